@@ -1,0 +1,177 @@
+/*=========================================================================
+ *
+ *  Copyright NumFOCUS
+ *
+ *  Licensed under the Apache License, Version 2.0 (the "License");
+ *  you may not use this file except in compliance with the License.
+ *  You may obtain a copy of the License at
+ *
+ *         https://www.apache.org/licenses/LICENSE-2.0.txt
+ *
+ *  Unless required by applicable law or agreed to in writing, software
+ *  distributed under the License is distributed on an "AS IS" BASIS,
+ *  WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ *  See the License for the specific language governing permissions and
+ *  limitations under the License.
+ *
+ *=========================================================================*/
+#ifndef itkCudaMedianEngine_h
+#define itkCudaMedianEngine_h
+
+#include "CudaMedianExport.h"
+#include "itkCudaMedianExtent.h"
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <iosfwd>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+/** The engine behind itk::CudaMedianImageFilter: a plain interface that knows neither ITK nor CUDA.
+ *
+ * A MedianRequest says what is wanted; RunMedian() plans it (which algorithm, which tile, which slabs, how many bytes)
+ * and runs the plan on a backend. */
+namespace cudamedian
+{
+
+/** Storage type of a pixel. */
+enum class PixelType : std::uint8_t
+{
+  Int8,
+  UInt8,
+  Int16,
+  UInt16,
+  Int32,
+  UInt32,
+  Int64,
+  UInt64,
+  Float32,
+  Float64
+};
+
+/** Bytes of one pixel of a type. */
+CudaMedian_EXPORT std::size_t
+                  PixelBytes(PixelType type);
+
+/** Where a request runs. `Auto` takes CUDA when a usable device exists, else the CPU. */
+enum class Backend : std::uint8_t
+{
+  Auto,
+  Cuda,
+  Cpu
+};
+
+/** How the medians are found.
+ * - `Automatic`: the planner decides by window and backend.
+ * - `TileProgram`: a list of min and max operations that yields all medians of a tile (hierarchical tiling).
+ * - `Selection`: each window on its own, any size (CPU: nth_element on keys; CUDA: bitwise counting on keys). */
+enum class Algorithm : std::uint8_t
+{
+  Automatic,
+  TileProgram,
+  Selection
+};
+
+CudaMedian_EXPORT const char *
+ToString(Backend backend);
+CudaMedian_EXPORT const char *
+ToString(Algorithm algorithm);
+CudaMedian_EXPORT const char *
+ToString(PixelType type);
+
+/** What ran, where, and why. Times are in seconds, memory in bytes. */
+struct ExecutionReport
+{
+  std::string backend;                  ///< "CUDA", "CPU", or "ITK" when ITK's own implementation ran
+  std::string device;                   ///< name of the GPU, or "host"
+  std::string algorithm;                ///< algorithm, and for tile programs how the program is executed
+  Extent      window{ { 0, 0, 0, 0 } }; ///< 2r+1 along each axis
+  Extent      tile{ { 0, 0, 0, 0 } };   ///< outputs of one tile program run; 0 when no program ran
+  std::size_t operations{ 0 };          ///< min and max operations of the tile program
+  std::size_t numberOfSlabs{ 0 };
+  std::size_t deviceMemoryBudget{ 0 }; ///< the budget the plan kept to; 0 when no device was used
+  std::size_t deviceBytes{ 0 };        ///< device memory that was allocated at most at one time
+  unsigned    workUnits{ 0 };          ///< threads of the CPU backend
+  double      transferSeconds{ 0 };    ///< upload and download
+  double      kernelSeconds{ 0 };      ///< time of the kernels alone, or of the CPU backend
+  double      totalSeconds{ 0 };       ///< the whole engine call
+  std::string backendReason;
+  std::string algorithmReason;
+  std::string tileReason;
+  std::string slabReason;
+
+  /** One "name: value" line per entry, each starting with `indent`. */
+  CudaMedian_EXPORT void
+  Print(std::ostream & os, const std::string & indent = "") const;
+};
+
+/** Runs body(0) … body(count-1), concurrently if it can, and returns when all are done. */
+using ParallelFor = std::function<void(std::size_t count, const std::function<void(std::size_t)> & body)>;
+
+/** Converts `count` contiguous pixels of the request's pixel type to the output's pixel type. */
+using RowConverter = void (*)(const void * source, void * destination, std::size_t count);
+
+/** What the filter asks of the engine. Strides are in pixels; axis 0 has stride 1 in input and output. */
+struct MedianRequest
+{
+  PixelType    pixelType{ PixelType::UInt8 };
+  const void * input{ nullptr };              ///< first pixel of the input buffer
+  Extent       inputExtent{ { 0, 0, 0, 0 } }; ///< size of the input buffer; coordinates are clamped to it
+  Extent       radius{ { 0, 0, 0, 0 } };
+  Extent       outputOrigin{ { 0, 0, 0, 0 } }; ///< first requested pixel, relative to the first input pixel
+  Extent       outputExtent{ { 0, 0, 0, 0 } }; ///< number of requested pixels along each axis
+  void *       output{ nullptr };              ///< where the first requested pixel is written
+  Extent       outputStride{ { 1, 0, 0, 0 } };
+  std::size_t  outputPixelBytes{ 0 }; ///< bytes of an output pixel; 0: the same as an input pixel
+  RowConverter convertRow{ nullptr }; ///< null: output pixels have the input's type
+  Backend      backend{ Backend::Auto };
+  Algorithm    algorithm{ Algorithm::Automatic };
+  std::size_t  deviceMemoryBudget{ 0 }; ///< bytes of device memory allowed; 0: a share of what is free
+  unsigned     workUnits{ 1 };          ///< concurrency that parallelFor provides
+  ParallelFor  parallelFor;             ///< null: a plain loop
+  /** Called from the thread that called RunMedian with the fraction done, rising to 1. May throw to stop the run:
+   * the exception reaches the caller of RunMedian after the backend has released what it held. */
+  std::function<void(float)> progress;
+};
+
+/** A request that cannot be carried out as it stands. The text names the value and the limit. */
+class CudaMedian_EXPORT RequestError : public std::runtime_error
+{
+public:
+  using std::runtime_error::runtime_error;
+};
+
+/** The CUDA backend was asked for and there is no usable device, or a CUDA call failed. */
+class CudaMedian_EXPORT DeviceError : public std::runtime_error
+{
+public:
+  using std::runtime_error::runtime_error;
+};
+
+/** Whether a CUDA device can be used by this process, and what was found. Asks the driver on each call. */
+struct DeviceAvailability
+{
+  bool        usable{ false };
+  std::string description; ///< the device's name, or what was looked for and what was found instead
+};
+
+/** Looks for a usable CUDA device. Never throws; without a driver it says so. */
+CudaMedian_EXPORT DeviceAvailability
+QueryCudaDevice();
+
+/** Computes the exact median of every requested pixel.
+ *
+ * The window is 2r+1 pixels along each axis; coordinates are clamped to the input buffer (zero-flux Neumann border),
+ * and the result is the value of rank N/2 of the N = prod(2r+1) values: itk::MedianImageFilter's definition. Floating
+ * point values are ordered -0 before +0 and every NaN after +infinity. An empty request returns at once.
+ *
+ * \throws RequestError when the request is inconsistent or its budget cannot hold the smallest slab.
+ * \throws DeviceError when Backend::Cuda is asked for without a usable device, or a CUDA call fails. */
+CudaMedian_EXPORT ExecutionReport
+RunMedian(const MedianRequest & request);
+
+} // namespace cudamedian
+
+#endif

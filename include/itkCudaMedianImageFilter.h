@@ -1,0 +1,172 @@
+/*=========================================================================
+ *
+ *  Copyright NumFOCUS
+ *
+ *  Licensed under the Apache License, Version 2.0 (the "License");
+ *  you may not use this file except in compliance with the License.
+ *  You may obtain a copy of the License at
+ *
+ *         https://www.apache.org/licenses/LICENSE-2.0.txt
+ *
+ *  Unless required by applicable law or agreed to in writing, software
+ *  distributed under the License is distributed on an "AS IS" BASIS,
+ *  WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ *  See the License for the specific language governing permissions and
+ *  limitations under the License.
+ *
+ *=========================================================================*/
+#ifndef itkCudaMedianImageFilter_h
+#define itkCudaMedianImageFilter_h
+
+#include "itkCudaMedianEngine.h"
+#include "itkMedianImageFilter.h"
+
+#include <type_traits>
+
+namespace itk
+{
+
+/** \class CudaMedianImageFilterEnums
+ * \brief Enumerations of CudaMedianImageFilter.
+ * \ingroup CudaMedian */
+class CudaMedianImageFilterEnums
+{
+public:
+  /** \class Backend
+   * \ingroup CudaMedian
+   * Where the filter runs: `Auto` takes CUDA when a usable device exists, else the CPU. */
+  enum class Backend : uint8_t
+  {
+    Auto,
+    Cuda,
+    Cpu
+  };
+};
+
+/** Writes the name of the backend. */
+inline std::ostream &
+operator<<(std::ostream & out, CudaMedianImageFilterEnums::Backend value)
+{
+  return out << cudamedian::ToString(static_cast<cudamedian::Backend>(value));
+}
+
+/** \class CudaMedianImageFilter
+ * \brief The exact median of itk::MedianImageFilter, on an NVIDIA GPU or with tile programs on the CPU.
+ *
+ * Every output pixel is the value of rank N/2 among the N = prod(2 r + 1) input pixels of the window around it;
+ * coordinates are clamped to the input's buffered region (zero-flux Neumann border). The result equals that of
+ * itk::MedianImageFilter for every input without NaN. For floating point pixels this filter defines what ITK leaves
+ * undefined: -0 orders before +0 and every NaN after +infinity, whichever backend runs.
+ *
+ * Pixel types are the scalar types from char to long long, float and double; input and output may differ, the median is
+ * then converted with static_cast. Images of one to four dimensions with at most three axes of radius > 0 run on this
+ * module's engine; anything else runs ITK's own implementation, and GetExecutionReport() says so.
+ *
+ * The window is compiled into a tile program, a list of min and max operations that yields all medians of a tile, by
+ * hierarchical tiling (L. Sugy, "A Fast Parallel Median Filtering Algorithm Using Hierarchical Tiling", SIGGRAPH 2025);
+ * both backends run the same programs. Windows beyond the programs' range are selected pixel by pixel.
+ *
+ * Requested regions, streaming, progress, abort and the number of work units behave as in itk::MedianImageFilter. An
+ * exception leaves the filter reusable.
+ *
+ * \sa MedianImageFilter
+ * \ingroup CudaMedian
+ * \ingroup IntensityImageFilters */
+template <typename TInputImage, typename TOutputImage = TInputImage>
+class ITK_TEMPLATE_EXPORT CudaMedianImageFilter : public MedianImageFilter<TInputImage, TOutputImage>
+{
+public:
+  ITK_DISALLOW_COPY_AND_ASSIGN(CudaMedianImageFilter);
+
+  /** Standard class type aliases. */
+  using Self = CudaMedianImageFilter;
+  using Superclass = MedianImageFilter<TInputImage, TOutputImage>;
+  using Pointer = SmartPointer<Self>;
+  using ConstPointer = SmartPointer<const Self>;
+
+  itkNewMacro(Self);
+#ifdef itkOverrideGetNameOfClassMacro
+  itkOverrideGetNameOfClassMacro(CudaMedianImageFilter);
+#else
+  itkTypeMacro(CudaMedianImageFilter, MedianImageFilter);
+#endif
+
+  static constexpr unsigned int InputImageDimension = TInputImage::ImageDimension;
+
+  using InputImageType = TInputImage;
+  using OutputImageType = TOutputImage;
+  using InputPixelType = typename InputImageType::PixelType;
+  using OutputPixelType = typename OutputImageType::PixelType;
+  using RadiusType = typename Superclass::RadiusType;
+  using BackendEnum = CudaMedianImageFilterEnums::Backend;
+
+  /** Filter a volume slice by slice: the radius along the last axis counts as 0. Off by default. */
+  itkSetMacro(SliceWise, bool);
+  itkGetConstMacro(SliceWise, bool);
+  itkBooleanMacro(SliceWise);
+
+  /** Where to run. `Cuda` without a usable device throws at Update() and says what was looked for and what was found;
+   * `Cpu` makes no CUDA call at all. Default: `Auto`. */
+  itkSetEnumMacro(Backend, BackendEnum);
+  itkGetEnumMacro(Backend, BackendEnum);
+
+  /** Bytes of device memory the filter may use; 0, the default, allows a share of what is free. The image is processed
+   * in as many slabs as that needs. A budget that cannot hold the smallest slab throws at Update(). */
+  itkSetMacro(DeviceMemoryBudget, SizeValueType);
+  itkGetConstMacro(DeviceMemoryBudget, SizeValueType);
+
+  /** The radius in use: GetRadius(), with 0 along the last axis when SliceWise is on. */
+  RadiusType
+  GetEffectiveRadius() const;
+
+  /** The radius set by SetRadius(), in pixels. */
+  const RadiusType &
+  GetRadius() const override;
+
+  /** What the last Update() ran, where, and why. Its `backend` is empty before the first. */
+  const cudamedian::ExecutionReport &
+  GetExecutionReport() const
+  {
+    return m_ExecutionReport;
+  }
+
+  /** The execution report as text, one "name: value" line per entry. */
+  std::string
+  GetExecutionReportAsString() const;
+
+protected:
+  CudaMedianImageFilter() = default;
+  ~CudaMedianImageFilter() override = default;
+
+  void
+  PrintSelf(std::ostream & os, Indent indent) const override;
+
+  /** Pads the requested region by the effective radius and crops it to the largest possible region.
+   * \throws InvalidRequestedRegionError when nothing is left. */
+  void
+  GenerateInputRequestedRegion() override;
+
+  void
+  GenerateData() override;
+
+private:
+  void
+  RunEngine(const RadiusType & radius);
+
+  void
+  RunSuperclass(const RadiusType & radius, const std::string & reason);
+
+  bool                        m_SliceWise{ false };
+  BackendEnum                 m_Backend{ BackendEnum::Auto };
+  SizeValueType               m_DeviceMemoryBudget{ 0 };
+  cudamedian::ExecutionReport m_ExecutionReport;
+  const RadiusType *          m_SuperclassRadius{ nullptr };
+};
+
+} // namespace itk
+
+#ifndef ITK_MANUAL_INSTANTIATION
+#  include "itkCudaMedianImageFilter.hxx"
+#endif
+
+#endif

@@ -1,0 +1,248 @@
+/*=========================================================================
+ *
+ *  Copyright NumFOCUS
+ *
+ *  Licensed under the Apache License, Version 2.0 (the "License");
+ *  you may not use this file except in compliance with the License.
+ *  You may obtain a copy of the License at
+ *
+ *         https://www.apache.org/licenses/LICENSE-2.0.txt
+ *
+ *  Unless required by applicable law or agreed to in writing, software
+ *  distributed under the License is distributed on an "AS IS" BASIS,
+ *  WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ *  See the License for the specific language governing permissions and
+ *  limitations under the License.
+ *
+ *=========================================================================*/
+#include "itkCudaMedianEngine.h"
+
+#include "CpuBackend.h"
+#include "CudaBackend.h"
+
+#include <algorithm>
+#include <chrono>
+#include <limits>
+#include <ostream>
+
+namespace cudamedian
+{
+namespace
+{
+
+/** Share of the free device memory that an automatic budget allows: the rest is left to displays and to others. */
+constexpr double automaticBudgetShare = 0.8;
+
+std::string
+Describe(const Extent & extent)
+{
+  std::string text = "(";
+  for (const auto value : extent)
+  {
+    text += (text.size() > 1 ? ", " : "") + std::to_string(value);
+  }
+  return text + ")";
+}
+
+bool
+IsEmpty(const Extent & extent)
+{
+  return std::find(extent.begin(), extent.end(), 0) != extent.end();
+}
+
+void
+Validate(const MedianRequest & request)
+{
+  std::int64_t windowPixels = 1;
+  for (int axis = 0; axis < Dimension; ++axis)
+  {
+    const auto size = request.inputExtent[axis];
+    if (size < 0 || request.outputExtent[axis] < 0 || request.outputOrigin[axis] < 0 ||
+        request.outputOrigin[axis] + request.outputExtent[axis] > size)
+    {
+      throw RequestError("The requested box at " + Describe(request.outputOrigin) + " of size " +
+                         Describe(request.outputExtent) + " is not inside an input of size " +
+                         Describe(request.inputExtent));
+    }
+    constexpr auto most = std::numeric_limits<std::int64_t>::max() / 16;
+    const auto     radius = request.radius[axis];
+    if (radius < 0 || radius > most || windowPixels > most / (2 * radius + 1))
+    {
+      throw RequestError("A window of radius " + Describe(request.radius) +
+                         " is not possible: radii start at 0 and a window holds at most " + std::to_string(most) +
+                         " pixels");
+    }
+    windowPixels *= 2 * radius + 1;
+  }
+  if (!IsEmpty(request.outputExtent) && (request.input == nullptr || request.output == nullptr))
+  {
+    throw RequestError("The input or the output buffer is null");
+  }
+  if (request.outputStride[0] != 1)
+  {
+    throw RequestError("The output's stride along axis 0 is " + std::to_string(request.outputStride[0]) +
+                       " but must be 1");
+  }
+}
+
+Backend
+ChooseBackend(const MedianRequest & request, ExecutionReport & report)
+{
+  if (request.backend == Backend::Cpu)
+  {
+    report.backendReason = "asked for";
+    return Backend::Cpu;
+  }
+  const auto device = QueryCudaDevice();
+  if (request.backend == Backend::Cuda)
+  {
+    if (!device.usable)
+    {
+      throw DeviceError("The CUDA backend was asked for, which needs an NVIDIA driver and a GPU that this build "
+                        "has kernels for; found: " +
+                        device.description);
+    }
+    report.backendReason = "asked for";
+    return Backend::Cuda;
+  }
+  report.backendReason = device.usable ? "automatic: a usable CUDA device was found"
+                                       : "automatic: no usable CUDA device; found: " + device.description;
+  return device.usable ? Backend::Cuda : Backend::Cpu;
+}
+
+} // namespace
+
+std::size_t
+PixelBytes(PixelType type)
+{
+  switch (type)
+  {
+    case PixelType::Int8:
+    case PixelType::UInt8:
+      return 1;
+    case PixelType::Int16:
+    case PixelType::UInt16:
+      return 2;
+    case PixelType::Int32:
+    case PixelType::UInt32:
+    case PixelType::Float32:
+      return 4;
+    default:
+      return 8;
+  }
+}
+
+const char *
+ToString(Backend backend)
+{
+  switch (backend)
+  {
+    case Backend::Cuda:
+      return "CUDA";
+    case Backend::Cpu:
+      return "CPU";
+    default:
+      return "Auto";
+  }
+}
+
+const char *
+ToString(Algorithm algorithm)
+{
+  switch (algorithm)
+  {
+    case Algorithm::TileProgram:
+      return "tile program";
+    case Algorithm::Selection:
+      return "selection";
+    default:
+      return "automatic";
+  }
+}
+
+const char *
+ToString(PixelType type)
+{
+  constexpr const char * names[] = { "int8",   "uint8", "int16",  "uint16",  "int32",
+                                     "uint32", "int64", "uint64", "float32", "float64" };
+  return names[static_cast<std::size_t>(type)];
+}
+
+void
+ExecutionReport::Print(std::ostream & os, const std::string & indent) const
+{
+  os << indent << "Backend: " << backend << " (" << backendReason << ")\n"
+     << indent << "Device: " << device << "\n"
+     << indent << "Algorithm: " << algorithm << " (" << algorithmReason << ")\n"
+     << indent << "Window: " << Describe(window) << "\n"
+     << indent << "Tile: " << Describe(tile) << " (" << tileReason << ")\n"
+     << indent << "Operations: " << operations << "\n"
+     << indent << "Slabs: " << numberOfSlabs << " (" << slabReason << ")\n"
+     << indent << "Device memory budget: " << deviceMemoryBudget << " bytes\n"
+     << indent << "Device memory used: " << deviceBytes << " bytes\n"
+     << indent << "Work units: " << workUnits << "\n"
+     << indent << "Transfer time: " << transferSeconds << " s\n"
+     << indent << "Kernel time: " << kernelSeconds << " s\n"
+     << indent << "Total time: " << totalSeconds << " s\n";
+}
+
+ExecutionReport
+RunMedian(const MedianRequest & givenRequest)
+{
+  const auto start = std::chrono::steady_clock::now();
+  Validate(givenRequest);
+  MedianRequest request = givenRequest;
+  if (request.outputPixelBytes == 0)
+  {
+    request.outputPixelBytes = PixelBytes(request.pixelType);
+  }
+
+  ExecutionReport report;
+  const auto      backend = ChooseBackend(request, report);
+  report.backend = ToString(backend);
+  for (int axis = 0; axis < Dimension; ++axis)
+  {
+    report.window[axis] = 2 * request.radius[axis] + 1;
+  }
+  if (IsEmpty(request.outputExtent))
+  {
+    report.algorithm = "none";
+    report.algorithmReason = "the request is empty";
+    if (request.progress)
+    {
+      request.progress(1.0F);
+    }
+    return report;
+  }
+
+  const bool cuda = backend == Backend::Cuda;
+  auto       budget = request.deviceMemoryBudget;
+  if (cuda && budget == 0)
+  {
+    budget = static_cast<std::size_t>(automaticBudgetShare * static_cast<double>(GetFreeDeviceMemory()));
+  }
+  const auto plan = PlanMedian(request, backend, budget);
+  report.algorithm = ToString(plan.algorithm);
+  report.algorithmReason = plan.algorithmReason;
+  report.tileReason = plan.tileReason;
+  report.numberOfSlabs = plan.slabs.size();
+  report.slabReason = plan.slabReason;
+  report.deviceMemoryBudget = plan.deviceMemoryBudget;
+  if (plan.compiled)
+  {
+    report.tile = plan.compiled->program.GetTile();
+    report.operations = plan.compiled->program.GetInstructions().size();
+  }
+  if (cuda)
+  {
+    RunOnCuda(request, plan, report);
+  }
+  else
+  {
+    RunOnCpu(request, plan, report);
+  }
+  report.totalSeconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  return report;
+}
+
+} // namespace cudamedian

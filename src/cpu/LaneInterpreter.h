@@ -1,0 +1,42 @@
+/*=========================================================================
+ *
+ *  Copyright NumFOCUS
+ *
+ *  Licensed under the Apache License, Version 2.0 (the "License");
+ *  you may not use this file except in compliance with the License.
+ *  You may obtain a copy of the License at
+ *
+ *         https://www.apache.org/licenses/LICENSE-2.0.txt
+ *
+ *  Unless required by applicable law or agreed to in writing, software
+ *  distributed under the License is distributed on an "AS IS" BASIS,
+ *  WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ *  See the License for the specific language governing permissions and
+ *  limitations under the License.
+ *
+ *=========================================================================*/
+#ifndef LaneInterpreter_h
+#define LaneInterpreter_h
+
+#include "ProgramSchedule.h"
+
+namespace cudamedian
+{
+
+/** Runs a schedule on `lanes` tiles at once.
+ *
+ * \param operands one pointer per operand of the schedule, inputs first, then slots; each points to `lanes` keys.
+ * \param lanes a multiple of 64 bytes' worth of keys.
+ * Each instruction is one pass over its lanes, which compilers turn into vector min and max. */
+void
+InterpretLanes(const ProgramSchedule & schedule, std::uint8_t * const * operands, std::size_t lanes);
+void
+InterpretLanes(const ProgramSchedule & schedule, std::uint16_t * const * operands, std::size_t lanes);
+void
+InterpretLanes(const ProgramSchedule & schedule, std::uint32_t * const * operands, std::size_t lanes);
+void
+InterpretLanes(const ProgramSchedule & schedule, std::uint64_t * const * operands, std::size_t lanes);
+
+} // namespace cudamedian
+
+#endif

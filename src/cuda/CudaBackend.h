@@ -1,0 +1,38 @@
+/*=========================================================================
+ *
+ *  Copyright NumFOCUS
+ *
+ *  Licensed under the Apache License, Version 2.0 (the "License");
+ *  you may not use this file except in compliance with the License.
+ *  You may obtain a copy of the License at
+ *
+ *         https://www.apache.org/licenses/LICENSE-2.0.txt
+ *
+ *  Unless required by applicable law or agreed to in writing, software
+ *  distributed under the License is distributed on an "AS IS" BASIS,
+ *  WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ *  See the License for the specific language governing permissions and
+ *  limitations under the License.
+ *
+ *=========================================================================*/
+#ifndef CudaBackend_h
+#define CudaBackend_h
+
+#include "Planner.h"
+
+namespace cudamedian
+{
+
+/** Free memory of the device that RunOnCuda() uses, in bytes. \throws DeviceError when CUDA does not answer. */
+std::size_t
+GetFreeDeviceMemory();
+
+/** Runs a plan on the current CUDA device, slab by slab: upload, kernel, download. Progress is reported, and may stop
+ * the run, between slabs. Fills in the report's device, algorithm, memory and times.
+ * \throws DeviceError when a CUDA call fails; the text names the call and CUDA's error. */
+void
+RunOnCuda(const MedianRequest & request, const Plan & plan, ExecutionReport & report);
+
+} // namespace cudamedian
+
+#endif

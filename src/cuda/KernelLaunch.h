@@ -1,0 +1,63 @@
+/*=========================================================================
+ *
+ *  Copyright NumFOCUS
+ *
+ *  Licensed under the Apache License, Version 2.0 (the "License");
+ *  you may not use this file except in compliance with the License.
+ *  You may obtain a copy of the License at
+ *
+ *         https://www.apache.org/licenses/LICENSE-2.0.txt
+ *
+ *  Unless required by applicable law or agreed to in writing, software
+ *  distributed under the License is distributed on an "AS IS" BASIS,
+ *  WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ *  See the License for the specific language governing permissions and
+ *  limitations under the License.
+ *
+ *=========================================================================*/
+#ifndef KernelLaunch_h
+#define KernelLaunch_h
+
+#include "KernelArguments.h"
+
+#include <cuda_runtime_api.h>
+
+/** The host's side of the kernels. Every launch is asynchronous on its stream and returns CUDA's error. */
+namespace cudamedian
+{
+
+/** A kernel whose program was emitted and compiled ahead. */
+struct EmittedKernel
+{
+  Extent        radius;
+  KernelVariant variant;
+  cudaError_t (*launch)(const KernelArguments & arguments, cudaStream_t stream);
+};
+
+/** The kernel compiled ahead for a window, or null. */
+const EmittedKernel *
+FindEmittedKernel(const Extent & radius, KernelVariant variant);
+
+/** Shared memory of one block of the interpreting kernel, in bytes. */
+std::size_t
+GetInterpreterSharedBytes(const ProgramSchedule & schedule, KernelVariant variant);
+
+/** Runs a schedule that lies in device memory over a slab. The device must allow the shared memory above. */
+cudaError_t
+LaunchInterpreter(const KernelArguments &    arguments,
+                  const InterpretedProgram & program,
+                  KernelVariant              variant,
+                  std::size_t                sharedBytes,
+                  cudaStream_t               stream);
+
+/** Selects each median of a slab on its own. */
+cudaError_t
+LaunchSelection(const KernelArguments & arguments, KernelVariant variant, cudaStream_t stream);
+
+/** Whether the current device can run this library's kernels: cudaSuccess, or why not. */
+cudaError_t
+CheckKernelImage();
+
+} // namespace cudamedian
+
+#endif

@@ -1,0 +1,208 @@
+/*=========================================================================
+ *
+ *  Copyright NumFOCUS
+ *
+ *  Licensed under the Apache License, Version 2.0 (the "License");
+ *  you may not use this file except in compliance with the License.
+ *  You may obtain a copy of the License at
+ *
+ *         https://www.apache.org/licenses/LICENSE-2.0.txt
+ *
+ *  Unless required by applicable law or agreed to in writing, software
+ *  distributed under the License is distributed on an "AS IS" BASIS,
+ *  WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ *  See the License for the specific language governing permissions and
+ *  limitations under the License.
+ *
+ *=========================================================================*/
+#include "Planner.h"
+
+#include "HierarchicalTiling.h"
+#include "TilePolicy.h"
+
+#include <algorithm>
+#include <map>
+#include <mutex>
+
+namespace cudamedian
+{
+namespace
+{
+
+std::string
+Join(const Extent & extent)
+{
+  std::string text;
+  for (const auto value : extent)
+  {
+    text += (text.empty() ? "" : "x") + std::to_string(value);
+  }
+  return text;
+}
+
+void
+ChooseAlgorithm(const MedianRequest & request, Plan & plan)
+{
+  const bool covered = IsCoveredByTilePrograms(request.radius);
+  if (request.algorithm == Algorithm::TileProgram && !covered)
+  {
+    throw RequestError("No tile program covers a window of radius " + Join(request.radius) +
+                       ": at most two axes of radius up to 5, or three of radius up to 2");
+  }
+  plan.algorithm = request.algorithm;
+  plan.algorithmReason = "asked for";
+  if (request.algorithm == Algorithm::Automatic)
+  {
+    plan.algorithm = covered ? Algorithm::TileProgram : Algorithm::Selection;
+    plan.algorithmReason =
+      covered ? "the window is within the range of tile programs" : "the window is beyond the range of tile programs";
+  }
+  if (plan.algorithm == Algorithm::TileProgram)
+  {
+    plan.compiled = GetCompiledProgram(request.radius);
+    plan.tileReason = "largest power of two up to half the window, within the live values a thread can hold";
+  }
+  else
+  {
+    plan.tileReason = "no program runs";
+  }
+}
+
+/** Bytes of the input and output buffers of a slab with the given output extent, wherever it lies. */
+std::pair<std::size_t, std::size_t>
+GetSlabBytes(const MedianRequest & request, const Extent & extent)
+{
+  std::size_t inputPixels = 1;
+  std::size_t outputPixels = 1;
+  for (int axis = 0; axis < Dimension; ++axis)
+  {
+    const auto halo = std::min(request.radius[axis], request.inputExtent[axis]);
+    inputPixels *= static_cast<std::size_t>(std::min(extent[axis] + 2 * halo, request.inputExtent[axis]));
+    outputPixels *= static_cast<std::size_t>(extent[axis]);
+  }
+  const auto bytes = PixelBytes(request.pixelType);
+  return { inputPixels * bytes, outputPixels * bytes };
+}
+
+/** The largest slab within the budget: full along the inner axes, cut along the outermost axes first. */
+Extent
+ChooseSlabExtent(const MedianRequest & request, const Plan & plan, std::size_t budget)
+{
+  const Extent single{ { 1, 1, 1, 1 } };
+  const Extent tile = plan.compiled ? plan.compiled->program.GetTile() : single;
+  const auto   needed = [&](const Extent & extent) {
+    const auto bytes = GetSlabBytes(request, extent);
+    return bytes.first + bytes.second + plan.deviceProgramBytes;
+  };
+
+  Extent extent = request.outputExtent;
+  for (int axis = Dimension - 1; axis >= 0 && needed(extent) > budget; --axis)
+  {
+    std::int64_t fits = 0;
+    std::int64_t tooMany = (extent[axis] + tile[axis] - 1) / tile[axis];
+    while (tooMany - fits > 1)
+    {
+      const auto middle = fits + (tooMany - fits) / 2;
+      extent[axis] = middle * tile[axis];
+      (needed(extent) <= budget ? fits : tooMany) = middle;
+    }
+    extent[axis] = std::min(request.outputExtent[axis], std::max<std::int64_t>(fits, 1) * tile[axis]);
+  }
+  if (needed(extent) > budget)
+  {
+    throw RequestError("A device memory budget of " + std::to_string(budget) +
+                       " bytes cannot hold the smallest slab, which needs " + std::to_string(needed(extent)) +
+                       " bytes");
+  }
+  return extent;
+}
+
+void
+CutIntoSlabs(const MedianRequest & request, const Extent & extent, Plan & plan)
+{
+  Extent origin;
+  for (origin[3] = 0; origin[3] < request.outputExtent[3]; origin[3] += extent[3])
+    for (origin[2] = 0; origin[2] < request.outputExtent[2]; origin[2] += extent[2])
+      for (origin[1] = 0; origin[1] < request.outputExtent[1]; origin[1] += extent[1])
+        for (origin[0] = 0; origin[0] < request.outputExtent[0]; origin[0] += extent[0])
+        {
+          Slab slab;
+          for (int axis = 0; axis < Dimension; ++axis)
+          {
+            slab.output.origin[axis] = request.outputOrigin[axis] + origin[axis];
+            slab.output.extent[axis] = std::min(extent[axis], request.outputExtent[axis] - origin[axis]);
+          }
+          slab.input = GetInputBox(request, slab.output);
+          plan.slabs.push_back(slab);
+        }
+}
+
+} // namespace
+
+std::shared_ptr<const CompiledProgram>
+GetCompiledProgram(const Extent & radius)
+{
+  static std::mutex                                               mutex;
+  static std::map<Extent, std::shared_ptr<const CompiledProgram>> programs;
+  const std::lock_guard<std::mutex>                               lock(mutex);
+  auto &                                                          entry = programs[radius];
+  if (!entry)
+  {
+    auto program = BuildHierarchicalTilingProgram(radius, ChooseTile(radius));
+    auto schedule = ScheduleProgram(program);
+    entry = std::make_shared<const CompiledProgram>(CompiledProgram{ std::move(program), std::move(schedule) });
+  }
+  return entry;
+}
+
+std::size_t
+GetDeviceProgramBytes(const ProgramSchedule & schedule)
+{
+  return schedule.instructions.size() * sizeof(ProgramSchedule::Instruction) +
+         schedule.outputs.size() * sizeof(std::uint16_t);
+}
+
+PixelBox
+GetInputBox(const MedianRequest & request, const PixelBox & output)
+{
+  PixelBox input;
+  for (int axis = 0; axis < Dimension; ++axis)
+  {
+    const auto size = request.inputExtent[axis];
+    const auto halo = std::min(request.radius[axis], size);
+    const auto first = std::max<std::int64_t>(output.origin[axis] - halo, 0);
+    const auto last = std::min(output.origin[axis] + output.extent[axis] + halo, size);
+    input.origin[axis] = first;
+    input.extent[axis] = last - first;
+  }
+  return input;
+}
+
+Plan
+PlanMedian(const MedianRequest & request, Backend backend, std::size_t budget)
+{
+  Plan plan;
+  plan.backend = backend;
+  ChooseAlgorithm(request, plan);
+  Extent slabExtent = request.outputExtent;
+  if (backend == Backend::Cuda)
+  {
+    plan.deviceMemoryBudget = budget;
+    plan.deviceProgramBytes = plan.compiled ? GetDeviceProgramBytes(plan.compiled->schedule) : 0;
+    slabExtent = ChooseSlabExtent(request, plan, budget);
+    const auto bytes = GetSlabBytes(request, slabExtent);
+    plan.deviceInputBytes = bytes.first;
+    plan.deviceOutputBytes = bytes.second;
+    plan.slabReason = slabExtent == request.outputExtent
+                        ? "the whole request fits in the budget"
+                        : "slabs of " + Join(slabExtent) + " pixels are the largest that fit in the budget";
+  }
+  else
+  {
+    plan.slabReason = "the CPU backend works in the image's own memory";
+  }
+  CutIntoSlabs(request, slabExtent, plan);
+  return plan;
+}
+
+} // namespace cudamedian

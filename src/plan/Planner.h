@@ -1,0 +1,96 @@
+/*=========================================================================
+ *
+ *  Copyright NumFOCUS
+ *
+ *  Licensed under the Apache License, Version 2.0 (the "License");
+ *  you may not use this file except in compliance with the License.
+ *  You may obtain a copy of the License at
+ *
+ *         https://www.apache.org/licenses/LICENSE-2.0.txt
+ *
+ *  Unless required by applicable law or agreed to in writing, software
+ *  distributed under the License is distributed on an "AS IS" BASIS,
+ *  WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ *  See the License for the specific language governing permissions and
+ *  limitations under the License.
+ *
+ *=========================================================================*/
+#ifndef Planner_h
+#define Planner_h
+
+#include "itkCudaMedianEngine.h"
+#include "ProgramSchedule.h"
+#include "TileProgram.h"
+
+#include <memory>
+
+namespace cudamedian
+{
+
+/** A box of pixels, relative to the first pixel of the input buffer. */
+struct PixelBox
+{
+  Extent origin{ { 0, 0, 0, 0 } };
+  Extent extent{ { 0, 0, 0, 0 } };
+};
+
+/** The part of the image processed at once: the outputs, and the inputs they need (the outputs' box with its halo,
+ * cropped to the image; clamping to this box is the same as clamping to the image). */
+struct Slab
+{
+  PixelBox input;
+  PixelBox output;
+};
+
+/** A tile program with its schedule; both are shared between plans. */
+struct CompiledProgram
+{
+  TileProgram     program;
+  ProgramSchedule schedule;
+};
+
+/** What a backend is to do. */
+struct Plan
+{
+  Backend                                backend{ Backend::Cpu };
+  Algorithm                              algorithm{ Algorithm::Selection };
+  std::shared_ptr<const CompiledProgram> compiled; ///< null unless the algorithm is a tile program
+  std::vector<Slab>                      slabs;
+  std::size_t                            deviceMemoryBudget{ 0 };
+  std::size_t                            deviceInputBytes{ 0 };  ///< buffer that holds the input of any slab
+  std::size_t                            deviceOutputBytes{ 0 }; ///< buffer that holds the output of any slab
+  std::size_t                            deviceProgramBytes{ 0 };
+  std::string                            algorithmReason;
+  std::string                            tileReason;
+  std::string                            slabReason;
+
+  std::size_t
+  GetDeviceBytes() const
+  {
+    return deviceInputBytes + deviceOutputBytes + deviceProgramBytes;
+  }
+};
+
+/** The program of a window with the tile that ChooseTile() names. Built once per process and window. Thread-safe. */
+std::shared_ptr<const CompiledProgram>
+GetCompiledProgram(const Extent & radius);
+
+/** Bytes of device memory that a program's schedule takes for the kernel that interprets it. */
+std::size_t
+GetDeviceProgramBytes(const ProgramSchedule & schedule);
+
+/** The input box that an output box needs. */
+PixelBox
+GetInputBox(const MedianRequest & request, const PixelBox & output);
+
+/** Plans a request for a backend (not `Auto`).
+ *
+ * \param budget bytes of device memory the plan must keep to; used for `Cuda` only.
+ * \throws RequestError when the algorithm asked for cannot run the window, or the budget cannot hold the smallest slab
+ * (one tile with its halo); the text gives the smallest budget that does. */
+Plan
+PlanMedian(const MedianRequest & request, Backend backend, std::size_t budget);
+
+} // namespace cudamedian
+
+#endif

@@ -1,0 +1,59 @@
+/*=========================================================================
+ *
+ *  Copyright NumFOCUS
+ *
+ *  Licensed under the Apache License, Version 2.0 (the "License");
+ *  you may not use this file except in compliance with the License.
+ *  You may obtain a copy of the License at
+ *
+ *         https://www.apache.org/licenses/LICENSE-2.0.txt
+ *
+ *  Unless required by applicable law or agreed to in writing, software
+ *  distributed under the License is distributed on an "AS IS" BASIS,
+ *  WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ *  See the License for the specific language governing permissions and
+ *  limitations under the License.
+ *
+ *=========================================================================*/
+#include "TilePolicy.h"
+
+#include <algorithm>
+
+namespace cudamedian
+{
+namespace
+{
+
+int
+CountWindowAxes(const Extent & radius)
+{
+  return static_cast<int>(std::count_if(radius.begin(), radius.end(), [](auto r) { return r > 0; }));
+}
+
+} // namespace
+
+bool
+IsCoveredByTilePrograms(const Extent & radius)
+{
+  const auto axes = CountWindowAxes(radius);
+  const auto largest = *std::max_element(radius.begin(), radius.end());
+  return axes <= 2 ? largest <= 5 : axes == 3 && largest <= 2;
+}
+
+Extent
+ChooseTile(const Extent & radius)
+{
+  const std::int64_t limit = CountWindowAxes(radius) >= 3 ? 2 : 4;
+  Extent             tile;
+  for (int axis = 0; axis < Dimension; ++axis)
+  {
+    tile[axis] = 1;
+    while (2 * (2 * tile[axis]) <= 2 * radius[axis] + 2 && 2 * tile[axis] <= limit)
+    {
+      tile[axis] *= 2;
+    }
+  }
+  return tile;
+}
+
+} // namespace cudamedian

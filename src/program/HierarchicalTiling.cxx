@@ -1,0 +1,284 @@
+/*=========================================================================
+ *
+ *  Copyright NumFOCUS
+ *
+ *  Licensed under the Apache License, Version 2.0 (the "License");
+ *  you may not use this file except in compliance with the License.
+ *  You may obtain a copy of the License at
+ *
+ *         https://www.apache.org/licenses/LICENSE-2.0.txt
+ *
+ *  Unless required by applicable law or agreed to in writing, software
+ *  distributed under the License is distributed on an "AS IS" BASIS,
+ *  WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ *  See the License for the specific language governing permissions and
+ *  limitations under the License.
+ *
+ *=========================================================================*/
+#include "HierarchicalTiling.h"
+
+#include "SortingNetwork.h"
+
+#include <algorithm>
+#include <map>
+#include <stdexcept>
+
+namespace cudamedian
+{
+namespace
+{
+
+/** Positions first … last-1 of the footprint along one axis. */
+struct Interval
+{
+  std::int64_t first;
+  std::int64_t last;
+
+  std::int64_t
+  GetLength() const
+  {
+    return last - first;
+  }
+  bool
+  operator<(const Interval & other) const
+  {
+    return first != other.first ? first < other.first : last < other.last;
+  }
+};
+
+using Box = std::array<Interval, Dimension>;
+
+/** The part of a sorted list that can still hold the median, and how many values were discarded on either side. */
+struct SortedCore
+{
+  SortedValues values;
+  std::int64_t discardedBelow{ 0 };
+  std::int64_t discardedAbove{ 0 };
+};
+
+class Builder
+{
+public:
+  Builder(const Extent & radius, const Extent & tile)
+    : m_Program(radius, tile), m_WindowVolume(Volume(m_Program.GetWindow())),
+      m_Outputs(static_cast<std::size_t>(Volume(tile)))
+  {}
+
+  TileProgram
+  Build()
+  {
+    Box outputs;
+    for (int axis = 0; axis < Dimension; ++axis)
+    {
+      outputs[axis] = { 0, m_Program.GetTile()[axis] };
+    }
+    SortedCore core;
+    core.values = Sorted(GetCoreBox(outputs));
+    Discard(core);
+    Split(outputs, core);
+    m_Program.SetOutputs(m_Outputs);
+    m_Program.RemoveDeadCode();
+    return std::move(m_Program);
+  }
+
+private:
+  /** What the windows of all outputs in `outputs` share. */
+  Box
+  GetCoreBox(const Box & outputs) const
+  {
+    Box core;
+    for (int axis = 0; axis < Dimension; ++axis)
+    {
+      core[axis] = { outputs[axis].last - 1, outputs[axis].first + m_Program.GetWindow()[axis] };
+    }
+    return core;
+  }
+
+  /** Of n values seen, the one of rank i can be the median of N only if i <= N/2 and n-1-i <= N/2. */
+  void
+  Discard(SortedCore & core) const
+  {
+    const auto rank = m_WindowVolume / 2;
+    const auto seen = static_cast<std::int64_t>(core.values.size()) + core.discardedBelow + core.discardedAbove;
+    const auto lowest = std::max(core.discardedBelow, seen - 1 - rank);
+    const auto highest = std::min(seen - 1 - core.discardedAbove, rank);
+    core.values = SortedValues(core.values.begin() + (lowest - core.discardedBelow),
+                               core.values.begin() + (highest - core.discardedBelow + 1));
+    core.discardedBelow = lowest;
+    core.discardedAbove = seen - 1 - highest;
+  }
+
+  void
+  Split(const Box & outputs, const SortedCore & core)
+  {
+    int longest = 0;
+    for (int axis = 1; axis < Dimension; ++axis)
+    {
+      longest = outputs[axis].GetLength() > outputs[longest].GetLength() ? axis : longest;
+    }
+    if (outputs[longest].GetLength() == 1)
+    {
+      Extent position;
+      for (int axis = 0; axis < Dimension; ++axis)
+      {
+        position[axis] = outputs[axis].first;
+      }
+      std::int64_t index = 0;
+      for (int axis = Dimension - 1; axis >= 0; --axis)
+      {
+        index = index * m_Program.GetTile()[axis] + position[axis];
+      }
+      m_Outputs[static_cast<std::size_t>(index)] = core.values.at(0);
+      return;
+    }
+
+    const auto parentCore = GetCoreBox(outputs);
+    const auto middle = outputs[longest].first + (outputs[longest].GetLength() + 1) / 2;
+    for (const bool firstHalf : { true, false })
+    {
+      Box half = outputs;
+      (firstHalf ? half[longest].last : half[longest].first) = middle;
+      const auto halfCore = GetCoreBox(half);
+      Box        added = halfCore;
+      added[longest] = firstHalf ? Interval{ halfCore[longest].first, parentCore[longest].first }
+                                 : Interval{ parentCore[longest].last, halfCore[longest].last };
+      // Whoever sorts a box over this interval can start from the parent's and the added piece.
+      m_Origin[longest].emplace(halfCore[longest], std::make_pair(parentCore[longest], added[longest]));
+      SortedCore child = core;
+      child.values = MergeSorted(m_Program, core.values, Sorted(added));
+      Discard(child);
+      Split(half, child);
+    }
+  }
+
+  /** The sorted values of a box, built once. */
+  const SortedValues &
+  Sorted(const Box & box)
+  {
+    const auto found = m_SortedBoxes.find(box);
+    if (found != m_SortedBoxes.end())
+    {
+      return found->second;
+    }
+    auto sorted = BuildSorted(box);
+    return m_SortedBoxes.emplace(box, std::move(sorted)).first->second;
+  }
+
+  SortedValues
+  BuildSorted(const Box & box)
+  {
+    // An added piece falls apart into its columns, rows or slabs first: neighbouring halves share those.
+    for (int axis = 0; axis < Dimension; ++axis)
+    {
+      if (box[axis].GetLength() > 1 && IsAddedPiece(axis, box[axis]))
+      {
+        return MergeLayers(box, axis);
+      }
+    }
+    // A core interval that grew out of its parent's: the parent's part was sorted before.
+    int grown = -1;
+    for (int axis = 0; axis < Dimension; ++axis)
+    {
+      if (m_Origin[axis].count(box[axis]) != 0 &&
+          (grown < 0 || GetAddedLength(axis, box[axis]) < GetAddedLength(grown, box[grown])))
+      {
+        grown = axis;
+      }
+    }
+    if (grown >= 0)
+    {
+      const auto origin = m_Origin[grown].at(box[grown]);
+      Box        parent = box;
+      Box        added = box;
+      parent[grown] = origin.first;
+      added[grown] = origin.second;
+      // Copied: sorting the second box may rehouse nothing in a map, but it makes the order of evaluation plain.
+      const auto first = Sorted(parent);
+      return MergeSorted(m_Program, first, Sorted(added));
+    }
+    // Layers along the other axes down to columns along axis 1, which neighbouring tiles share, then rows.
+    for (const int axis : { 3, 2, 0, 1 })
+    {
+      if (box[axis].GetLength() > 1)
+      {
+        return IsLine(box, axis) ? MergeHalves(box, axis) : MergeLayers(box, axis);
+      }
+    }
+    Extent position;
+    for (int axis = 0; axis < Dimension; ++axis)
+    {
+      position[axis] = box[axis].first;
+    }
+    return { m_Program.InputAt(position) };
+  }
+
+  bool
+  IsAddedPiece(int axis, const Interval & interval) const
+  {
+    const auto & origins = m_Origin[axis];
+    return std::any_of(origins.begin(), origins.end(), [&](const auto & entry) {
+      const auto & piece = entry.second.second;
+      return piece.first == interval.first && piece.last == interval.last;
+    });
+  }
+
+  std::int64_t
+  GetAddedLength(int axis, const Interval & interval) const
+  {
+    return m_Origin[axis].at(interval).second.GetLength();
+  }
+
+  static bool
+  IsLine(const Box & box, int axis)
+  {
+    for (int other = 0; other < Dimension; ++other)
+    {
+      if (other != axis && box[other].GetLength() > 1)
+      {
+        return false;
+      }
+    }
+    return true;
+  }
+
+  SortedValues
+  MergeLayers(const Box & box, int axis)
+  {
+    std::vector<SortedValues> layers;
+    for (auto position = box[axis].first; position < box[axis].last; ++position)
+    {
+      Box layer = box;
+      layer[axis] = { position, position + 1 };
+      layers.push_back(Sorted(layer));
+    }
+    return MergeAllSorted(m_Program, std::move(layers));
+  }
+
+  SortedValues
+  MergeHalves(const Box & box, int axis)
+  {
+    Box        first = box;
+    Box        second = box;
+    const auto middle = box[axis].first + box[axis].GetLength() / 2;
+    first[axis].last = middle;
+    second[axis].first = middle;
+    const auto sortedFirst = Sorted(first);
+    return MergeSorted(m_Program, sortedFirst, Sorted(second));
+  }
+
+  TileProgram                                                              m_Program;
+  std::int64_t                                                             m_WindowVolume;
+  std::vector<TileProgram::Value>                                          m_Outputs;
+  std::map<Box, SortedValues>                                              m_SortedBoxes;
+  std::array<std::map<Interval, std::pair<Interval, Interval>>, Dimension> m_Origin;
+};
+
+} // namespace
+
+TileProgram
+BuildHierarchicalTilingProgram(const Extent & radius, const Extent & tile)
+{
+  return Builder(radius, tile).Build();
+}
+
+} // namespace cudamedian

@@ -1,0 +1,42 @@
+/*=========================================================================
+ *
+ *  Copyright NumFOCUS
+ *
+ *  Licensed under the Apache License, Version 2.0 (the "License");
+ *  you may not use this file except in compliance with the License.
+ *  You may obtain a copy of the License at
+ *
+ *         https://www.apache.org/licenses/LICENSE-2.0.txt
+ *
+ *  Unless required by applicable law or agreed to in writing, software
+ *  distributed under the License is distributed on an "AS IS" BASIS,
+ *  WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ *  See the License for the specific language governing permissions and
+ *  limitations under the License.
+ *
+ *=========================================================================*/
+#ifndef HierarchicalTiling_h
+#define HierarchicalTiling_h
+
+#include "TileProgram.h"
+
+namespace cudamedian
+{
+
+/** Builds the tile program of a window by hierarchical tiling, in up to four dimensions.
+ *
+ * The core, which all windows of the tile share, is sorted once; then the tile is split in two along its longest axis,
+ * each half adding to its core what its windows share beyond the parent's, until a half is one pixel. A sorted core
+ * keeps only the values that can still be a median. Sorted columns, rows and slabs are built once and shared by all
+ * halves that need them.
+ *
+ * Source of the method: L. Sugy, "A Fast Parallel Median Filtering Algorithm Using Hierarchical Tiling", SIGGRAPH 2025
+ * (2D, data-oblivious variant); more dimensions are this project's extension: boxes in place of rows and columns.
+ *
+ * \throws std::invalid_argument when a tile is larger than the window along an axis, or not positive. */
+TileProgram
+BuildHierarchicalTilingProgram(const Extent & radius, const Extent & tile);
+
+} // namespace cudamedian
+
+#endif

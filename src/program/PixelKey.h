@@ -1,0 +1,126 @@
+/*=========================================================================
+ *
+ *  Copyright NumFOCUS
+ *
+ *  Licensed under the Apache License, Version 2.0 (the "License");
+ *  you may not use this file except in compliance with the License.
+ *  You may obtain a copy of the License at
+ *
+ *         https://www.apache.org/licenses/LICENSE-2.0.txt
+ *
+ *  Unless required by applicable law or agreed to in writing, software
+ *  distributed under the License is distributed on an "AS IS" BASIS,
+ *  WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ *  See the License for the specific language governing permissions and
+ *  limitations under the License.
+ *
+ *=========================================================================*/
+#ifndef PixelKey_h
+#define PixelKey_h
+
+#include "itkCudaMedianEngine.h"
+
+#include <cstring>
+#include <type_traits>
+
+/** Functions that run on the host and in kernels. */
+#ifdef __CUDACC__
+#  define CUDAMEDIAN_HOST_DEVICE __host__ __device__ __forceinline__
+#else
+#  define CUDAMEDIAN_HOST_DEVICE inline
+#endif
+
+namespace cudamedian
+{
+
+/** How pixels become unsigned keys of the same width that compare as the pixels do.
+ *
+ * - `Integer`: key = bits ^ mask, where the mask is the sign bit of signed types and 0 of unsigned ones.
+ * - `Float`: IEEE bits, mapped so that -infinity is 0, then the finite values with -0 below +0, +infinity, and every
+ *   NaN of either sign above it. The mapping is a bijection: a NaN comes back with its sign and payload. */
+enum class KeyMapping : std::uint8_t
+{
+  Integer,
+  Float
+};
+
+/** The unsigned integer with the given number of bytes. */
+template <std::size_t VBytes>
+using UnsignedOfSize = std::conditional_t<
+  VBytes == 1,
+  std::uint8_t,
+  std::conditional_t<VBytes == 2, std::uint16_t, std::conditional_t<VBytes == 4, std::uint32_t, std::uint64_t>>>;
+
+/** Maps the bits of a pixel to its key and back. `TKey` is the unsigned type of the pixel's width. */
+template <typename TKey, KeyMapping VMapping>
+struct PixelKey
+{
+  static_assert(std::is_unsigned<TKey>::value, "keys are unsigned");
+  static_assert(VMapping == KeyMapping::Integer || sizeof(TKey) == 4 || sizeof(TKey) == 8, "IEEE float or double");
+
+  static CUDAMEDIAN_HOST_DEVICE TKey
+  FromBits(TKey bits, TKey signMask)
+  {
+    if (VMapping == KeyMapping::Integer)
+    {
+      return static_cast<TKey>(bits ^ signMask);
+    }
+    return static_cast<TKey>(FlipNegative(bits) - NegativeInfinity());
+  }
+
+  static CUDAMEDIAN_HOST_DEVICE TKey
+  ToBits(TKey key, TKey signMask)
+  {
+    if (VMapping == KeyMapping::Integer)
+    {
+      return static_cast<TKey>(key ^ signMask);
+    }
+    return FlipNegative(static_cast<TKey>(key + NegativeInfinity()));
+  }
+
+private:
+  static constexpr int Width = 8 * sizeof(TKey);
+
+  /** Turns IEEE's sign and magnitude into two's complement order, and back. */
+  static CUDAMEDIAN_HOST_DEVICE TKey
+  FlipNegative(TKey bits)
+  {
+    constexpr TKey magnitude = static_cast<TKey>(~TKey{ 0 }) >> 1;
+    return static_cast<TKey>(bits ^ ((TKey{ 0 } - static_cast<TKey>(bits >> (Width - 1))) & magnitude));
+  }
+
+  /** Image of -infinity under FlipNegative: subtracting it makes -infinity 0 and sends negative NaN, which lie below,
+   * around to the top. */
+  static CUDAMEDIAN_HOST_DEVICE TKey
+  NegativeInfinity()
+  {
+    return sizeof(TKey) == 4 ? static_cast<TKey>(0x807FFFFFU) : static_cast<TKey>(0x800FFFFFFFFFFFFFULL);
+  }
+};
+
+/** Key mapping of a pixel type. */
+inline KeyMapping
+GetKeyMapping(PixelType type)
+{
+  return type == PixelType::Float32 || type == PixelType::Float64 ? KeyMapping::Float : KeyMapping::Integer;
+}
+
+/** The mask of KeyMapping::Integer: the sign bit of signed types, else 0. */
+inline std::uint64_t
+GetSignMask(PixelType type)
+{
+  switch (type)
+  {
+    case PixelType::Int8:
+    case PixelType::Int16:
+    case PixelType::Int32:
+    case PixelType::Int64:
+      return std::uint64_t{ 1 } << (8 * PixelBytes(type) - 1);
+    default:
+      return 0;
+  }
+}
+
+} // namespace cudamedian
+
+#endif

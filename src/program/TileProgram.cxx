@@ -1,0 +1,120 @@
+/*=========================================================================
+ *
+ *  Copyright NumFOCUS
+ *
+ *  Licensed under the Apache License, Version 2.0 (the "License");
+ *  you may not use this file except in compliance with the License.
+ *  You may obtain a copy of the License at
+ *
+ *         https://www.apache.org/licenses/LICENSE-2.0.txt
+ *
+ *  Unless required by applicable law or agreed to in writing, software
+ *  distributed under the License is distributed on an "AS IS" BASIS,
+ *  WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ *  See the License for the specific language governing permissions and
+ *  limitations under the License.
+ *
+ *=========================================================================*/
+#include "TileProgram.h"
+
+#include <stdexcept>
+
+namespace cudamedian
+{
+
+std::int64_t
+Volume(const Extent & extent)
+{
+  std::int64_t volume = 1;
+  for (const auto size : extent)
+  {
+    volume *= size;
+  }
+  return volume;
+}
+
+TileProgram::TileProgram(const Extent & radius, const Extent & tile) : m_Radius(radius), m_Tile(tile)
+{
+  for (int axis = 0; axis < Dimension; ++axis)
+  {
+    m_Window[axis] = 2 * radius[axis] + 1;
+    m_Footprint[axis] = m_Window[axis] + tile[axis] - 1;
+    if (radius[axis] < 0 || tile[axis] < 1 || tile[axis] > m_Window[axis])
+    {
+      throw std::invalid_argument("TileProgram: along axis " + std::to_string(axis) + " the tile is " +
+                                  std::to_string(tile[axis]) + " but must be from 1 to the window's " +
+                                  std::to_string(m_Window[axis]));
+    }
+  }
+  m_NumberOfInputs = static_cast<std::size_t>(Volume(m_Footprint));
+}
+
+TileProgram::Value
+TileProgram::InputAt(const Extent & position) const
+{
+  std::int64_t index = 0;
+  for (int axis = Dimension - 1; axis >= 0; --axis)
+  {
+    index = index * m_Footprint[axis] + position[axis];
+  }
+  return static_cast<Value>(index);
+}
+
+TileProgram::Value
+TileProgram::Append(Operation operation, Value a, Value b)
+{
+  m_Instructions.push_back({ operation, a, b });
+  return static_cast<Value>(m_NumberOfInputs + m_Instructions.size() - 1);
+}
+
+void
+TileProgram::SetOutputs(std::vector<Value> outputs)
+{
+  if (static_cast<std::int64_t>(outputs.size()) != Volume(m_Tile))
+  {
+    throw std::invalid_argument("TileProgram: " + std::to_string(outputs.size()) + " outputs for a tile of " +
+                                std::to_string(Volume(m_Tile)) + " pixels");
+  }
+  m_Outputs = std::move(outputs);
+}
+
+void
+TileProgram::RemoveDeadCode()
+{
+  std::vector<bool> live(m_NumberOfInputs + m_Instructions.size(), false);
+  for (const auto output : m_Outputs)
+  {
+    live[output] = true;
+  }
+  for (std::size_t n = m_Instructions.size(); n-- > 0;)
+  {
+    if (live[m_NumberOfInputs + n])
+    {
+      live[m_Instructions[n].a] = true;
+      live[m_Instructions[n].b] = true;
+    }
+  }
+
+  std::vector<Value> renamed(live.size());
+  for (std::size_t input = 0; input < m_NumberOfInputs; ++input)
+  {
+    renamed[input] = static_cast<Value>(input);
+  }
+  std::vector<Instruction> kept;
+  for (std::size_t n = 0; n < m_Instructions.size(); ++n)
+  {
+    if (live[m_NumberOfInputs + n])
+    {
+      renamed[m_NumberOfInputs + n] = static_cast<Value>(m_NumberOfInputs + kept.size());
+      const auto & instruction = m_Instructions[n];
+      kept.push_back({ instruction.operation, renamed[instruction.a], renamed[instruction.b] });
+    }
+  }
+  for (auto & output : m_Outputs)
+  {
+    output = renamed[output];
+  }
+  m_Instructions = std::move(kept);
+}
+
+} // namespace cudamedian

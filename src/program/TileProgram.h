@@ -1,0 +1,129 @@
+/*=========================================================================
+ *
+ *  Copyright NumFOCUS
+ *
+ *  Licensed under the Apache License, Version 2.0 (the "License");
+ *  you may not use this file except in compliance with the License.
+ *  You may obtain a copy of the License at
+ *
+ *         https://www.apache.org/licenses/LICENSE-2.0.txt
+ *
+ *  Unless required by applicable law or agreed to in writing, software
+ *  distributed under the License is distributed on an "AS IS" BASIS,
+ *  WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ *  See the License for the specific language governing permissions and
+ *  limitations under the License.
+ *
+ *=========================================================================*/
+#ifndef TileProgram_h
+#define TileProgram_h
+
+#include "itkCudaMedianExtent.h"
+
+#include <cstddef>
+#include <vector>
+
+namespace cudamedian
+{
+
+/** Number of pixels in a box of the given extent. */
+std::int64_t
+Volume(const Extent & extent);
+
+/** A straight list of min and max operations that yields all medians of a tile of outputs.
+ *
+ * Values are numbered: 0 … GetNumberOfInputs()-1 are the pixels of the footprint, axis 0 fastest; instruction n defines
+ * value GetNumberOfInputs() + n. Each value is defined once, before its first use. Backends decide where values live.
+ */
+class TileProgram
+{
+public:
+  using Value = std::uint32_t;
+
+  /** Two-input operations. */
+  enum class Operation : std::uint8_t
+  {
+    Min,
+    Max
+  };
+
+  struct Instruction
+  {
+    Operation operation;
+    Value     a;
+    Value     b;
+  };
+
+  /** A program without instructions for the given window and tile.
+   * \throws std::invalid_argument when a tile is larger than the window along an axis, or not positive. */
+  TileProgram(const Extent & radius, const Extent & tile);
+
+  const Extent &
+  GetRadius() const
+  {
+    return m_Radius;
+  }
+  /** 2r+1 along each axis. */
+  const Extent &
+  GetWindow() const
+  {
+    return m_Window;
+  }
+  /** Outputs along each axis. */
+  const Extent &
+  GetTile() const
+  {
+    return m_Tile;
+  }
+  /** Inputs along each axis: window + tile - 1. The footprint starts at the tile's first pixel minus the radius. */
+  const Extent &
+  GetFootprint() const
+  {
+    return m_Footprint;
+  }
+  std::size_t
+  GetNumberOfInputs() const
+  {
+    return m_NumberOfInputs;
+  }
+  const std::vector<Instruction> &
+  GetInstructions() const
+  {
+    return m_Instructions;
+  }
+  /** One value per pixel of the tile, axis 0 fastest. */
+  const std::vector<Value> &
+  GetOutputs() const
+  {
+    return m_Outputs;
+  }
+
+  /** The input value at a position of the footprint. */
+  Value
+  InputAt(const Extent & position) const;
+
+  /** Appends an operation and returns the value it defines. */
+  Value
+  Append(Operation operation, Value a, Value b);
+
+  /** Sets the tile's outputs. \throws std::invalid_argument unless there is one per pixel of the tile. */
+  void
+  SetOutputs(std::vector<Value> outputs);
+
+  /** Drops every instruction that no output depends on. Order is kept. */
+  void
+  RemoveDeadCode();
+
+private:
+  Extent                   m_Radius;
+  Extent                   m_Window;
+  Extent                   m_Tile;
+  Extent                   m_Footprint;
+  std::size_t              m_NumberOfInputs;
+  std::vector<Instruction> m_Instructions;
+  std::vector<Value>       m_Outputs;
+};
+
+} // namespace cudamedian
+
+#endif

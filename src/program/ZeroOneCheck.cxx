@@ -1,0 +1,268 @@
+/*=========================================================================
+ *
+ *  Copyright NumFOCUS
+ *
+ *  Licensed under the Apache License, Version 2.0 (the "License");
+ *  you may not use this file except in compliance with the License.
+ *  You may obtain a copy of the License at
+ *
+ *         https://www.apache.org/licenses/LICENSE-2.0.txt
+ *
+ *  Unless required by applicable law or agreed to in writing, software
+ *  distributed under the License is distributed on an "AS IS" BASIS,
+ *  WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ *  See the License for the specific language governing permissions and
+ *  limitations under the License.
+ *
+ *=========================================================================*/
+#include "ZeroOneCheck.h"
+
+#include <algorithm>
+#include <numeric>
+#include <random>
+
+namespace cudamedian
+{
+namespace
+{
+
+/** The footprint values of each output's window. */
+std::vector<std::vector<TileProgram::Value>>
+GetWindows(const TileProgram & program)
+{
+  std::vector<std::vector<TileProgram::Value>> windows;
+  const auto &                                 tile = program.GetTile();
+  const auto &                                 window = program.GetWindow();
+  Extent                                       o;
+  for (o[3] = 0; o[3] < tile[3]; ++o[3])
+    for (o[2] = 0; o[2] < tile[2]; ++o[2])
+      for (o[1] = 0; o[1] < tile[1]; ++o[1])
+        for (o[0] = 0; o[0] < tile[0]; ++o[0])
+        {
+          windows.emplace_back();
+          Extent w;
+          for (w[3] = 0; w[3] < window[3]; ++w[3])
+            for (w[2] = 0; w[2] < window[2]; ++w[2])
+              for (w[1] = 0; w[1] < window[1]; ++w[1])
+                for (w[0] = 0; w[0] < window[0]; ++w[0])
+                {
+                  windows.back().push_back(program.InputAt({ { o[0] + w[0], o[1] + w[1], o[2] + w[2], o[3] + w[3] } }));
+                }
+        }
+  return windows;
+}
+
+/** Bit i set where more than half of the window's values have bit i set. */
+std::uint64_t
+GetMajority(const std::vector<TileProgram::Value> & window, const std::vector<std::uint64_t> & inputs)
+{
+  std::uint64_t result = 0;
+  for (int bit = 0; bit < 64; ++bit)
+  {
+    std::size_t ones = 0;
+    for (const auto value : window)
+    {
+      ones += (inputs[value] >> bit) & 1U;
+    }
+    result |= static_cast<std::uint64_t>(ones > window.size() / 2) << bit;
+  }
+  return result;
+}
+
+std::string
+Describe(const std::vector<TileProgram::Value> & window,
+         const std::vector<std::uint64_t> &      inputs,
+         std::uint64_t                           wrong,
+         std::size_t                             output)
+{
+  int bit = 0;
+  while (((wrong >> bit) & 1U) == 0)
+  {
+    ++bit;
+  }
+  std::string text = "output " + std::to_string(output) + " is wrong for the zero-one window ";
+  for (const auto value : window)
+  {
+    text += ((inputs[value] >> bit) & 1U) != 0 ? '1' : '0';
+  }
+  return text;
+}
+
+std::string
+CheckFootprints(const TileProgram &                                  program,
+                const std::vector<std::vector<TileProgram::Value>> & windows,
+                const std::vector<std::uint64_t> &                   inputs)
+{
+  const auto outputs = RunZeroOne(program, inputs);
+  for (std::size_t output = 0; output < outputs.size(); ++output)
+  {
+    const auto wrong = outputs[output] ^ GetMajority(windows[output], inputs);
+    if (wrong != 0)
+    {
+      return Describe(windows[output], inputs, wrong, output);
+    }
+  }
+  return {};
+}
+
+/** Words whose bit i is bit j of i: with them as the first six inputs, one word holds all their 64 cases. */
+constexpr std::uint64_t counting[6] = { 0xAAAAAAAAAAAAAAAAULL, 0xCCCCCCCCCCCCCCCCULL, 0xF0F0F0F0F0F0F0F0ULL,
+                                        0xFF00FF00FF00FF00ULL, 0xFFFF0000FFFF0000ULL, 0xFFFFFFFF00000000ULL };
+
+} // namespace
+
+std::vector<std::uint64_t>
+RunZeroOne(const TileProgram & program, const std::vector<std::uint64_t> & inputs)
+{
+  static thread_local std::vector<std::uint64_t> values;
+  values.assign(inputs.begin(), inputs.end());
+  for (const auto & instruction : program.GetInstructions())
+  {
+    const auto a = values[instruction.a];
+    const auto b = values[instruction.b];
+    values.push_back(instruction.operation == TileProgram::Operation::Min ? (a & b) : (a | b));
+  }
+  std::vector<std::uint64_t> outputs;
+  for (const auto output : program.GetOutputs())
+  {
+    outputs.push_back(values[output]);
+  }
+  return outputs;
+}
+
+std::string
+CheckAllZeroOneWindows(const TileProgram & program)
+{
+  const auto                 windows = GetWindows(program);
+  const auto                 size = windows.front().size();
+  const auto                 words = size > 6 ? std::uint64_t{ 1 } << (size - 6) : 1;
+  std::mt19937_64            generator(20250810);
+  std::vector<std::uint64_t> inputs(program.GetNumberOfInputs());
+
+  // For each number of ones above the first six: where the majority of the whole window is one.
+  std::vector<std::uint64_t> expected(size + 1, 0);
+  for (std::size_t ones = 0; ones <= size; ++ones)
+  {
+    for (int bit = 0; bit < 64; ++bit)
+    {
+      std::size_t low = 0;
+      for (std::size_t j = 0; j < std::min<std::size_t>(6, size); ++j)
+      {
+        low += (counting[j] >> bit) & 1U;
+      }
+      expected[ones] |= static_cast<std::uint64_t>(low + ones > size / 2) << bit;
+    }
+  }
+
+  for (std::size_t output = 0; output < windows.size(); ++output)
+  {
+    const auto & window = windows[output];
+    for (std::uint64_t word = 0; word < words; ++word)
+    {
+      const auto rest = generator();
+      for (std::size_t input = 0; input < inputs.size(); ++input)
+      {
+        inputs[input] = (rest >> (input % 64)) * 0x9E3779B97F4A7C15ULL;
+      }
+      std::size_t ones = 0;
+      for (std::size_t j = 0; j < size; ++j)
+      {
+        const bool high = j >= 6 && ((word >> (j - 6)) & 1U) != 0;
+        inputs[window[j]] = j < 6 ? counting[j] : high ? ~std::uint64_t{ 0 } : 0;
+        ones += high ? 1 : 0;
+      }
+      const auto wrong = RunZeroOne(program, inputs)[output] ^ expected[ones];
+      if (wrong != 0)
+      {
+        return Describe(window, inputs, wrong, output);
+      }
+    }
+  }
+  return {};
+}
+
+std::string
+CheckSampledZeroOneFootprints(const TileProgram & program, std::uint64_t seed, std::size_t count)
+{
+  const auto                 windows = GetWindows(program);
+  const auto &               footprint = program.GetFootprint();
+  const auto                 size = program.GetNumberOfInputs();
+  std::mt19937_64            generator(seed);
+  std::vector<std::uint64_t> inputs(size);
+
+  const auto forEachPosition = [&](const auto & body) {
+    Extent      p;
+    std::size_t index = 0;
+    for (p[3] = 0; p[3] < footprint[3]; ++p[3])
+      for (p[2] = 0; p[2] < footprint[2]; ++p[2])
+        for (p[1] = 0; p[1] < footprint[1]; ++p[1])
+          for (p[0] = 0; p[0] < footprint[0]; ++p[0])
+          {
+            body(index++, p);
+          }
+  };
+
+  // Half planes and stripes: case `bit` compares a small integer combination of the position with a threshold.
+  for (int pattern = 0; pattern < 64; ++pattern)
+  {
+    std::uniform_int_distribution<int> coefficient(-3, 3);
+    const int c[4] = { coefficient(generator), coefficient(generator), coefficient(generator), coefficient(generator) };
+    const int modulus = pattern % 2 == 0 ? 1 << 20 : 2 + pattern % 7;
+    forEachPosition([&](std::size_t index, const Extent & p) {
+      const auto    sum = c[0] * p[0] + c[1] * p[1] + c[2] * p[2] + c[3] * p[3] + (1 << 21);
+      std::uint64_t word = 0;
+      for (int bit = 0; bit < 64; ++bit)
+      {
+        const auto threshold = pattern % 2 == 0 ? (1 << 20) : modulus / 2;
+        const auto position = pattern % 2 == 0 ? sum % modulus + (1 << 20) + bit - 32 : (sum + bit) % modulus;
+        word |= static_cast<std::uint64_t>(position > threshold) << bit;
+      }
+      inputs[index] = pattern % 4 < 2 ? word : ~word;
+    });
+    const auto failure = CheckFootprints(program, windows, inputs);
+    if (!failure.empty())
+    {
+      return failure;
+    }
+  }
+
+  for (std::size_t round = 0; round < count; ++round)
+  {
+    // Half of the rounds draw every pixel alike; the other half fill one window as evenly as an odd number allows,
+    // where a wrong program is most likely to show.
+    std::uniform_real_distribution<double> density(0.3, 0.7);
+    const auto                             ones = density(generator);
+    std::bernoulli_distribution            one(ones);
+    for (auto & input : inputs)
+    {
+      input = 0;
+      for (int bit = 0; bit < 64; ++bit)
+      {
+        input |= static_cast<std::uint64_t>(one(generator)) << bit;
+      }
+    }
+    if (round % 2 == 1)
+    {
+      const auto & window = windows[generator() % windows.size()];
+      auto         order = window;
+      for (int bit = 0; bit < 64; ++bit)
+      {
+        std::shuffle(order.begin(), order.end(), generator);
+        const auto number = window.size() / 2 + (bit & 1);
+        for (std::size_t j = 0; j < order.size(); ++j)
+        {
+          const auto mask = std::uint64_t{ 1 } << bit;
+          inputs[order[j]] = j < number ? inputs[order[j]] | mask : inputs[order[j]] & ~mask;
+        }
+      }
+    }
+    const auto failure = CheckFootprints(program, windows, inputs);
+    if (!failure.empty())
+    {
+      return failure;
+    }
+  }
+  return {};
+}
+
+} // namespace cudamedian

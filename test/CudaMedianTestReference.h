@@ -1,0 +1,107 @@
+/*=========================================================================
+ *
+ *  Copyright NumFOCUS
+ *
+ *  Licensed under the Apache License, Version 2.0 (the "License");
+ *  you may not use this file except in compliance with the License.
+ *  You may obtain a copy of the License at
+ *
+ *         https://www.apache.org/licenses/LICENSE-2.0.txt
+ *
+ *  Unless required by applicable law or agreed to in writing, software
+ *  distributed under the License is distributed on an "AS IS" BASIS,
+ *  WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ *  See the License for the specific language governing permissions and
+ *  limitations under the License.
+ *
+ *=========================================================================*/
+#ifndef CudaMedianTestReference_h
+#define CudaMedianTestReference_h
+
+#include "PixelKey.h"
+
+#include <algorithm>
+#include <random>
+#include <vector>
+
+/** What the engine's tests compare with: the definition of the median, written as plainly as it can be. */
+namespace cudamediantest
+{
+
+using cudamedian::Dimension;
+using cudamedian::Extent;
+using cudamedian::KeyMapping;
+using cudamedian::PixelKey;
+
+/** Pixels of an image as unsigned bits, axis 0 fastest. */
+template <typename TBits>
+struct BitsImage
+{
+  Extent             extent;
+  std::vector<TBits> pixels;
+
+  explicit BitsImage(const Extent & size)
+    : extent(size), pixels(static_cast<std::size_t>(size[0] * size[1] * size[2] * size[3]))
+  {}
+
+  TBits &
+  At(const Extent & p)
+  {
+    return pixels[static_cast<std::size_t>(((p[3] * extent[2] + p[2]) * extent[1] + p[1]) * extent[0] + p[0])];
+  }
+
+  /** Full-range values, or a few distinct ones. */
+  void
+  FillRandomly(std::mt19937_64 & generator, std::uint64_t distinct = 0)
+  {
+    for (auto & pixel : pixels)
+    {
+      const auto value = generator();
+      pixel = static_cast<TBits>(distinct == 0 ? value : value % distinct * 0x9E3779B97F4A7C15ULL);
+    }
+  }
+};
+
+template <typename TBody>
+void
+ForEachPosition(const Extent & extent, const TBody & body)
+{
+  Extent p;
+  for (p[3] = 0; p[3] < extent[3]; ++p[3])
+  {
+    for (p[2] = 0; p[2] < extent[2]; ++p[2])
+    {
+      for (p[1] = 0; p[1] < extent[1]; ++p[1])
+      {
+        for (p[0] = 0; p[0] < extent[0]; ++p[0])
+        {
+          body(p);
+        }
+      }
+    }
+  }
+}
+
+/** The median of the window around `center`, every coordinate clamped to the image, by sorting keys. */
+template <KeyMapping VMapping, typename TBits>
+TBits
+GetReferenceMedian(BitsImage<TBits> & image, const Extent & center, const Extent & radius, TBits signMask)
+{
+  std::vector<TBits> keys;
+  ForEachPosition({ { 2 * radius[0] + 1, 2 * radius[1] + 1, 2 * radius[2] + 1, 2 * radius[3] + 1 } },
+                  [&](const Extent & offset) {
+                    Extent position;
+                    for (int axis = 0; axis < Dimension; ++axis)
+                    {
+                      const auto coordinate = center[axis] - radius[axis] + offset[axis];
+                      position[axis] = std::min(std::max<std::int64_t>(coordinate, 0), image.extent[axis] - 1);
+                    }
+                    keys.push_back(PixelKey<TBits, VMapping>::FromBits(image.At(position), signMask));
+                  });
+  std::sort(keys.begin(), keys.end());
+  return PixelKey<TBits, VMapping>::ToBits(keys[keys.size() / 2], signMask);
+}
+
+} // namespace cudamediantest
+
+#endif

@@ -1,0 +1,158 @@
+/*=========================================================================
+ *
+ *  Copyright NumFOCUS
+ *
+ *  Licensed under the Apache License, Version 2.0 (the "License");
+ *  you may not use this file except in compliance with the License.
+ *  You may obtain a copy of the License at
+ *
+ *         https://www.apache.org/licenses/LICENSE-2.0.txt
+ *
+ *  Unless required by applicable law or agreed to in writing, software
+ *  distributed under the License is distributed on an "AS IS" BASIS,
+ *  WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ *  See the License for the specific language governing permissions and
+ *  limitations under the License.
+ *
+ *=========================================================================*/
+#include "Planner.h"
+#include "TilePolicy.h"
+
+#include <gtest/gtest.h>
+
+#include <set>
+
+namespace
+{
+
+using cudamedian::Backend;
+using cudamedian::Extent;
+using cudamedian::MedianRequest;
+using cudamedian::PixelBox;
+
+MedianRequest
+MakeRequest(const Extent & inputExtent, const Extent & radius)
+{
+  MedianRequest request;
+  request.pixelType = cudamedian::PixelType::UInt16;
+  request.inputExtent = inputExtent;
+  request.outputExtent = inputExtent;
+  request.radius = radius;
+  return request;
+}
+
+std::size_t
+GetBytes(const PixelBox & box)
+{
+  return 2 * static_cast<std::size_t>(cudamedian::Volume(box.extent));
+}
+
+/** The slabs' outputs fill the request exactly once, each slab has the halo it needs, and all stay within budget. */
+void
+CheckPlan(const MedianRequest & request, std::size_t budget)
+{
+  const auto       plan = cudamedian::PlanMedian(request, Backend::Cuda, budget);
+  std::set<Extent> origins;
+  std::int64_t     pixels = 0;
+  EXPECT_LE(plan.GetDeviceBytes(), budget);
+  for (const auto & slab : plan.slabs)
+  {
+    pixels += cudamedian::Volume(slab.output.extent);
+    EXPECT_TRUE(origins.insert(slab.output.origin).second);
+    EXPECT_LE(GetBytes(slab.input), plan.deviceInputBytes);
+    EXPECT_LE(GetBytes(slab.output), plan.deviceOutputBytes);
+    for (int axis = 0; axis < cudamedian::Dimension; ++axis)
+    {
+      const auto first = slab.output.origin[axis];
+      const auto last = first + slab.output.extent[axis];
+      EXPECT_GE(first, request.outputOrigin[axis]);
+      EXPECT_LE(last, request.outputOrigin[axis] + request.outputExtent[axis]);
+      EXPECT_GT(last, first);
+      EXPECT_EQ(slab.input.origin[axis], std::max<std::int64_t>(0, first - request.radius[axis]));
+      EXPECT_EQ(slab.input.origin[axis] + slab.input.extent[axis],
+                std::min(request.inputExtent[axis], last + request.radius[axis]));
+    }
+  }
+  EXPECT_EQ(pixels, cudamedian::Volume(request.outputExtent));
+}
+
+} // namespace
+
+TEST(CudaMedianPlanner, SlabsCoverTheRequestWithinAnyBudget)
+{
+  auto request = MakeRequest({ { 101, 67, 13, 1 } }, { { 2, 2, 1, 0 } });
+  request.outputOrigin = { { 3, 5, 1, 0 } };
+  request.outputExtent = { { 90, 61, 11, 1 } };
+  const auto whole = cudamedian::PlanMedian(request, Backend::Cuda, std::size_t{ 1 } << 40);
+  EXPECT_EQ(whole.slabs.size(), 1U);
+  const auto program = whole.deviceProgramBytes;
+  for (const std::size_t kibibytes : { 300, 200, 100, 50, 20, 10, 5, 2, 1 })
+  {
+    CheckPlan(request, program + kibibytes * 1024);
+  }
+}
+
+TEST(CudaMedianPlanner, ASlabIsTheLargestThatFits)
+{
+  const auto request = MakeRequest({ { 64, 64, 1, 1 } }, { { 1, 1, 0, 0 } });
+  const auto program = cudamedian::PlanMedian(request, Backend::Cuda, 1 << 30).deviceProgramBytes;
+  // 32 rows of output and 34 of input, 128 bytes each, fit exactly; one byte less does not hold them.
+  EXPECT_EQ(cudamedian::PlanMedian(request, Backend::Cuda, program + 66 * 128).slabs.size(), 2U);
+  EXPECT_EQ(cudamedian::PlanMedian(request, Backend::Cuda, program + 66 * 128 - 1).slabs.size(), 3U);
+}
+
+TEST(CudaMedianPlanner, ABudgetTooSmallNamesTheSmallestThatWorks)
+{
+  const auto request = MakeRequest({ { 64, 64, 64, 1 } }, { { 1, 1, 1, 0 } });
+  try
+  {
+    cudamedian::PlanMedian(request, Backend::Cuda, 100);
+    FAIL() << "no exception";
+  }
+  catch (const cudamedian::RequestError & error)
+  {
+    const std::string text = error.what();
+    const auto        position = text.find("needs ");
+    ASSERT_NE(position, std::string::npos) << text;
+    const auto smallest = std::stoull(text.substr(position + 6));
+    EXPECT_NO_THROW(CheckPlan(request, smallest));
+    EXPECT_THROW(cudamedian::PlanMedian(request, Backend::Cuda, smallest - 1), cudamedian::RequestError);
+  }
+}
+
+TEST(CudaMedianPlanner, HaloLargerThanTheImage)
+{
+  const auto request = MakeRequest({ { 9, 5, 3, 1 } }, { { 40, 7, 2, 0 } });
+  CheckPlan(request, 1 << 20);
+  CheckPlan(request, 2 * 9 * 5 * 3 + 2);
+}
+
+TEST(CudaMedianPlanner, AlgorithmByWindow)
+{
+  using cudamedian::Algorithm;
+  const auto choose = [](const Extent & radius) {
+    return cudamedian::PlanMedian(MakeRequest({ { 9, 9, 9, 9 } }, radius), Backend::Cpu, 0).algorithm;
+  };
+  EXPECT_EQ(choose({ { 0, 0, 0, 0 } }), Algorithm::TileProgram);
+  EXPECT_EQ(choose({ { 5, 5, 0, 0 } }), Algorithm::TileProgram);
+  EXPECT_EQ(choose({ { 0, 5, 0, 4 } }), Algorithm::TileProgram);
+  EXPECT_EQ(choose({ { 2, 0, 2, 2 } }), Algorithm::TileProgram);
+  EXPECT_EQ(choose({ { 6, 1, 0, 0 } }), Algorithm::Selection);
+  EXPECT_EQ(choose({ { 3, 1, 1, 0 } }), Algorithm::Selection);
+  EXPECT_EQ(choose({ { 1, 1, 1, 1 } }), Algorithm::Selection);
+  auto request = MakeRequest({ { 9, 9, 1, 1 } }, { { 6, 6, 0, 0 } });
+  request.algorithm = Algorithm::TileProgram;
+  EXPECT_THROW(cudamedian::PlanMedian(request, Backend::Cpu, 0), cudamedian::RequestError);
+  request.radius = { { 1, 1, 0, 0 } };
+  request.algorithm = Algorithm::Selection;
+  EXPECT_EQ(cudamedian::PlanMedian(request, Backend::Cpu, 0).algorithm, Algorithm::Selection);
+}
+
+TEST(CudaMedianTilePolicy, TilesAreAtMostHalfTheWindowRoundedUp)
+{
+  EXPECT_EQ(cudamedian::ChooseTile({ { 1, 1, 0, 0 } }), (Extent{ { 2, 2, 1, 1 } }));
+  EXPECT_EQ(cudamedian::ChooseTile({ { 2, 3, 0, 0 } }), (Extent{ { 2, 4, 1, 1 } }));
+  EXPECT_EQ(cudamedian::ChooseTile({ { 5, 5, 0, 0 } }), (Extent{ { 4, 4, 1, 1 } }));
+  EXPECT_EQ(cudamedian::ChooseTile({ { 2, 2, 2, 0 } }), (Extent{ { 2, 2, 2, 1 } }));
+  EXPECT_EQ(cudamedian::ChooseTile({ { 0, 0, 0, 0 } }), (Extent{ { 1, 1, 1, 1 } }));
+}

@@ -1,0 +1,224 @@
+/*=========================================================================
+ *
+ *  Copyright NumFOCUS
+ *
+ *  Licensed under the Apache License, Version 2.0 (the "License");
+ *  you may not use this file except in compliance with the License.
+ *  You may obtain a copy of the License at
+ *
+ *         https://www.apache.org/licenses/LICENSE-2.0.txt
+ *
+ *  Unless required by applicable law or agreed to in writing, software
+ *  distributed under the License is distributed on an "AS IS" BASIS,
+ *  WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ *  See the License for the specific language governing permissions and
+ *  limitations under the License.
+ *
+ *=========================================================================*/
+#include "CudaMedianTestSeed.h"
+#include "HierarchicalTiling.h"
+#include "ProgramSchedule.h"
+#include "TilePolicy.h"
+#include "ZeroOneCheck.h"
+
+#include <gtest/gtest.h>
+
+#include <random>
+#include <stdexcept>
+
+namespace
+{
+
+using cudamedian::BuildHierarchicalTilingProgram;
+using cudamedian::Extent;
+using cudamedian::TileProgram;
+
+/** Every radius that tile programs cover, on axes 0 to 2. */
+std::vector<Extent>
+GetCoveredRadii()
+{
+  std::vector<Extent> radii;
+  for (std::int64_t z = 0; z <= 5; ++z)
+  {
+    for (std::int64_t y = 0; y <= 5; ++y)
+    {
+      for (std::int64_t x = 0; x <= 5; ++x)
+      {
+        const Extent radius{ { x, y, z, 0 } };
+        if (cudamedian::IsCoveredByTilePrograms(radius))
+        {
+          radii.push_back(radius);
+        }
+      }
+    }
+  }
+  return radii;
+}
+
+std::string
+Name(const Extent & extent)
+{
+  return std::to_string(extent[0]) + "x" + std::to_string(extent[1]) + "x" + std::to_string(extent[2]) + "x" +
+         std::to_string(extent[3]);
+}
+
+} // namespace
+
+TEST(CudaMedianHierarchicalTiling, ThreeByThreeExhaustively)
+{
+  for (std::int64_t tileX = 1; tileX <= 3; ++tileX)
+  {
+    for (std::int64_t tileY = 1; tileY <= 3; ++tileY)
+    {
+      const auto program = BuildHierarchicalTilingProgram({ { 1, 1, 0, 0 } }, { { tileX, tileY, 1, 1 } });
+      EXPECT_EQ(cudamedian::CheckAllZeroOneWindows(program), "") << "tile " << tileX << "x" << tileY;
+    }
+  }
+}
+
+TEST(CudaMedianHierarchicalTiling, FiveByFiveExhaustively)
+{
+  const Extent radius{ { 2, 2, 0, 0 } };
+  EXPECT_EQ(cudamedian::CheckAllZeroOneWindows(BuildHierarchicalTilingProgram(radius, cudamedian::ChooseTile(radius))),
+            "");
+}
+
+// A published 5x5 network answers 1 here: rows 11000 00000 00000 11111 11111 hold 12 ones of 25.
+TEST(CudaMedianHierarchicalTiling, FiveByFiveWhereAPublishedNetworkFails)
+{
+  const auto                 program = BuildHierarchicalTilingProgram({ { 2, 2, 0, 0 } }, { { 1, 1, 1, 1 } });
+  const std::string          rows = "1100000000000001111111111";
+  std::vector<std::uint64_t> inputs;
+  for (const char pixel : rows)
+  {
+    inputs.push_back(pixel == '1' ? 1 : 0);
+  }
+  EXPECT_EQ(cudamedian::RunZeroOne(program, inputs).at(0), 0U);
+}
+
+TEST(CudaMedianHierarchicalTiling, EveryCoveredWindowOnStructuredAndRandomCases)
+{
+  const auto seed = cudamediantest::Seed();
+  for (const auto & radius : GetCoveredRadii())
+  {
+    const auto program = BuildHierarchicalTilingProgram(radius, cudamedian::ChooseTile(radius));
+    EXPECT_EQ(cudamedian::CheckSampledZeroOneFootprints(program, seed, 40), "")
+      << "radius " << Name(radius) << ", seed " << seed;
+  }
+}
+
+TEST(CudaMedianHierarchicalTiling, AnyTileThatFits)
+{
+  const auto   seed = cudamediantest::Seed();
+  const Extent cases[][2] = { { { { 3, 3, 0, 0 } }, { { 5, 3, 1, 1 } } },
+                              { { { 2, 1, 1, 1 } }, { { 3, 2, 2, 2 } } },
+                              { { { 0, 2, 1, 1 } }, { { 1, 4, 3, 2 } } },
+                              { { { 4, 2, 0, 0 } }, { { 9, 5, 1, 1 } } },
+                              { { { 1, 0, 3, 0 } }, { { 3, 1, 7, 1 } } } };
+  for (const auto & one : cases)
+  {
+    const auto program = BuildHierarchicalTilingProgram(one[0], one[1]);
+    EXPECT_EQ(cudamedian::CheckSampledZeroOneFootprints(program, seed, 40), "")
+      << "radius " << Name(one[0]) << ", tile " << Name(one[1]) << ", seed " << seed;
+  }
+}
+
+TEST(CudaMedianHierarchicalTiling, ATileLargerThanTheWindowIsAnError)
+{
+  EXPECT_THROW(BuildHierarchicalTilingProgram({ { 1, 1, 0, 0 } }, { { 4, 1, 1, 1 } }), std::invalid_argument);
+  EXPECT_THROW(BuildHierarchicalTilingProgram({ { 1, 1, 0, 0 } }, { { 0, 1, 1, 1 } }), std::invalid_argument);
+  EXPECT_THROW(BuildHierarchicalTilingProgram({ { -1, 1, 0, 0 } }, { { 1, 1, 1, 1 } }), std::invalid_argument);
+}
+
+// The counts that shared work promises; a change that costs operations must show.
+TEST(CudaMedianHierarchicalTiling, OperationsPerPixel)
+{
+  const auto count = [](const Extent & radius) {
+    const auto tile = cudamedian::ChooseTile(radius);
+    return static_cast<double>(BuildHierarchicalTilingProgram(radius, tile).GetInstructions().size()) /
+           static_cast<double>(cudamedian::Volume(tile));
+  };
+  EXPECT_LE(count({ { 1, 1, 0, 0 } }), 19.5);
+  EXPECT_LE(count({ { 2, 2, 0, 0 } }), 72.0);
+  EXPECT_LE(count({ { 3, 3, 0, 0 } }), 127.0);
+  EXPECT_LE(count({ { 5, 5, 0, 0 } }), 315.0);
+  EXPECT_LE(count({ { 1, 1, 1, 0 } }), 107.0);
+  EXPECT_LE(count({ { 2, 2, 2, 0 } }), 639.0);
+}
+
+// The checkers themselves: a program with one operation turned around must be caught.
+TEST(CudaMedianZeroOneCheck, FindsABrokenProgram)
+{
+  const Extent radius{ { 1, 1, 0, 0 } };
+  const auto   good = BuildHierarchicalTilingProgram(radius, { { 2, 2, 1, 1 } });
+  std::size_t  caughtExhaustively = 0;
+  std::size_t  caughtBySamples = 0;
+  for (std::size_t broken = 0; broken < good.GetInstructions().size(); ++broken)
+  {
+    TileProgram program(radius, { { 2, 2, 1, 1 } });
+    for (std::size_t n = 0; n < good.GetInstructions().size(); ++n)
+    {
+      const auto & instruction = good.GetInstructions()[n];
+      const bool   isMin = instruction.operation == TileProgram::Operation::Min;
+      program.Append(isMin != (n == broken) ? TileProgram::Operation::Min : TileProgram::Operation::Max,
+                     instruction.a,
+                     instruction.b);
+    }
+    program.SetOutputs(good.GetOutputs());
+    caughtExhaustively += cudamedian::CheckAllZeroOneWindows(program).empty() ? 0 : 1;
+    caughtBySamples += cudamedian::CheckSampledZeroOneFootprints(program, 1, 40).empty() ? 0 : 1;
+  }
+  EXPECT_EQ(caughtExhaustively, good.GetInstructions().size());
+  EXPECT_EQ(caughtBySamples, good.GetInstructions().size());
+}
+
+TEST(CudaMedianTileProgram, DeadCodeGoesAndOrderStays)
+{
+  TileProgram program({ { 1, 0, 0, 0 } }, { { 1, 1, 1, 1 } });
+  const auto  low = program.Append(TileProgram::Operation::Min, 0, 1);
+  program.Append(TileProgram::Operation::Max, 0, 1);
+  const auto high = program.Append(TileProgram::Operation::Max, low, 2);
+  EXPECT_THROW(program.SetOutputs({ high, high }), std::invalid_argument);
+  program.SetOutputs({ high });
+  program.RemoveDeadCode();
+  ASSERT_EQ(program.GetInstructions().size(), 2U);
+  EXPECT_EQ(program.GetInstructions()[1].a, 3U);
+  EXPECT_EQ(program.GetOutputs().at(0), 4U);
+}
+
+TEST(CudaMedianProgramSchedule, SlotsYieldWhatTheProgramYields)
+{
+  const auto      seed = cudamediantest::Seed();
+  std::mt19937_64 generator(seed);
+  for (const auto & radius : GetCoveredRadii())
+  {
+    const auto program = BuildHierarchicalTilingProgram(radius, cudamedian::ChooseTile(radius));
+    const auto schedule = cudamedian::ScheduleProgram(program);
+    ASSERT_EQ(schedule.numberOfInputs, program.GetNumberOfInputs());
+    std::vector<std::uint64_t> inputs(program.GetNumberOfInputs());
+    for (auto & input : inputs)
+    {
+      input = generator();
+    }
+    auto operands = inputs;
+    operands.resize(inputs.size() + schedule.numberOfSlots);
+    for (const auto & instruction : schedule.instructions)
+    {
+      const auto a = operands[instruction.a];
+      const auto b = operands[instruction.b];
+      if (instruction.operation != cudamedian::ProgramSchedule::Operation::Max)
+      {
+        operands[inputs.size() + instruction.low] = a & b;
+      }
+      if (instruction.operation != cudamedian::ProgramSchedule::Operation::Min)
+      {
+        operands[inputs.size() + instruction.high] = a | b;
+      }
+    }
+    const auto expected = cudamedian::RunZeroOne(program, inputs);
+    for (std::size_t output = 0; output < expected.size(); ++output)
+    {
+      ASSERT_EQ(operands[schedule.outputs[output]], expected[output]) << Name(radius) << ", seed " << seed;
+    }
+  }
+}
