@@ -56,11 +56,12 @@ operator<<(std::ostream & out, CudaMedianImageFilterEnums::Backend value)
  * Every output pixel is the value of rank N/2 among the N = prod(2 r + 1) input pixels of the window around it;
  * coordinates are clamped to the input's buffered region (zero-flux Neumann border). The result equals that of
  * itk::MedianImageFilter for every input without NaN. For floating point pixels this filter defines what ITK leaves
- * undefined: -0 orders before +0 and every NaN after +infinity, whichever backend runs.
+ * undefined: -0 orders before +0 and every NaN after +infinity, on both backends.
  *
  * Pixel types are the scalar types from char to long long, float and double; input and output may differ, the median is
  * then converted with static_cast. Images of one to four dimensions with at most three axes of radius > 0 run on this
- * module's engine; anything else runs ITK's own implementation, and GetExecutionReport() says so.
+ * module's engine. Anything else runs ITK's own implementation, whatever backend was asked for and without the order of
+ * NaN above; GetExecutionReport() says so.
  *
  * The window is compiled into a tile program, a list of min and max operations that yields all medians of a tile, by
  * hierarchical tiling (L. Sugy, "A Fast Parallel Median Filtering Algorithm Using Hierarchical Tiling", SIGGRAPH 2025);

@@ -167,10 +167,6 @@ template <typename TInputImage, typename TOutputImage>
 void
 CudaMedianImageFilter<TInputImage, TOutputImage>::RunSuperclass(const RadiusType & radius, const std::string & reason)
 {
-  if (m_Backend == BackendEnum::Cuda)
-  {
-    itkExceptionMacro("The CUDA backend was asked for but cannot run: " << reason);
-  }
   m_ExecutionReport.backend = "ITK";
   m_ExecutionReport.backendReason = reason;
   m_ExecutionReport.device = "host";
@@ -249,7 +245,7 @@ CudaMedianImageFilter<TInputImage, TOutputImage>::RunEngine(const RadiusType & r
     }
   };
 
-  this->UpdateProgress(0.0F);
+  request.progress(0.0F);
   try
   {
     m_ExecutionReport = cudamedian::RunMedian(request);

@@ -94,6 +94,7 @@ ChooseBackend(const MedianRequest & request, ExecutionReport & report)
     return Backend::Cpu;
   }
   const auto device = QueryCudaDevice();
+  report.device = device.usable ? device.description : "";
   if (request.backend == Backend::Cuda)
   {
     if (!device.usable)

@@ -412,7 +412,6 @@ GetFreeDeviceMemory()
 void
 RunOnCuda(const MedianRequest & request, const Plan & plan, ExecutionReport & report)
 {
-  report.device = QueryCudaDevice().description;
   SlabRunner  runner(request, plan, report);
   std::size_t done = 0;
   for (const auto & slab : plan.slabs)

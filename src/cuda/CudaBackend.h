@@ -28,7 +28,7 @@ std::size_t
 GetFreeDeviceMemory();
 
 /** Runs a plan on the current CUDA device, slab by slab: upload, kernel, download. Progress is reported, and may stop
- * the run, between slabs. Fills in the report's device, algorithm, memory and times.
+ * the run, between slabs. Fills in the report's algorithm, memory and times.
  * \throws DeviceError when a CUDA call fails; the text names the call and CUDA's error. */
 void
 RunOnCuda(const MedianRequest & request, const Plan & plan, ExecutionReport & report);

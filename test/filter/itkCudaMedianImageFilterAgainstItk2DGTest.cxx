@@ -86,3 +86,11 @@ TYPED_TEST(CudaMedianImageFilterAgainstItk2D, WindowsBeyondTilePrograms)
   const Sizes radii{ { { 6, 6 } }, { { 11, 3 } }, { { 1, 17 } }, { { 8, 9 } } };
   cudamediantest::ExpectEqualToItk<TypeParam>(radii, Sizes{ { { 23, 19 } }, { { 1, 29 } } });
 }
+
+// Backends work through a row in segments of at most some thousand pixels, and through an image in many blocks.
+TYPED_TEST(CudaMedianImageFilterAgainstItk2D, LongRowsAndManyTiles)
+{
+  CUDAMEDIAN_TRACE_SEED();
+  const Sizes radii{ { { 1, 1 } }, { { 3, 3 } }, { { 5, 5 } }, { { 0, 2 } } };
+  cudamediantest::ExpectEqualToItk<TypeParam>(radii, Sizes{ { { 4201, 3 } }, { { 203, 101 } } });
+}

@@ -86,3 +86,11 @@ TYPED_TEST(CudaMedianImageFilterAgainstItk3D, WindowsBeyondTilePrograms)
   const Sizes radii{ { { 3, 3, 3 } }, { { 1, 5, 2 } }, { { 7, 1, 1 } } };
   cudamediantest::ExpectEqualToItk<TypeParam>(radii, Sizes{ { { 11, 9, 5 } }, { { 1, 13, 4 } } });
 }
+
+// Backends work through a row in segments of at most some thousand pixels, and through an image in many blocks.
+TYPED_TEST(CudaMedianImageFilterAgainstItk3D, LongRowsAndManyTiles)
+{
+  CUDAMEDIAN_TRACE_SEED();
+  const Sizes radii{ { { 1, 1, 1 } }, { { 2, 2, 2 } }, { { 1, 0, 1 } } };
+  cudamediantest::ExpectEqualToItk<TypeParam>(radii, Sizes{ { { 2101, 3, 2 } }, { { 43, 41, 19 } } });
+}
