@@ -1,0 +1,187 @@
+/*=========================================================================
+ *
+ *  Copyright NumFOCUS
+ *
+ *  Licensed under the Apache License, Version 2.0 (the "License");
+ *  you may not use this file except in compliance with the License.
+ *  You may obtain a copy of the License at
+ *
+ *         https://www.apache.org/licenses/LICENSE-2.0.txt
+ *
+ *  Unless required by applicable law or agreed to in writing, software
+ *  distributed under the License is distributed on an "AS IS" BASIS,
+ *  WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ *  See the License for the specific language governing permissions and
+ *  limitations under the License.
+ *
+ *=========================================================================*/
+// The median of an image file, as a command: CudaMedianImageFilter [options] input output
+
+#include "FilterImage.h"
+#include "Options.h"
+#include "OutputFile.h"
+#include "Terminal.h"
+
+#include "itkImageIOFactory.h"
+
+// Registers the image formats this program is built with.
+#include "itkImageFileReader.h"
+
+#include <CLI/CLI.hpp>
+
+#include <filesystem>
+#include <iostream>
+
+#include <unistd.h>
+
+namespace
+{
+
+constexpr int ExitFailure = 1;
+
+/** Opens the file and reads its header. \throws UserError */
+itk::ImageIOBase::Pointer
+OpenInput(const std::string & path)
+{
+  std::error_code error;
+  if (!std::filesystem::exists(path, error))
+  {
+    throw UserError("cannot read '" + path + "': there is no such file");
+  }
+  // Only files: some formats take a directory as an image, and ITK reads one as text.
+  if (!std::filesystem::is_regular_file(path, error))
+  {
+    throw UserError("cannot read '" + path + "': it is not an ordinary file");
+  }
+  if (access(path.c_str(), R_OK) != 0)
+  {
+    throw UserError("cannot read '" + path + "': permission denied");
+  }
+  const QuietScope                quiet;
+  const itk::ImageIOBase::Pointer imageIO =
+    itk::ImageIOFactory::CreateImageIO(path.c_str(), itk::ImageIOFactory::IOFileModeEnum::ReadMode);
+  if (imageIO.IsNull())
+  {
+    throw UserError("cannot read '" + path + "': it is not an image of a known format");
+  }
+  imageIO->SetFileName(path);
+  try
+  {
+    imageIO->ReadImageInformation();
+  }
+  catch (const itk::ExceptionObject & error)
+  {
+    throw UserError("cannot read '" + path + "': " + Description(error));
+  }
+  return imageIO;
+}
+
+/** \throws UserError when no format writes files of this name. */
+void
+CheckOutputFormat(const std::string & path)
+{
+  const QuietScope quiet;
+  if (itk::ImageIOFactory::CreateImageIO(path.c_str(), itk::ImageIOFactory::IOFileModeEnum::WriteMode).IsNull())
+  {
+    throw UserError("cannot write '" + path + "': no image format is known by that name");
+  }
+}
+
+int
+Run(const Options & options)
+{
+  const itk::ImageIOBase::Pointer imageIO = OpenInput(options.input);
+  if (imageIO->GetNumberOfComponents() != 1)
+  {
+    throw UserError("'" + options.input + "' has pixels of type " +
+                    itk::ImageIOBase::GetPixelTypeAsString(imageIO->GetPixelType()) + " with " +
+                    std::to_string(imageIO->GetNumberOfComponents()) +
+                    " components; the median is defined for scalar pixels only");
+  }
+  const unsigned int dimension = imageIO->GetNumberOfDimensions();
+  RadiusPerAxis(options.radius, dimension); // before anything is read or written
+  const OutputFile outputFile(options.output);
+  CheckOutputFormat(options.output);
+  switch (dimension)
+  {
+    case 1:
+      return FilterImage<1>(options, imageIO, outputFile);
+    case 2:
+      return FilterImage<2>(options, imageIO, outputFile);
+    case 3:
+      return FilterImage<3>(options, imageIO, outputFile);
+    case 4:
+      return FilterImage<4>(options, imageIO, outputFile);
+    default:
+      throw UserError("'" + options.input + "' has " + std::to_string(dimension) +
+                      " dimensions; images of 1 to 4 dimensions are taken");
+  }
+}
+
+int
+Fail(const std::string & message)
+{
+  std::cerr << "CudaMedianImageFilter: " << OneLine(message) << std::endl;
+  return ExitFailure;
+}
+
+} // namespace
+
+int
+main(int argc, char * argv[])
+{
+  // Warnings of the image formats would stand between the user and the one line that matters.
+  itk::Object::GlobalWarningDisplayOff();
+
+  Options     options;
+  std::string radius = "1";
+  std::string backend = "auto";
+  std::string memory;
+  CLI::App app("The exact median of itk::MedianImageFilter, on an NVIDIA GPU or on the CPU.", "CudaMedianImageFilter");
+  app
+    .add_option(
+      "--radius", radius, "radius of the window in pixels: one number, or one per axis as in 2,2,1 (default 1)")
+    ->type_name("NUMBERS");
+  app.add_flag("--slice-wise", options.sliceWise, "filter slice by slice: the radius along the last axis counts as 0");
+  app.add_option("--backend", backend, "where to run: auto (CUDA if there is a device, the default), cuda or cpu")
+    ->type_name("NAME");
+  const CLI::Option * const memoryOption =
+    app.add_option("--memory", memory, "device memory to use at most, in bytes; K, M and G are powers of 1024")
+      ->type_name("BYTES");
+  app.add_flag("--verify", options.verify, "also run itk::MedianImageFilter and compare; exit with 2 if voxels differ");
+  app.add_flag("--report", options.report, "print what ran, where, and why");
+  app.add_option("input", options.input, "image to read")->required();
+  app.add_option("output", options.output, "image to write")->required();
+
+  try
+  {
+    app.parse(argc, argv);
+    options.radius = ParseRadius(radius);
+    options.backend = ParseBackend(backend);
+    if (memoryOption->count() > 0)
+    {
+      options.deviceMemoryBudget = ParseByteCount(memory);
+    }
+    return Run(options);
+  }
+  catch (const CLI::Success & success)
+  {
+    return app.exit(success);
+  }
+  catch (const CLI::ParseError & error)
+  {
+    return Fail(error.what() + std::string(" (--help lists the options)"));
+  }
+  catch (const itk::ExceptionObject & error)
+  {
+    return Fail(Description(error));
+  }
+  catch (const std::bad_alloc &)
+  {
+    return Fail("not enough memory for this image");
+  }
+  catch (const std::exception & error)
+  {
+    return Fail(error.what());
+  }
+}

@@ -1,0 +1,64 @@
+/*=========================================================================
+ *
+ *  Copyright NumFOCUS
+ *
+ *  Licensed under the Apache License, Version 2.0 (the "License");
+ *  you may not use this file except in compliance with the License.
+ *  You may obtain a copy of the License at
+ *
+ *         https://www.apache.org/licenses/LICENSE-2.0.txt
+ *
+ *  Unless required by applicable law or agreed to in writing, software
+ *  distributed under the License is distributed on an "AS IS" BASIS,
+ *  WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ *  See the License for the specific language governing permissions and
+ *  limitations under the License.
+ *
+ *=========================================================================*/
+#ifndef Options_h
+#define Options_h
+
+#include "itkCudaMedianEngine.h"
+
+#include <cstdint>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+/** An error the user can act on. The text is one line, without the name of the program. */
+class UserError : public std::runtime_error
+{
+public:
+  using std::runtime_error::runtime_error;
+};
+
+/** What the command line asks for. */
+struct Options
+{
+  std::string                input;
+  std::string                output;
+  std::vector<std::uint64_t> radius{ 1 }; ///< one number for all axes, or one per axis
+  bool                       sliceWise{ false };
+  cudamedian::Backend        backend{ cudamedian::Backend::Auto };
+  std::uint64_t              deviceMemoryBudget{ 0 }; ///< bytes; 0: the filter's default
+  bool                       verify{ false };
+  bool                       report{ false };
+};
+
+/** Reads "2" or "2,2,1". \throws UserError */
+std::vector<std::uint64_t>
+ParseRadius(const std::string & text);
+
+/** Reads "auto", "cuda" or "cpu". \throws UserError */
+cudamedian::Backend
+ParseBackend(const std::string & text);
+
+/** Reads a number of bytes such as "4096", "64K", "512M" or "2G"; the suffixes are powers of 1024. \throws UserError */
+std::uint64_t
+ParseByteCount(const std::string & text);
+
+/** The radius along each of `dimension` axes. \throws UserError when the counts differ. */
+std::vector<std::uint64_t>
+RadiusPerAxis(const std::vector<std::uint64_t> & radius, unsigned int dimension);
+
+#endif

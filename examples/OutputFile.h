@@ -1,0 +1,47 @@
+/*=========================================================================
+ *
+ *  Copyright NumFOCUS
+ *
+ *  Licensed under the Apache License, Version 2.0 (the "License");
+ *  you may not use this file except in compliance with the License.
+ *  You may obtain a copy of the License at
+ *
+ *         https://www.apache.org/licenses/LICENSE-2.0.txt
+ *
+ *  Unless required by applicable law or agreed to in writing, software
+ *  distributed under the License is distributed on an "AS IS" BASIS,
+ *  WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ *  See the License for the specific language governing permissions and
+ *  limitations under the License.
+ *
+ *=========================================================================*/
+#ifndef OutputFile_h
+#define OutputFile_h
+
+#include <filesystem>
+#include <functional>
+#include <string>
+
+/** \class OutputFile
+ * Puts an image file in place as a whole or not at all.
+ *
+ * The image is written under its final name into a temporary directory beside the destination and moved when it is
+ * complete. The name stays the same because formats of two files, such as .mhd with .raw, store one name in the other.
+ * Whatever was at the destination before survives a failure. */
+class OutputFile
+{
+public:
+  /** Checks the destination before any work is done.
+   * \throws UserError when its directory is missing or cannot be written to, or when it is not an ordinary file. */
+  explicit OutputFile(const std::string & path);
+
+  /** Calls `write` with the name to write to, then moves every file written there to the destination.
+   * \throws UserError when the files cannot be moved; what `write` throws passes through. */
+  void
+  Write(const std::function<void(const std::string &)> & write) const;
+
+private:
+  std::filesystem::path m_Destination;
+};
+
+#endif
