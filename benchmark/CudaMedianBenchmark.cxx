@@ -1,0 +1,510 @@
+/*=========================================================================
+ *
+ *  Copyright NumFOCUS
+ *
+ *  Licensed under the Apache License, Version 2.0 (the "License");
+ *  you may not use this file except in compliance with the License.
+ *  You may obtain a copy of the License at
+ *
+ *         https://www.apache.org/licenses/LICENSE-2.0.txt
+ *
+ *  Unless required by applicable law or agreed to in writing, software
+ *  distributed under the License is distributed on an "AS IS" BASIS,
+ *  WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ *  See the License for the specific language governing permissions and
+ *  limitations under the License.
+ *
+ *=========================================================================*/
+// Times of the whole filter against itk::MedianImageFilter in the same run, as a table and as JSON.
+
+#include "BenchmarkCase.h"
+
+#include "itkCudaMedianImageFilter.h"
+#include "itkMedianImageFilter.h"
+#include "itkMultiThreaderBase.h"
+#include "itkVersion.h"
+
+#include <CLI/CLI.hpp>
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdint>
+#include <cstring>
+#include <exception>
+#include <fstream>
+#include <iomanip>
+#include <iostream>
+#include <random>
+#include <sstream>
+#include <string>
+#include <thread>
+#include <type_traits>
+#include <vector>
+
+namespace
+{
+
+using cudamedianbenchmark::BenchmarkCase;
+using cudamedianbenchmark::CasePixel;
+using Json = nlohmann::ordered_json;
+using BackendEnum = itk::CudaMedianImageFilterEnums::Backend;
+
+struct Options
+{
+  std::string   backend{ "auto" };
+  std::string   cases{ "small" };
+  std::string   jsonFile;
+  unsigned int  repeats{ 5 };
+  unsigned int  threads{ std::max(1u, std::thread::hardware_concurrency()) };
+  std::uint64_t seed{ 20250810 };
+  bool          skipItk{ false };
+};
+
+/** One case on one backend. Times are medians over the repeats, in seconds. */
+struct Row
+{
+  BenchmarkCase               benchmarkCase;
+  cudamedian::ExecutionReport report;
+  double                      wholeSeconds{ 0 };
+  double                      kernelSeconds{ 0 };
+  double                      transferSeconds{ 0 };
+  std::size_t                 itkPixels{ 0 };       ///< 0: ITK's filter was not timed
+  double                      itkPixelSeconds{ 0 }; ///< seconds per pixel
+
+  bool
+  OnDevice() const
+  {
+    return report.backend == "CUDA";
+  }
+
+  /** How many times longer ITK takes per pixel. */
+  double
+  Ratio() const
+  {
+    return itkPixelSeconds * benchmarkCase.Pixels() / wholeSeconds;
+  }
+};
+
+double
+Median(std::vector<double> values)
+{
+  const auto middle = values.begin() + values.size() / 2;
+  std::nth_element(values.begin(), middle, values.end());
+  return *middle;
+}
+
+/** Seconds of one run of the filter into the output it already has. */
+double
+TimedUpdate(itk::ProcessObject & filter)
+{
+  filter.Modified();
+  const auto start = std::chrono::steady_clock::now();
+  filter.Update();
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+}
+
+/** Random bits, floating point exponents kept below that of NaN and infinity. */
+template <typename TImage>
+void
+FillRandomly(TImage & image, std::uint64_t seed)
+{
+  using PixelType = typename TImage::PixelType;
+  std::mt19937_64     random(seed);
+  PixelType * const   pixels = image.GetBufferPointer();
+  const std::size_t   bytes = image.GetBufferedRegion().GetNumberOfPixels() * sizeof(PixelType);
+  char * const        raw = reinterpret_cast<char *>(pixels);
+  constexpr bool      isFloat = std::is_floating_point<PixelType>::value;
+  const std::uint64_t mask = isFloat ? 0xbfffffffbfffffffu : ~std::uint64_t{ 0 };
+  for (std::size_t i = 0; i < bytes; i += sizeof(mask))
+  {
+    const std::uint64_t bits = random() & mask;
+    std::memcpy(raw + i, &bits, std::min(sizeof(bits), bytes - i));
+  }
+}
+
+/** A block in the middle of the image, small enough that ITK's filter is done with it in about a third of a second per
+ * thread (it looks at some 80 million window pixels a second and thread). */
+template <typename TRegion>
+TRegion
+ItkBlock(TRegion region, std::size_t windowPixels, unsigned int threads)
+{
+  const std::size_t limit = std::max<std::size_t>(1, 30000000 * std::size_t{ threads } / windowPixels);
+  for (unsigned int axis = TRegion::ImageDimension; axis-- > 0;)
+  {
+    const std::size_t pixels = region.GetNumberOfPixels();
+    if (pixels > limit)
+    {
+      const std::size_t extent = region.GetSize(axis);
+      const std::size_t kept = std::max<std::size_t>(1, extent * limit / pixels);
+      region.SetIndex(axis, region.GetIndex(axis) + static_cast<itk::IndexValueType>((extent - kept) / 2));
+      region.SetSize(axis, kept);
+    }
+  }
+  return region;
+}
+
+template <typename TPixel, unsigned int VDimension>
+std::vector<Row>
+RunCase(const BenchmarkCase & benchmarkCase, const Options & options, const std::vector<BackendEnum> & backends)
+{
+  using ImageType = itk::Image<TPixel, VDimension>;
+  typename ImageType::SizeType size;
+  typename ImageType::SizeType radius;
+  for (unsigned int axis = 0; axis < VDimension; ++axis)
+  {
+    size[axis] = benchmarkCase.size[axis];
+    radius[axis] = benchmarkCase.radius[axis];
+  }
+  const auto image = ImageType::New();
+  image->SetRegions(size);
+  image->Allocate();
+  FillRandomly(*image, options.seed);
+
+  std::size_t itkPixels = 0;
+  double      itkPixelSeconds = 0;
+  if (!options.skipItk)
+  {
+    const auto filter = itk::MedianImageFilter<ImageType, ImageType>::New();
+    filter->SetInput(image);
+    filter->SetRadius(radius);
+    filter->SetNumberOfWorkUnits(options.threads);
+    const auto block = ItkBlock(image->GetLargestPossibleRegion(), benchmarkCase.WindowPixels(), options.threads);
+    filter->GetOutput()->SetRequestedRegion(block);
+    filter->Update();
+    std::vector<double> seconds;
+    for (unsigned int i = 0; i < options.repeats; ++i)
+    {
+      seconds.push_back(TimedUpdate(*filter));
+    }
+    itkPixels = block.GetNumberOfPixels();
+    itkPixelSeconds = Median(seconds) / itkPixels;
+  }
+
+  std::vector<Row> rows;
+  for (const BackendEnum backend : backends)
+  {
+    const auto filter = itk::CudaMedianImageFilter<ImageType>::New();
+    filter->SetBackend(backend);
+    filter->SetInput(image);
+    filter->SetRadius(radius);
+    filter->SetNumberOfWorkUnits(options.threads);
+    filter->Update();
+    std::vector<double> whole;
+    std::vector<double> kernel;
+    std::vector<double> transfer;
+    for (unsigned int i = 0; i < options.repeats; ++i)
+    {
+      whole.push_back(TimedUpdate(*filter));
+      kernel.push_back(filter->GetExecutionReport().kernelSeconds);
+      transfer.push_back(filter->GetExecutionReport().transferSeconds);
+    }
+    Row row;
+    row.benchmarkCase = benchmarkCase;
+    row.report = filter->GetExecutionReport();
+    row.wholeSeconds = Median(whole);
+    row.kernelSeconds = Median(kernel);
+    row.transferSeconds = Median(transfer);
+    row.itkPixels = itkPixels;
+    row.itkPixelSeconds = itkPixelSeconds;
+    rows.push_back(row);
+  }
+  return rows;
+}
+
+template <typename TPixel>
+std::vector<Row>
+RunCaseOfPixel(const BenchmarkCase & benchmarkCase, const Options & options, const std::vector<BackendEnum> & backends)
+{
+  return benchmarkCase.Dimensions() == 2 ? RunCase<TPixel, 2>(benchmarkCase, options, backends)
+                                         : RunCase<TPixel, 3>(benchmarkCase, options, backends);
+}
+
+std::vector<Row>
+RunCaseOfAnyPixel(const BenchmarkCase &            benchmarkCase,
+                  const Options &                  options,
+                  const std::vector<BackendEnum> & backends)
+{
+  switch (benchmarkCase.pixel)
+  {
+    case CasePixel::UInt8:
+      return RunCaseOfPixel<unsigned char>(benchmarkCase, options, backends);
+    case CasePixel::Int16:
+      return RunCaseOfPixel<short>(benchmarkCase, options, backends);
+    default:
+      return RunCaseOfPixel<float>(benchmarkCase, options, backends);
+  }
+}
+
+std::vector<BackendEnum>
+ChosenBackends(const std::string & name)
+{
+  if (name == "cpu")
+  {
+    return { BackendEnum::Cpu };
+  }
+  if (name == "cuda")
+  {
+    return { BackendEnum::Cuda };
+  }
+  if (cudamedian::QueryCudaDevice().usable)
+  {
+    return { BackendEnum::Cpu, BackendEnum::Cuda };
+  }
+  return { BackendEnum::Cpu };
+}
+
+std::string
+PixelText(CasePixel pixel)
+{
+  switch (pixel)
+  {
+    case CasePixel::UInt8:
+      return "uint8";
+    case CasePixel::Int16:
+      return "int16";
+    default:
+      return "float32";
+  }
+}
+
+/** Extents joined by "x", or a single number when an isotropic radius is meant. */
+std::string
+ExtentText(const std::array<std::size_t, 3> & values, unsigned int dimensions)
+{
+  std::string text = std::to_string(values[0]);
+  for (unsigned int axis = 1; axis < dimensions; ++axis)
+  {
+    text += "x" + std::to_string(values[axis]);
+  }
+  return text;
+}
+
+std::string
+NumberText(double value, int decimals)
+{
+  std::ostringstream text;
+  text << std::fixed << std::setprecision(decimals) << value;
+  return text.str();
+}
+
+std::string
+ProcessorName()
+{
+  std::ifstream information("/proc/cpuinfo");
+  for (std::string line; std::getline(information, line);)
+  {
+    if (line.compare(0, 10, "model name") == 0 && line.find(": ") != std::string::npos)
+    {
+      return line.substr(line.find(": ") + 2);
+    }
+  }
+  return "unknown";
+}
+
+std::string
+CompilerName()
+{
+#if defined(__clang__)
+  return std::string("Clang ") + __clang_version__;
+#elif defined(__GNUC__)
+  return std::string("GCC ") + __VERSION__;
+#elif defined(_MSC_VER)
+  return "MSVC " + std::to_string(_MSC_VER);
+#else
+  return "unknown";
+#endif
+}
+
+Json
+MachineInformation(const Options & options)
+{
+  Json machine;
+  machine["processor"] = ProcessorName();
+  machine["cores"] = std::thread::hardware_concurrency();
+  machine["work_units"] = options.threads;
+  machine["gpu"] = options.backend == "cpu" ? "not asked for" : cudamedian::QueryCudaDevice().description;
+  machine["compiler"] = CompilerName();
+  machine["itk"] = itk::Version::GetITKVersion();
+  machine["repeats"] = options.repeats;
+  machine["seed"] = options.seed;
+  return machine;
+}
+
+/** Times on a CPU belong to the machine they were taken on: only their ratio to ITK's is recorded. */
+Json
+RowAsJson(const Row & row)
+{
+  const unsigned int dimensions = row.benchmarkCase.Dimensions();
+  const double       pixels = static_cast<double>(row.benchmarkCase.Pixels());
+  Json               json;
+  json["note"] = row.benchmarkCase.note;
+  json["pixel"] = PixelText(row.benchmarkCase.pixel);
+  json["size"] = ExtentText(row.benchmarkCase.size, dimensions);
+  json["radius"] = ExtentText(row.benchmarkCase.radius, dimensions);
+  json["backend"] = row.report.backend;
+  json["algorithm"] = row.report.algorithm;
+  json["tile"] = row.report.tile;
+  json["operations"] = row.report.operations;
+  json["slabs"] = row.report.numberOfSlabs;
+  if (row.OnDevice())
+  {
+    json["whole_seconds"] = row.wholeSeconds;
+    json["kernel_seconds"] = row.kernelSeconds;
+    json["transfer_seconds"] = row.transferSeconds;
+    json["whole_gigapixels_per_second"] = pixels / row.wholeSeconds * 1e-9;
+    json["kernel_gigapixels_per_second"] = pixels / row.kernelSeconds * 1e-9;
+  }
+  if (row.itkPixels != 0)
+  {
+    json["itk_pixels"] = row.itkPixels;
+    json["times_faster_than_itk"] = row.Ratio();
+  }
+  return json;
+}
+
+std::vector<std::string>
+RowAsText(const Row & row)
+{
+  const unsigned int dimensions = row.benchmarkCase.Dimensions();
+  const double       gigapixels = row.benchmarkCase.Pixels() * 1e-9;
+  const bool         hasItk = row.itkPixels != 0;
+  return { PixelText(row.benchmarkCase.pixel),
+           ExtentText(row.benchmarkCase.size, dimensions),
+           ExtentText(row.benchmarkCase.radius, dimensions),
+           row.report.backend,
+           row.OnDevice() ? NumberText(gigapixels / row.kernelSeconds, 3) : "-",
+           row.OnDevice() ? NumberText(gigapixels / row.wholeSeconds, 3) : "-",
+           hasItk ? std::to_string(row.itkPixels) : "-",
+           hasItk ? NumberText(row.Ratio(), 1) : "-",
+           row.report.algorithm,
+           row.benchmarkCase.note };
+}
+
+void
+PrintTable(std::ostream & os, const std::vector<Row> & rows)
+{
+  std::vector<std::vector<std::string>> table{ { "pixel",
+                                                 "size",
+                                                 "radius",
+                                                 "backend",
+                                                 "kernel Gpixel/s",
+                                                 "whole Gpixel/s",
+                                                 "itk_pixels",
+                                                 "times ITK",
+                                                 "algorithm",
+                                                 "note" } };
+  for (const Row & row : rows)
+  {
+    table.push_back(RowAsText(row));
+  }
+  std::vector<std::size_t> widths(table.front().size(), 0);
+  for (const auto & line : table)
+  {
+    for (std::size_t column = 0; column < line.size(); ++column)
+    {
+      widths[column] = std::max(widths[column], line[column].size());
+    }
+  }
+  for (const auto & line : table)
+  {
+    for (std::size_t column = 0; column < line.size(); ++column)
+    {
+      os << "| " << line[column] << std::string(widths[column] - line[column].size() + 1, ' ');
+    }
+    os << "|\n";
+    if (&line == &table.front())
+    {
+      for (const std::size_t width : widths)
+      {
+        os << "| " << std::string(width, '-') << ' ';
+      }
+      os << "|\n";
+    }
+  }
+}
+
+int
+Run(const Options & options)
+{
+  std::ofstream jsonFile;
+  if (!options.jsonFile.empty())
+  {
+    jsonFile.open(options.jsonFile);
+    if (!jsonFile)
+    {
+      std::cerr << "CudaMedianBenchmark: cannot write " << options.jsonFile << '\n';
+      return EXIT_FAILURE;
+    }
+  }
+  itk::MultiThreaderBase::SetGlobalDefaultNumberOfThreads(options.threads);
+
+  const Json machine = MachineInformation(options);
+  for (const auto & entry : machine.items())
+  {
+    std::cout << entry.key() << ": "
+              << (entry.value().is_string() ? entry.value().get<std::string>() : entry.value().dump()) << '\n';
+  }
+
+  const auto       backends = ChosenBackends(options.backend);
+  const auto       cases = cudamedianbenchmark::BenchmarkCases(options.cases);
+  std::vector<Row> rows;
+  for (std::size_t i = 0; i < cases.size(); ++i)
+  {
+    std::cerr << "case " << i + 1 << " of " << cases.size() << '\n';
+    const auto caseRows = RunCaseOfAnyPixel(cases[i], options, backends);
+    rows.insert(rows.end(), caseRows.begin(), caseRows.end());
+  }
+
+  if (jsonFile.is_open())
+  {
+    Json results = Json::array();
+    std::transform(rows.begin(), rows.end(), std::back_inserter(results), RowAsJson);
+    jsonFile << Json{ { "machine", machine }, { "rows", results } }.dump(2) << '\n';
+    if (!jsonFile.flush())
+    {
+      std::cerr << "CudaMedianBenchmark: cannot write " << options.jsonFile << '\n';
+      return EXIT_FAILURE;
+    }
+  }
+  std::cout
+    << "\nMedian of " << options.repeats << " runs after a first one, output buffer reused. \"times ITK\": "
+    << "how many times longer itk::MedianImageFilter takes\nper pixel with the same number of work units, timed "
+    << "on itk_pixels pixels in the middle of the image. Absolute times are shown for CUDA only.\n\n";
+  PrintTable(std::cout, rows);
+  return EXIT_SUCCESS;
+}
+
+} // namespace
+
+int
+main(int argc, char * argv[])
+{
+  Options  options;
+  CLI::App app("Times itk::CudaMedianImageFilter against itk::MedianImageFilter.");
+  app.add_option("--backend", options.backend, "auto: the CPU, and CUDA when a device is usable")
+    ->check(CLI::IsMember({ "auto", "cpu", "cuda" }))
+    ->capture_default_str();
+  app.add_option("--cases", options.cases, "which cases to run")
+    ->check(CLI::IsMember({ "small", "all" }))
+    ->capture_default_str();
+  app.add_option("--json", options.jsonFile, "file that receives the results as JSON");
+  app.add_option("--repeats", options.repeats, "timed runs of each case")
+    ->check(CLI::Range(1, 1000))
+    ->capture_default_str();
+  app.add_option("--threads", options.threads, "work units of both filters")
+    ->check(CLI::Range(1, 4096))
+    ->capture_default_str();
+  app.add_option("--seed", options.seed, "seed of the random images")->capture_default_str();
+  app.add_flag("--skip-itk", options.skipItk, "do not time ITK's filter");
+  CLI11_PARSE(app, argc, argv);
+  try
+  {
+    return Run(options);
+  }
+  catch (const std::exception & error)
+  {
+    std::cerr << "CudaMedianBenchmark: " << error.what() << '\n';
+    return EXIT_FAILURE;
+  }
+}
