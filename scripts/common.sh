@@ -1,0 +1,115 @@
+#!/usr/bin/env bash
+# Helper functions of the scripts in this folder; sourced, not run.
+
+export DEBIAN_FRONTEND=noninteractive
+
+repository_root="$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)"
+# shellcheck disable=SC2034 # used by the scripts that source this file
+build_root="${repository_root}/build"
+
+# What the library, its tests, its examples and its benchmark need, as Debian packages.
+# shellcheck disable=SC2034
+build_packages=(
+  g++ gcc cmake ninja-build git
+  libinsighttoolkit5-dev libgtest-dev libgmock-dev libcli11-dev nlohmann-json3-dev zlib1g-dev libpng-dev
+)
+
+# Parallel jobs of builds and tests; JOBS overrides.
+# shellcheck disable=SC2034
+jobs="${JOBS:-$(nproc)}"
+
+say() {
+  printf '%s\n' "== $*"
+}
+
+fail() {
+  printf '%s\n' "error: $*" >&2
+  exit 1
+}
+
+as_root() {
+  if [ "$(id -u)" -eq 0 ]; then
+    "$@"
+  elif command -v sudo >/dev/null; then
+    sudo --preserve-env=DEBIAN_FRONTEND "$@"
+  else
+    fail "need root (or sudo) to run: $*"
+  fi
+}
+
+is_installed() {
+  [ "$(dpkg-query --show --showformat='${db:Status-Status}' "$1" 2>/dev/null)" = installed ]
+}
+
+# Installs the named Debian packages that are missing; does nothing, and needs no rights, when none is.
+install_missing() {
+  local package missing=()
+  for package in "$@"; do
+    is_installed "${package}" || missing+=("${package}")
+  done
+  if [ "${#missing[@]}" -eq 0 ]; then
+    return
+  fi
+  command -v apt-get >/dev/null || fail "missing packages, and no apt-get to install them: ${missing[*]}"
+  say "installing ${missing[*]}"
+  as_root apt-get update -qq
+  as_root apt-get install --yes --no-install-recommends -qq "${missing[@]}"
+}
+
+# Fills cuda_options with the CMake options that switch CUDA on, or off when there is no nvcc.
+# CUDAMEDIAN_CUDA_ARCHITECTURES overrides the GPU architectures; CUDAMEDIAN_USE_CUDA=OFF leaves nvcc aside.
+find_cuda() {
+  local nvcc=""
+  if [ "${CUDAMEDIAN_USE_CUDA:-AUTO}" = OFF ]; then
+    say "CUDAMEDIAN_USE_CUDA=OFF: building with the CPU backend alone"
+    # shellcheck disable=SC2034
+    cuda_options=(-DCUDAMEDIAN_USE_CUDA=OFF)
+    return
+  elif command -v nvcc >/dev/null; then
+    nvcc="$(command -v nvcc)"
+  elif [ -x /usr/local/cuda/bin/nvcc ]; then
+    nvcc=/usr/local/cuda/bin/nvcc
+  fi
+  if [ -n "${nvcc}" ]; then
+    say "CUDA backend on: ${nvcc}"
+    cuda_options=(
+      -DCUDAMEDIAN_USE_CUDA=ON
+      -DCMAKE_CUDA_COMPILER="${nvcc}"
+      -DCMAKE_CUDA_ARCHITECTURES="${CUDAMEDIAN_CUDA_ARCHITECTURES:-90}"
+    )
+  else
+    say "no nvcc on PATH or in /usr/local/cuda/bin: building with the CPU backend alone"
+    # shellcheck disable=SC2034
+    cuda_options=(-DCUDAMEDIAN_USE_CUDA=OFF)
+  fi
+}
+
+# Unpacks a Debian package into a folder of the build tree, without installing it, unless that has been done.
+# Needed for insighttoolkit5-examples: its data lies in /usr/share/doc, which dpkg leaves out on slim systems.
+unpack_package() {
+  local package="$1" folder="$2"
+  if [ -e "${folder}/.complete" ]; then
+    return
+  fi
+  rm -rf "${folder}"
+  mkdir -p "${folder}/download"
+  # As root, apt would hand the download to the user _apt, who may not enter the checkout.
+  if ! (cd "${folder}/download" && apt-get download -qq -o APT::Sandbox::User=root "${package}" 2>/dev/null); then
+    as_root apt-get update -qq
+    (cd "${folder}/download" && apt-get download -qq -o APT::Sandbox::User=root "${package}")
+  fi
+  dpkg-deb --extract "${folder}"/download/*.deb "${folder}"
+  rm -r "${folder}/download"
+  touch "${folder}/.complete"
+}
+
+# Sets head_scan to a real head T1 (128x128x62, 16 bit), from the Debian package insighttoolkit5-examples.
+find_head_scan() {
+  local data="usr/share/doc/insighttoolkit5-examples/examples/Data"
+  head_scan="/${data}/KmeansTest_T1UCharRaw.nii.gz"
+  if [ ! -f "${head_scan}" ]; then
+    unpack_package insighttoolkit5-examples "${build_root}/data"
+    head_scan="${build_root}/data/${data}/KmeansTest_T1UCharRaw.nii.gz"
+  fi
+  [ -f "${head_scan}" ] || fail "insighttoolkit5-examples does not hold KmeansTest_T1UCharRaw.nii.gz"
+}

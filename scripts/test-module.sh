@@ -1,0 +1,128 @@
+#!/usr/bin/env bash
+# Builds the module the two ways that need ITK's own sources, and runs tests in each:
+#   external  against an ITK build tree, through ITKModuleExternal
+#   remote    inside ITK, as a remote module
+# Takes long the first time: it builds a minimal ITK, which it keeps outside the checkout.
+#
+# usage: scripts/test-module.sh [external|remote ...]   (default: both)
+#
+# CUDAMEDIAN_ITK_CACHE   where ITK's sources and build trees are kept (default: ~/.cache/cudamedian-itk)
+# CUDAMEDIAN_ITK_SUITE   Debian suite to take the source package from (default: that of this system)
+# JOBS                   parallel compile jobs (default: all cores)
+set -euo pipefail
+# shellcheck source=scripts/common.sh
+source "$(dirname "$0")/common.sh"
+
+cache="${CUDAMEDIAN_ITK_CACHE:-${XDG_CACHE_HOME:-${HOME}/.cache}/cudamedian-itk}"
+suite="${CUDAMEDIAN_ITK_SUITE:-}"
+ways=("$@")
+if [ "${#ways[@]}" -eq 0 ]; then
+  ways=(external remote)
+fi
+
+# Copies this system's apt sources with every "deb" turned into "deb-src", into a folder of the cache, so that the
+# system's own configuration stays as it is.
+write_source_entries() {
+  local folder="$1" file
+  mkdir -p "${folder}/sources.list.d"
+  : >"${folder}/sources.list"
+  for file in /etc/apt/sources.list /etc/apt/sources.list.d/*.list /etc/apt/sources.list.d/*.sources; do
+    [ -f "${file}" ] || continue
+    grep -qi debian "${file}" || continue
+    sed -E -e 's/^deb[[:space:]]/deb-src /' -e 's/^Types:.*/Types: deb-src/' "${file}" \
+      >"${folder}/sources.list.d/$(basename "${file}")"
+    if [ "${file}" = /etc/apt/sources.list ]; then
+      mv "${folder}/sources.list.d/sources.list" "${folder}/sources.list"
+    fi
+  done
+  if [ -n "${suite}" ]; then
+    sed -i -E "s/^Suites:.*-security.*/Suites: ${suite}/; s/^Suites:.*/Suites: ${suite}/" \
+      "${folder}"/sources.list.d/*.sources
+  fi
+}
+
+# Sets itk_source to ITK's unpacked sources.
+get_itk_source() {
+  itk_source="${cache}/source${suite:+-${suite}}"
+  if [ -e "${itk_source}/CMakeLists.txt" ]; then
+    return
+  fi
+  install_missing dpkg-dev
+  say "getting ITK's sources into ${itk_source}"
+  local apt="${cache}/apt" download="${cache}/download"
+  rm -rf "${apt}" "${download}"
+  mkdir -p "${apt}/lists/partial" "${download}"
+  write_source_entries "${apt}"
+  local options=(
+    -o Dir::Etc::sourcelist="${apt}/sources.list"
+    -o Dir::Etc::sourceparts="${apt}/sources.list.d"
+    -o Dir::State::lists="${apt}/lists"
+    -o Dir::Cache::pkgcache= -o Dir::Cache::srcpkgcache=
+    -o APT::Sandbox::User="$(id -un)"
+    -o Debug::NoLocking=1
+  )
+  apt-get "${options[@]}" update -qq
+  (cd "${download}" && apt-get "${options[@]}" source -qq insighttoolkit5)
+  mv "${download}"/insighttoolkit5-*/ "${itk_source}"
+  rm -rf "${download}" "${apt}"
+}
+
+# With testing on, ITK would download style checkers at build time, and one of them would rewrite the checkout.
+no_style_tools=(
+  -DITK_FORBID_DOWNLOADS=ON
+  -DITK_USE_KWSTYLE=OFF
+  -DITK_USE_CLANG_FORMAT=OFF
+  -DITK_USE_CLANGFORMAT=OFF
+)
+
+# What both ways build of ITK: the few modules that CudaMedian and its tests depend on (about 790 compile steps).
+itk_options=(
+  -G Ninja
+  -DCMAKE_BUILD_TYPE=Release
+  -DBUILD_SHARED_LIBS=ON
+  -DBUILD_EXAMPLES=OFF
+  -DBUILD_DOCUMENTATION=OFF
+  -DITK_BUILD_DEFAULT_MODULES=OFF
+  -DITKGroup_Core=OFF
+  -DITK_USE_SYSTEM_GOOGLETEST=ON
+  "${no_style_tools[@]}"
+)
+
+build_external() {
+  local itk_build="${cache}/build${suite:+-${suite}}" build="${build_root}/module-external"
+  say "building the minimal ITK in ${itk_build}"
+  cmake -S "${itk_source}" -B "${itk_build}" "${itk_options[@]}" \
+    -DBUILD_TESTING=OFF -DModule_ITKSmoothing=ON -DModule_ITKGoogleTest=ON
+  ninja -C "${itk_build}" -j "${jobs}"
+  say "building CudaMedian as an external module in ${build}"
+  # ITK's conventions put the module's library and description into ITK's build tree.
+  cmake -S "${repository_root}" -B "${build}" -G Ninja -DCMAKE_BUILD_TYPE=Release \
+    -DITK_DIR="${itk_build}" -DBUILD_TESTING=ON "${no_style_tools[@]}" "${cuda_options[@]}"
+  ninja -C "${build}" -j "${jobs}"
+  ctest --test-dir "${build}" --output-on-failure -j "${jobs}" --no-tests=error
+}
+
+build_remote() {
+  local itk_build="${cache}/build-remote${suite:+-${suite}}"
+  local remote="${itk_source}/Modules/Remote/CudaMedian"
+  say "building ITK with CudaMedian inside it in ${itk_build}"
+  ln -sfn "${repository_root}" "${remote}"
+  # shellcheck disable=SC2064 # the path as it is now
+  trap "rm -f '${remote}'" EXIT
+  cmake -S "${itk_source}" -B "${itk_build}" "${itk_options[@]}" \
+    -DBUILD_TESTING=ON -DModule_CudaMedian=ON "${cuda_options[@]}"
+  ninja -C "${itk_build}" -j "${jobs}" CudaMedian-all
+  ctest --test-dir "${itk_build}" --output-on-failure -j "${jobs}" --no-tests=error -R CudaMedian
+}
+
+install_missing "${build_packages[@]}"
+find_cuda
+get_itk_source
+for way in "${ways[@]}"; do
+  case "${way}" in
+    external) build_external ;;
+    remote) build_remote ;;
+    *) fail "unknown way to build: ${way} (external or remote)" ;;
+  esac
+done
+say "built and tested: ${ways[*]}"

@@ -1,0 +1,21 @@
+#!/usr/bin/env bash
+# Installs what is missing, builds everything in build/test and runs all tests, ending with CTest's summary.
+#
+# CUDAMEDIAN_CUDA_ARCHITECTURES   GPU architectures to compile for (default: 90)
+# CUDAMEDIAN_REQUIRE_GPU=1        a test that finds no GPU fails instead of being skipped
+set -euo pipefail
+# shellcheck source=scripts/common.sh
+source "$(dirname "$0")/common.sh"
+
+install_missing "${build_packages[@]}"
+find_cuda
+
+build="${build_root}/test"
+cmake -S "${repository_root}" -B "${build}" -G Ninja \
+  -DCMAKE_BUILD_TYPE=Release \
+  -DBUILD_TESTING=ON \
+  -DCUDAMEDIAN_BUILD_EXAMPLES=ON \
+  -DCUDAMEDIAN_BUILD_BENCHMARKS=ON \
+  "${cuda_options[@]}"
+ninja -C "${build}" -j "${jobs}"
+ctest --test-dir "${build}" --output-on-failure -j "${jobs}"
