@@ -18,5 +18,6 @@ cmake -S "${repository_root}" -B "${build}" -G Ninja \
 ninja -C "${build}" -j "${jobs}"
 
 export ASAN_OPTIONS="detect_leaks=1:abort_on_error=0:${ASAN_OPTIONS:-}"
+export LSAN_OPTIONS="suppressions=${repository_root}/test/leak-suppressions.txt:print_suppressions=0:${LSAN_OPTIONS:-}"
 export UBSAN_OPTIONS="halt_on_error=1:print_stacktrace=1:${UBSAN_OPTIONS:-}"
 ctest --test-dir "${build}" --output-on-failure -j "${jobs}"
