@@ -59,23 +59,52 @@ struct SortedCore
 class Builder
 {
 public:
-  Builder(const Extent & radius, const Extent & tile)
-    : m_Program(radius, tile), m_WindowVolume(Volume(m_Program.GetWindow())),
+  Builder(const Extent & radius, const Extent & tile, const TilingOptions & options)
+    : m_Program(radius, tile), m_Options(options), m_WindowVolume(Volume(m_Program.GetWindow())),
       m_Outputs(static_cast<std::size_t>(Volume(tile)))
-  {}
+  {
+    for (int axis = 0; axis < Dimension; ++axis)
+    {
+      const auto window = m_Program.GetWindow()[axis];
+      const auto root = options.root[axis];
+      if (root < 1 || root > std::min(tile[axis], window))
+      {
+        throw std::invalid_argument("BuildHierarchicalTilingProgram: along axis " + std::to_string(axis) +
+                                    " the root tile is " + std::to_string(root) + " but must be from 1 to the " +
+                                    (window < tile[axis] ? "window's " : "tile's ") +
+                                    std::to_string(std::min(tile[axis], window)));
+      }
+    }
+  }
 
   TileProgram
   Build()
   {
-    Box outputs;
-    for (int axis = 0; axis < Dimension; ++axis)
+    const auto & tile = m_Program.GetTile();
+    const auto & root = m_Options.root;
+    Extent       first;
+    for (first[3] = 0; first[3] < tile[3]; first[3] += root[3])
     {
-      outputs[axis] = { 0, m_Program.GetTile()[axis] };
+      for (first[2] = 0; first[2] < tile[2]; first[2] += root[2])
+      {
+        for (first[1] = 0; first[1] < tile[1]; first[1] += root[1])
+        {
+          for (first[0] = 0; first[0] < tile[0]; first[0] += root[0])
+          {
+            Box outputs;
+            for (int axis = 0; axis < Dimension; ++axis)
+            {
+              outputs[axis] = { first[axis], std::min(first[axis] + root[axis], tile[axis]) };
+            }
+            m_Origin = {};
+            SortedCore core;
+            core.values = Sorted(GetCoreBox(outputs));
+            Discard(core);
+            Split(outputs, core);
+          }
+        }
+      }
     }
-    SortedCore core;
-    core.values = Sorted(GetCoreBox(outputs));
-    Discard(core);
-    Split(outputs, core);
     m_Program.SetOutputs(m_Outputs);
     m_Program.RemoveDeadCode();
     return std::move(m_Program);
@@ -241,17 +270,45 @@ private:
     return true;
   }
 
+  /** The box as sorted layers along an axis, merged pairwise; a run of layers is merged once for all who need it. */
   SortedValues
   MergeLayers(const Box & box, int axis)
   {
-    std::vector<SortedValues> layers;
-    for (auto position = box[axis].first; position < box[axis].last; ++position)
+    const auto length = box[axis].GetLength();
+    if (length == 1)
     {
-      Box layer = box;
-      layer[axis] = { position, position + 1 };
-      layers.push_back(Sorted(layer));
+      return Sorted(box);
     }
-    return MergeAllSorted(m_Program, std::move(layers));
+    const auto found = m_MergedLayers.find({ box, axis });
+    if (found != m_MergedLayers.end())
+    {
+      return found->second;
+    }
+    Box        first = box;
+    Box        second = box;
+    const auto middle = box[axis].first + GetFirstPart(length);
+    first[axis].last = middle;
+    second[axis].first = middle;
+    const auto sortedFirst = MergeLayers(first, axis);
+    auto       merged = MergeSorted(m_Program, sortedFirst, MergeLayers(second, axis));
+    m_MergedLayers.emplace(std::make_pair(box, axis), merged);
+    return merged;
+  }
+
+  /** How many of `length` layers or pixels are sorted before the rest is merged in. */
+  std::int64_t
+  GetFirstPart(std::int64_t length) const
+  {
+    if (m_Options.division == Division::Halves)
+    {
+      return length / 2;
+    }
+    std::int64_t power = 1;
+    while (2 * power < length)
+    {
+      power *= 2;
+    }
+    return m_Options.division == Division::PowerFirst ? power : length - power;
   }
 
   SortedValues
@@ -259,7 +316,7 @@ private:
   {
     Box        first = box;
     Box        second = box;
-    const auto middle = box[axis].first + box[axis].GetLength() / 2;
+    const auto middle = box[axis].first + GetFirstPart(box[axis].GetLength());
     first[axis].last = middle;
     second[axis].first = middle;
     const auto sortedFirst = Sorted(first);
@@ -267,9 +324,11 @@ private:
   }
 
   TileProgram                                                              m_Program;
+  TilingOptions                                                            m_Options;
   std::int64_t                                                             m_WindowVolume;
   std::vector<TileProgram::Value>                                          m_Outputs;
   std::map<Box, SortedValues>                                              m_SortedBoxes;
+  std::map<std::pair<Box, int>, SortedValues>                              m_MergedLayers;
   std::array<std::map<Interval, std::pair<Interval, Interval>>, Dimension> m_Origin;
 };
 
@@ -278,7 +337,13 @@ private:
 TileProgram
 BuildHierarchicalTilingProgram(const Extent & radius, const Extent & tile)
 {
-  return Builder(radius, tile).Build();
+  return Builder(radius, tile, { tile, Division::Halves }).Build();
+}
+
+TileProgram
+BuildHierarchicalTilingProgram(const Extent & radius, const Extent & tile, const TilingOptions & options)
+{
+  return Builder(radius, tile, options).Build();
 }
 
 } // namespace cudamedian

@@ -23,6 +23,21 @@
 namespace cudamedian
 {
 
+/** How a run of equal pieces is divided in two before it is sorted by merging. */
+enum class Division : std::uint8_t
+{
+  Halves,
+  PowerFirst, ///< the largest power of two below the length, then the rest
+  PowerLast
+};
+
+/** How a program is put together. */
+struct TilingOptions
+{
+  Extent   root; ///< the tile that is split hierarchically; a program's tile consists of such root tiles
+  Division division{ Division::Halves };
+};
+
 /** Builds the tile program of a window by hierarchical tiling, in up to four dimensions.
  *
  * The core, which all windows of the tile share, is sorted once; then the tile is split in two along its longest axis,
@@ -36,6 +51,11 @@ namespace cudamedian
  * \throws std::invalid_argument when a tile is larger than the window along an axis, or not positive. */
 TileProgram
 BuildHierarchicalTilingProgram(const Extent & radius, const Extent & tile);
+
+/** The same for a tile of several root tiles side by side: what neighbouring root tiles have in common is sorted once.
+ */
+TileProgram
+BuildHierarchicalTilingProgram(const Extent & radius, const Extent & tile, const TilingOptions & options);
 
 } // namespace cudamedian
 

@@ -39,11 +39,11 @@ TileProgram::TileProgram(const Extent & radius, const Extent & tile) : m_Radius(
   {
     m_Window[axis] = 2 * radius[axis] + 1;
     m_Footprint[axis] = m_Window[axis] + tile[axis] - 1;
-    if (radius[axis] < 0 || tile[axis] < 1 || tile[axis] > m_Window[axis])
+    if (radius[axis] < 0 || tile[axis] < 1)
     {
-      throw std::invalid_argument("TileProgram: along axis " + std::to_string(axis) + " the tile is " +
-                                  std::to_string(tile[axis]) + " but must be from 1 to the window's " +
-                                  std::to_string(m_Window[axis]));
+      throw std::invalid_argument("TileProgram: along axis " + std::to_string(axis) + " the radius is " +
+                                  std::to_string(radius[axis]) + " and the tile " + std::to_string(tile[axis]) +
+                                  ", but they must be at least 0 and 1");
     }
   }
   m_NumberOfInputs = static_cast<std::size_t>(Volume(m_Footprint));

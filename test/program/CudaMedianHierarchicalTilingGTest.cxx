@@ -123,6 +123,44 @@ TEST(CudaMedianHierarchicalTiling, AnyTileThatFits)
   }
 }
 
+TEST(CudaMedianHierarchicalTiling, AnyRowOfRootTiles)
+{
+  const auto seed = cudamediantest::Seed();
+  struct Case
+  {
+    Extent radius;
+    Extent tile;
+    Extent root;
+  };
+  const Case cases[] = { { { { 1, 1, 0, 0 } }, { { 7, 5, 1, 1 } }, { { 2, 2, 1, 1 } } },
+                         { { { 2, 3, 0, 0 } }, { { 8, 4, 1, 1 } }, { { 3, 4, 1, 1 } } },
+                         { { { 1, 0, 2, 0 } }, { { 4, 3, 5, 1 } }, { { 2, 1, 2, 1 } } },
+                         { { { 1, 1, 1, 0 } }, { { 4, 4, 4, 1 } }, { { 2, 1, 2, 1 } } },
+                         { { { 4, 4, 0, 0 } }, { { 8, 2, 1, 1 } }, { { 4, 2, 1, 1 } } } };
+  for (const auto & one : cases)
+  {
+    for (const auto division :
+         { cudamedian::Division::Halves, cudamedian::Division::PowerFirst, cudamedian::Division::PowerLast })
+    {
+      const auto program = BuildHierarchicalTilingProgram(one.radius, one.tile, { one.root, division });
+      EXPECT_EQ(cudamedian::CheckSampledZeroOneFootprints(program, seed, 40), "")
+        << "radius " << Name(one.radius) << ", tile " << Name(one.tile) << ", root tile " << Name(one.root) << ", seed "
+        << seed;
+    }
+  }
+}
+
+TEST(CudaMedianHierarchicalTiling, ARootTileLargerThanTheTileOrTheWindowIsAnError)
+{
+  const auto halves = cudamedian::Division::Halves;
+  EXPECT_THROW(BuildHierarchicalTilingProgram({ { 1, 1, 0, 0 } }, { { 8, 1, 1, 1 } }, { { { 4, 1, 1, 1 } }, halves }),
+               std::invalid_argument);
+  EXPECT_THROW(BuildHierarchicalTilingProgram({ { 2, 2, 0, 0 } }, { { 2, 2, 1, 1 } }, { { { 4, 2, 1, 1 } }, halves }),
+               std::invalid_argument);
+  EXPECT_THROW(BuildHierarchicalTilingProgram({ { 2, 2, 0, 0 } }, { { 2, 2, 1, 1 } }, { { { 2, 0, 1, 1 } }, halves }),
+               std::invalid_argument);
+}
+
 TEST(CudaMedianHierarchicalTiling, ATileLargerThanTheWindowIsAnError)
 {
   EXPECT_THROW(BuildHierarchicalTilingProgram({ { 1, 1, 0, 0 } }, { { 4, 1, 1, 1 } }), std::invalid_argument);

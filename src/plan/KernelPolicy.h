@@ -1,0 +1,133 @@
+/*=========================================================================
+ *
+ *  Copyright NumFOCUS
+ *
+ *  Licensed under the Apache License, Version 2.0 (the "License");
+ *  you may not use this file except in compliance with the License.
+ *  You may obtain a copy of the License at
+ *
+ *         https://www.apache.org/licenses/LICENSE-2.0.txt
+ *
+ *  Unless required by applicable law or agreed to in writing, software
+ *  distributed under the License is distributed on an "AS IS" BASIS,
+ *  WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ *  See the License for the specific language governing permissions and
+ *  limitations under the License.
+ *
+ *=========================================================================*/
+#ifndef KernelPolicy_h
+#define KernelPolicy_h
+
+#include "HierarchicalTiling.h"
+#include "ProgramLowering.h"
+#include "RegisterPlan.h"
+
+namespace cudamedian
+{
+
+/** How keys lie in registers. */
+enum class KeyPacking : std::uint8_t
+{
+  Pair,     ///< two 16-bit keys, compared by one integer instruction: sm_90 and later
+  HalfPair, ///< two 8-bit keys as the bits of two halves, compared by one half2 instruction: sm_80 to sm_89
+  Single    ///< one key of 32 or 64 bits
+};
+
+/** "Pair", "HalfPair" or "Single". */
+const char *
+ToString(KeyPacking packing);
+
+/** The kinds of kernels that differ in speed: by the bytes a pixel has and by how keys lie in registers. */
+struct KernelKind
+{
+  int        pixelBytes{ 4 };
+  KeyPacking packing{ KeyPacking::Single };
+
+  /** Bytes of a register of keys. */
+  int
+  GetRegisterBytes() const
+  {
+    return pixelBytes == 8 ? 8 : 4;
+  }
+  /** Pixels in a register of keys. */
+  int
+  GetPixels() const
+  {
+    return packing == KeyPacking::Single ? 1 : 2;
+  }
+};
+
+/** The kind for a pixel width on a device of a compute capability (major * 10 + minor).
+ *
+ * Before sm_90, min and max of 16-bit pairs are emulated by four instructions each (CUDA 13), so 16-bit pixels have a
+ * register each there; half2 has min and max from sm_80 on, and orders all 8-bit values as integers. */
+KernelKind
+GetKernelKind(int pixelBytes, int computeCapability);
+
+/** What is chosen for a kernel that runs a tile program. */
+struct KernelPolicy
+{
+  Extent          tile; ///< outputs of one thread (twice as many with packed keys)
+  TilingOptions   tiling;
+  LoweringOptions lowering;
+  int             blockX{ 32 }; ///< threads along axis 0
+  int             blockY{ 4 };  ///< threads along axis 1
+  /** Values that a thread keeps in registers, 0 for no limit; the rest is saved in shared memory (RegisterPlan.h). */
+  std::size_t registers{ 0 };
+};
+
+/** The largest radius and the largest number of window pixels that kernels run as tile programs. Beyond, a thread's
+ * values are several times its registers. */
+constexpr std::int64_t largestKernelRadius = 15;
+constexpr std::int64_t largestKernelWindow = 361;
+
+/** What the host needs to know to launch a kernel. */
+struct KernelShape
+{
+  int threads{ 0 };
+  int block[Dimension]{ 0, 0, 0, 0 }; ///< outputs of a block along each axis
+  int sharedBytes{ 0 };               ///< shared memory of a block
+};
+
+/** Whether kernels run a window as a tile program in registers. */
+bool
+IsCoveredByKernels(const Extent & radius);
+
+/** The policy for a window, measured or by rule. \pre IsCoveredByKernels(radius) */
+KernelPolicy
+GetKernelPolicy(const Extent & radius, const KernelKind & kind);
+
+/** Neighbouring keys that one load from the staged footprint brings: as many as the tile's width and 16 bytes allow. */
+int
+GetLoadKeys(const Extent & tile, const KernelKind & kind);
+
+/** Where a pixel of the footprint lies among the vectors that loads bring. */
+struct FootprintVector
+{
+  std::size_t line;   ///< axes 1 to 3 of the footprint, axis 1 fastest
+  int         column; ///< first column of the vector; columns of vectors are those aligned in the staged lines, and the
+                      ///< first may lie before the footprint
+  int place;          ///< of the pixel in the vector
+};
+FootprintVector
+GetFootprintVector(const TileProgram & program, TileProgram::Value input, int loadKeys);
+
+/** Plans the registers of a policy's program. */
+RegisterPlan
+PlanKernelRegisters(const TileProgram &    program,
+                    const LoweredProgram & lowered,
+                    const KernelPolicy &   policy,
+                    const KernelKind &     kind);
+
+/** The launch shape of a policy: what TileKernel computes from the same numbers. `savedValues` is the number of slots
+ * of the program's register plan. */
+KernelShape
+GetKernelShape(const Extent & radius, const KernelPolicy & policy, const KernelKind & kind, std::size_t savedValues);
+
+/** The program of a policy. */
+TileProgram
+BuildKernelProgram(const Extent & radius, const KernelPolicy & policy);
+
+} // namespace cudamedian
+
+#endif

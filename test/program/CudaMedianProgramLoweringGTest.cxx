@@ -1,0 +1,421 @@
+/*=========================================================================
+ *
+ *  Copyright NumFOCUS
+ *
+ *  Licensed under the Apache License, Version 2.0 (the "License");
+ *  you may not use this file except in compliance with the License.
+ *  You may obtain a copy of the License at
+ *
+ *         https://www.apache.org/licenses/LICENSE-2.0.txt
+ *
+ *  Unless required by applicable law or agreed to in writing, software
+ *  distributed under the License is distributed on an "AS IS" BASIS,
+ *  WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ *  See the License for the specific language governing permissions and
+ *  limitations under the License.
+ *
+ *=========================================================================*/
+#include "HierarchicalTiling.h"
+#include "KernelPolicy.h"
+#include "ProgramLowering.h"
+#include "RegisterPlan.h"
+#include "ZeroOneCheck.h"
+
+#include "CudaMedianTestSeed.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <map>
+#include <random>
+
+namespace
+{
+
+using namespace cudamedian;
+
+using Bits = std::uint32_t;
+
+Bits
+Execute(const LoweredProgram::Instruction & instruction, const std::vector<Bits> & operands)
+{
+  switch (instruction.operation)
+  {
+    case LoweredOperation::Min:
+    case LoweredOperation::Min3:
+      return *std::min_element(operands.begin(), operands.end());
+    case LoweredOperation::Max:
+    case LoweredOperation::Max3:
+      return *std::max_element(operands.begin(), operands.end());
+    default:
+      return operands[0] + operands[1] - operands[2];
+  }
+}
+
+/** Runs a plan as a machine would: a value can be read only while it is in a register.
+ * \returns the program's outputs; throws when the plan reads what is not there. */
+std::vector<Bits>
+RunPlan(const TileProgram &       program,
+        const LoweredProgram &    lowered,
+        const RegisterPlan &      plan,
+        const std::vector<Bits> & pixels,
+        std::size_t               groupSize)
+{
+  std::map<TileProgram::Value, Bits> inRegisters;
+  std::map<std::size_t, Bits>        slots;
+  std::map<TileProgram::Value, Bits> results;
+  std::map<TileProgram::Value, int>  usesLeft;
+  for (const auto & instruction : lowered.instructions)
+  {
+    for (int i = 0; i < instruction.numberOfOperands; ++i)
+    {
+      ++usesLeft[instruction.operands[i]];
+    }
+  }
+  const auto drop = [&] {
+    for (auto entry = inRegisters.begin(); entry != inRegisters.end();)
+    {
+      entry = usesLeft[entry->first] == 0 ? inRegisters.erase(entry) : std::next(entry);
+    }
+  };
+  for (const auto & step : plan.steps)
+  {
+    switch (step.action)
+    {
+      case RegisterPlan::Action::Load:
+        for (TileProgram::Value pixel = 0; pixel < pixels.size(); ++pixel)
+        {
+          if (pixel / groupSize == step.value / groupSize)
+          {
+            inRegisters[pixel] = pixels[pixel];
+          }
+        }
+        break;
+      case RegisterPlan::Action::Save:
+        EXPECT_LT(step.slot, plan.numberOfSlots);
+        slots[step.slot] = inRegisters.at(step.value);
+        break;
+      case RegisterPlan::Action::Restore:
+        inRegisters[step.value] = slots.at(step.slot);
+        break;
+      default: {
+        const auto &      instruction = lowered.instructions[step.instruction];
+        std::vector<Bits> operands;
+        for (int i = 0; i < instruction.numberOfOperands; ++i)
+        {
+          operands.push_back(inRegisters.at(instruction.operands[i]));
+          --usesLeft[instruction.operands[i]];
+        }
+        EXPECT_EQ(step.value, instruction.result);
+        inRegisters[instruction.result] = results[instruction.result] = Execute(instruction, operands);
+      }
+    }
+    drop();
+  }
+  std::vector<Bits> outputs;
+  for (const auto output : program.GetOutputs())
+  {
+    outputs.push_back(results.at(output));
+  }
+  return outputs;
+}
+
+/** The most values that a plan holds in registers at one time: each from where it gets there to its last use before it
+ * gets there again. */
+std::size_t
+CountHeld(const LoweredProgram & lowered, const RegisterPlan & plan, std::size_t inputs, std::size_t groupSize)
+{
+  struct Stay
+  {
+    std::size_t first{ 0 };
+    std::size_t last{ 0 };
+  };
+  std::map<TileProgram::Value, Stay> stays;
+  std::vector<int>                   change(plan.steps.size() + 1, 0);
+  const auto                         finish = [&](const Stay & stay) {
+    if (stay.last > stay.first)
+    {
+      ++change[stay.first];
+      --change[stay.last];
+    }
+  };
+  const auto begin = [&](TileProgram::Value value, std::size_t n) {
+    finish(stays[value]);
+    stays[value] = { n, n };
+  };
+  for (std::size_t n = 0; n < plan.steps.size(); ++n)
+  {
+    const auto & step = plan.steps[n];
+    if (step.action == RegisterPlan::Action::Load)
+    {
+      const auto first = step.value / groupSize * groupSize;
+      for (auto pixel = first; pixel < std::min(inputs, first + groupSize); ++pixel)
+      {
+        begin(static_cast<TileProgram::Value>(pixel), n);
+      }
+    }
+    else if (step.action == RegisterPlan::Action::Compute)
+    {
+      const auto & instruction = lowered.instructions[step.instruction];
+      for (int i = 0; i < instruction.numberOfOperands; ++i)
+      {
+        stays[instruction.operands[i]].last = n;
+      }
+      begin(step.value, n);
+    }
+    else if (step.action == RegisterPlan::Action::Restore)
+    {
+      begin(step.value, n);
+    }
+  }
+  for (const auto & entry : stays)
+  {
+    finish(entry.second);
+  }
+  std::size_t held = 0;
+  std::size_t most = 0;
+  for (const int step : change)
+  {
+    held = static_cast<std::size_t>(static_cast<int>(held) + step);
+    most = std::max(most, held);
+  }
+  return most;
+}
+
+std::size_t
+CountSteps(const RegisterPlan & plan, RegisterPlan::Action action)
+{
+  return static_cast<std::size_t>(
+    std::count_if(plan.steps.begin(), plan.steps.end(), [&](const auto & step) { return step.action == action; }));
+}
+
+std::vector<Bits>
+RunProgram(const TileProgram & program, const std::vector<Bits> & pixels)
+{
+  auto values = pixels;
+  for (const auto & instruction : program.GetInstructions())
+  {
+    const auto a = values[instruction.a];
+    const auto b = values[instruction.b];
+    values.push_back(instruction.operation == TileProgram::Operation::Min ? std::min(a, b) : std::max(a, b));
+  }
+  std::vector<Bits> outputs;
+  for (const auto output : program.GetOutputs())
+  {
+    outputs.push_back(values[output]);
+  }
+  return outputs;
+}
+
+std::vector<Bits>
+MakePixels(const TileProgram & program, std::mt19937_64 & generator)
+{
+  std::vector<Bits> pixels(program.GetNumberOfInputs());
+  const bool        narrow = generator() % 2 == 0;
+  for (auto & pixel : pixels)
+  {
+    pixel = static_cast<Bits>(generator()) >> (narrow ? 29 : 0);
+  }
+  return pixels;
+}
+
+struct Case
+{
+  Extent radius;
+  Extent tile;
+  Extent root;
+};
+
+const Case cases[] = { { { { 1, 1, 0, 0 } }, { { 8, 2, 1, 1 } }, { { 2, 2, 1, 1 } } },
+                       { { { 2, 2, 0, 0 } }, { { 4, 4, 1, 1 } }, { { 2, 2, 1, 1 } } },
+                       { { { 3, 3, 0, 0 } }, { { 4, 4, 1, 1 } }, { { 4, 4, 1, 1 } } },
+                       { { { 3, 1, 0, 0 } }, { { 6, 3, 1, 1 } }, { { 4, 2, 1, 1 } } },
+                       { { { 1, 1, 1, 0 } }, { { 4, 2, 2, 1 } }, { { 2, 2, 2, 1 } } },
+                       { { { 2, 0, 1, 1 } }, { { 2, 1, 2, 2 } }, { { 2, 1, 1, 2 } } } };
+
+} // namespace
+
+TEST(CudaMedianProgramLowering, KeepsTheResult)
+{
+  const auto      seed = cudamediantest::Seed();
+  std::mt19937_64 generator(seed);
+  for (const auto & item : cases)
+  {
+    for (const auto division : { Division::Halves, Division::PowerFirst, Division::PowerLast })
+    {
+      const auto program = BuildHierarchicalTilingProgram(item.radius, item.tile, { item.root, division });
+      for (const bool threeInput : { false, true })
+      {
+        for (const int sumPercent : { 0, 37, 100 })
+        {
+          const auto lowered = LowerProgram(program, { threeInput, sumPercent });
+          for (const std::size_t registers : { 0, 12, 40 })
+          {
+            for (const std::size_t groupSize : { 1, 4 })
+            {
+              const auto plan =
+                PlanRegisters(program, lowered, registers, [=](TileProgram::Value input) { return input / groupSize; });
+              const auto pixels = MakePixels(program, generator);
+              ASSERT_EQ(RunPlan(program, lowered, plan, pixels, groupSize), RunProgram(program, pixels))
+                << "seed " << seed;
+              if (registers != 0)
+              {
+                // The operands of one instruction stay whatever the limit.
+                EXPECT_LE(CountHeld(lowered, plan, pixels.size(), groupSize), registers + 3 + groupSize);
+              }
+            }
+          }
+        }
+      }
+    }
+  }
+}
+
+TEST(CudaMedianProgramLowering, JoinsAndReplacesWhatItSays)
+{
+  // max(max(a, b), c), and min and max of one pair.
+  TileProgram program({ { 1, 0, 0, 0 } }, { { 3, 1, 1, 1 } });
+  const auto  inner = program.Append(TileProgram::Operation::Max, 0, 1);
+  const auto  outer = program.Append(TileProgram::Operation::Max, inner, 2);
+  const auto  low = program.Append(TileProgram::Operation::Min, 3, 4);
+  const auto  high = program.Append(TileProgram::Operation::Max, 4, 3);
+  program.SetOutputs({ outer, low, high });
+
+  const auto plain = LowerProgram(program, { false, 0 });
+  EXPECT_EQ(plain.instructions.size(), 4U);
+  const auto lowered = LowerProgram(program, { true, 100 });
+  ASSERT_EQ(lowered.instructions.size(), 3U);
+  EXPECT_EQ(lowered.instructions[0].operation, LoweredOperation::Max3);
+  EXPECT_EQ(lowered.instructions[0].numberOfOperands, 3);
+  EXPECT_EQ(lowered.instructions[1].operation, LoweredOperation::Min);
+  EXPECT_EQ(lowered.instructions[2].operation, LoweredOperation::MaxBySum);
+  EXPECT_EQ(lowered.instructions[2].operands[2], low);
+
+  const auto cost = CountProgram(program, lowered);
+  EXPECT_DOUBLE_EQ(cost.operations, 4.0 / 3);
+  EXPECT_DOUBLE_EQ(cost.minMax, 2.0 / 3);
+  EXPECT_DOUBLE_EQ(cost.multiplyAdd, 2.0 / 3);
+  EXPECT_EQ(cost.liveValues, 4U); // three pixels and their maximum
+}
+
+TEST(CudaMedianProgramLowering, DoesNotJoinAnOutput)
+{
+  TileProgram program({ { 1, 0, 0, 0 } }, { { 2, 1, 1, 1 } });
+  const auto  inner = program.Append(TileProgram::Operation::Min, 0, 1);
+  program.SetOutputs({ inner, program.Append(TileProgram::Operation::Min, inner, 2) });
+  EXPECT_EQ(LowerProgram(program, { true, 0 }).instructions.size(), 2U);
+}
+
+TEST(CudaMedianRegisterPlan, SavesOnlyWhatDoesNotFit)
+{
+  const auto program = BuildHierarchicalTilingProgram({ { 3, 3, 0, 0 } }, { { 4, 4, 1, 1 } });
+  const auto lowered = LowerProgram(program, { true, 60 });
+  const auto each = [](TileProgram::Value input) -> std::size_t { return input; };
+  const auto live = CountProgram(program, lowered).liveValues;
+
+  const auto unlimited = PlanRegisters(program, lowered, 0, each);
+  EXPECT_EQ(unlimited.numberOfSlots, 0U);
+  EXPECT_EQ(CountSteps(unlimited, RegisterPlan::Action::Load), program.GetNumberOfInputs());
+  EXPECT_EQ(PlanRegisters(program, lowered, live, each).numberOfSlots, 0U);
+
+  const auto tight = PlanRegisters(program, lowered, live - 20, each);
+  EXPECT_GE(tight.numberOfSlots, 10U);
+  EXPECT_LE(tight.numberOfSlots, 20U);
+  EXPECT_GE(CountSteps(tight, RegisterPlan::Action::Restore), CountSteps(tight, RegisterPlan::Action::Save));
+}
+
+TEST(CudaMedianKernelPolicy, ProgramsPassTheZeroOneCheck)
+{
+  const auto seed = cudamediantest::Seed();
+  for (const Extent & radius : std::vector<Extent>{ { { 1, 1, 0, 0 } },
+                                                    { { 2, 2, 0, 0 } },
+                                                    { { 3, 3, 0, 0 } },
+                                                    { { 4, 4, 0, 0 } },
+                                                    { { 5, 5, 0, 0 } },
+                                                    { { 6, 6, 0, 0 } },
+                                                    { { 8, 8, 0, 0 } },
+                                                    { { 1, 4, 0, 0 } },
+                                                    { { 7, 0, 2, 0 } },
+                                                    { { 1, 1, 1, 0 } },
+                                                    { { 2, 2, 1, 0 } },
+                                                    { { 2, 2, 2, 0 } },
+                                                    { { 3, 3, 1, 0 } } })
+  {
+    for (const int pixelBytes : { 2, 8 })
+    {
+      const auto program = BuildKernelProgram(radius, GetKernelPolicy(radius, GetKernelKind(pixelBytes, 90)));
+      EXPECT_EQ(CheckSampledZeroOneFootprints(program, seed, 40), "")
+        << "radius " << radius[0] << "x" << radius[1] << "x" << radius[2] << "x" << radius[3] << ", " << pixelBytes
+        << " bytes, seed " << seed;
+    }
+  }
+}
+
+TEST(CudaMedianKernelPolicy, ThreeByThreeProgramExhaustively)
+{
+  EXPECT_EQ(CheckAllZeroOneWindows(
+              BuildKernelProgram({ { 1, 1, 0, 0 } }, GetKernelPolicy({ { 1, 1, 0, 0 } }, GetKernelKind(2, 90)))),
+            "");
+}
+
+// What sharing between root tiles and instructions of three operands promise; a change that costs must show.
+TEST(CudaMedianKernelPolicy, InstructionsPerPixel)
+{
+  const auto count = [](const Extent & radius) {
+    const auto policy = GetKernelPolicy(radius, GetKernelKind(2, 90));
+    const auto program = BuildKernelProgram(radius, policy);
+    return CountProgram(program, LowerProgram(program, policy.lowering)).minMax;
+  };
+  EXPECT_LE(count({ { 1, 1, 0, 0 } }), 16.8);
+  EXPECT_LE(count({ { 2, 2, 0, 0 } }), 39.1);
+  EXPECT_LE(count({ { 3, 3, 0, 0 } }), 79.6);
+  EXPECT_LE(count({ { 4, 4, 0, 0 } }), 172.3);
+  EXPECT_LE(count({ { 5, 5, 0, 0 } }), 222.4);
+  EXPECT_LE(count({ { 1, 1, 1, 0 } }), 74.7);
+  EXPECT_LE(count({ { 2, 2, 2, 0 } }), 472.7);
+}
+
+TEST(CudaMedianKernelPolicy, NamesThePackingOfEachArchitecture)
+{
+  EXPECT_EQ(GetKernelKind(1, 75).packing, KeyPacking::Single);
+  EXPECT_EQ(GetKernelKind(1, 80).packing, KeyPacking::HalfPair);
+  EXPECT_EQ(GetKernelKind(1, 89).packing, KeyPacking::HalfPair);
+  EXPECT_EQ(GetKernelKind(1, 90).packing, KeyPacking::Pair);
+  EXPECT_EQ(GetKernelKind(2, 89).packing, KeyPacking::Single);
+  EXPECT_EQ(GetKernelKind(2, 120).packing, KeyPacking::Pair);
+  EXPECT_EQ(GetKernelKind(4, 90).packing, KeyPacking::Single);
+  EXPECT_EQ(GetKernelKind(8, 90).packing, KeyPacking::Single);
+}
+
+TEST(CudaMedianKernelPolicy, EveryCoveredWindowFitsABlock)
+{
+  for (const Extent & radius : std::vector<Extent>{ { { 0, 0, 0, 0 } },
+                                                    { { 15, 0, 0, 0 } },
+                                                    { { 0, 0, 0, 15 } },
+                                                    { { 8, 8, 0, 0 } },
+                                                    { { 15, 4, 0, 0 } },
+                                                    { { 0, 9, 0, 8 } },
+                                                    { { 3, 3, 3, 0 } },
+                                                    { { 5, 4, 1, 0 } },
+                                                    { { 1, 8, 0, 3 } } })
+  {
+    ASSERT_TRUE(IsCoveredByKernels(radius));
+    for (const int pixelBytes : { 1, 8 })
+    {
+      const auto kind = GetKernelKind(pixelBytes, 90);
+      const auto policy = GetKernelPolicy(radius, kind);
+      const auto program = BuildKernelProgram(radius, policy);
+      const auto plan = PlanKernelRegisters(program, LowerProgram(program, policy.lowering), policy, kind);
+      const auto shape = GetKernelShape(radius, policy, kind, plan.numberOfSlots);
+      SCOPED_TRACE(std::to_string(radius[0]) + "x" + std::to_string(radius[1]) + "x" + std::to_string(radius[2]) + "x" +
+                   std::to_string(radius[3]) + ", " + std::to_string(pixelBytes) + " bytes");
+      EXPECT_LE(shape.sharedBytes, 227 * 1024);
+      EXPECT_LE(shape.threads, 256);
+      EXPECT_GE(shape.threads, 4);
+      EXPECT_EQ(shape.threads % (shape.block[0] / (pixelBytes == 1 ? 8 : 2)), 0);
+    }
+  }
+  EXPECT_FALSE(IsCoveredByKernels({ { 16, 0, 0, 0 } }));
+  EXPECT_FALSE(IsCoveredByKernels({ { 10, 10, 0, 0 } }));
+  EXPECT_FALSE(IsCoveredByKernels({ { 1, 1, 1, 1 } }));
+}
