@@ -18,7 +18,7 @@
 #include "CudaBackend.h"
 
 #include "KernelLaunch.h"
-#include "PixelKey.h"
+#include "RuntimeKernels.h"
 
 #include <algorithm>
 #include <chrono>
@@ -147,9 +147,10 @@ private:
   cudaEvent_t  m_Stop{ nullptr };
 };
 
-/** Copies a box between an image on the host and a packed buffer on the device. */
+/** Copies a box between an image on the host and a buffer on the device. Strides are in pixels. */
 void
 CopyBox(void *         deviceBuffer,
+        const Extent & deviceStride,
         char *         hostImage,
         const Extent & hostStride,
         const Extent & extent,
@@ -163,18 +164,19 @@ CopyBox(void *         deviceBuffer,
   {
     for (std::int64_t z = 0; z < extent[2]; ++z)
     {
-      auto * device =
-        static_cast<char *>(deviceBuffer) + static_cast<std::size_t>(w * extent[2] + z) * sliceRows * rowBytes;
+      auto * device = static_cast<char *>(deviceBuffer) +
+                      (w * deviceStride[3] + z * deviceStride[2]) * static_cast<std::int64_t>(pixelBytes);
+      const auto devicePitch = static_cast<std::size_t>(deviceStride[1]) * pixelBytes;
       auto *     host = hostImage + (w * hostStride[3] + z * hostStride[2]) * static_cast<std::int64_t>(pixelBytes);
       const auto hostPitch = static_cast<std::size_t>(hostStride[1]) * pixelBytes;
       if (kind == cudaMemcpyHostToDevice)
       {
-        Check(cudaMemcpy2DAsync(device, rowBytes, host, hostPitch, rowBytes, sliceRows, kind, stream),
+        Check(cudaMemcpy2DAsync(device, devicePitch, host, hostPitch, rowBytes, sliceRows, kind, stream),
               "cudaMemcpy2DAsync to the device");
       }
       else
       {
-        Check(cudaMemcpy2DAsync(host, hostPitch, device, rowBytes, rowBytes, sliceRows, kind, stream),
+        Check(cudaMemcpy2DAsync(host, hostPitch, device, devicePitch, rowBytes, sliceRows, kind, stream),
               "cudaMemcpy2DAsync from the device");
       }
     }
@@ -192,6 +194,13 @@ GetPackedStride(const Extent & extent)
   return stride;
 }
 
+/** Strides of a box whose rows have the given number of pixels. */
+Extent
+GetPitchedStride(const Extent & extent, std::int64_t pitch)
+{
+  return { { 1, pitch, pitch * extent[1], pitch * extent[1] * extent[2] } };
+}
+
 std::int64_t
 GetOffset(const Extent & position, const Extent & stride)
 {
@@ -201,6 +210,30 @@ GetOffset(const Extent & position, const Extent & stride)
     offset += position[axis] * stride[axis];
   }
   return offset;
+}
+
+/** Of the current device: major * 10 + minor. */
+int
+GetComputeCapability()
+{
+  int device = 0;
+  int major = 0;
+  int minor = 0;
+  Check(cudaGetDevice(&device), "cudaGetDevice");
+  Check(cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, device), "cudaDeviceGetAttribute");
+  Check(cudaDeviceGetAttribute(&minor, cudaDevAttrComputeCapabilityMinor, device), "cudaDeviceGetAttribute");
+  return 10 * major + minor;
+}
+
+/** Bytes of shared memory that a block of the current device can have. */
+int
+GetSharedMemoryLimit()
+{
+  int device = 0;
+  int limit = 0;
+  Check(cudaGetDevice(&device), "cudaGetDevice");
+  Check(cudaDeviceGetAttribute(&limit, cudaDevAttrMaxSharedMemoryPerBlockOptin, device), "cudaDeviceGetAttribute");
+  return limit;
 }
 
 /** Runs the slabs of one plan; owns what they use on the device. */
@@ -223,7 +256,14 @@ public:
     const auto inputStride = GetPackedStride(m_Request.inputExtent);
     auto *     input = const_cast<char *>(static_cast<const char *>(m_Request.input)) +
                    GetOffset(slab.input.origin, inputStride) * static_cast<std::int64_t>(m_PixelBytes);
-    CopyBox(m_Input.Get(), input, inputStride, slab.input.extent, m_PixelBytes, cudaMemcpyHostToDevice, m_Stream.Get());
+    CopyBox(m_Input.Get(),
+            GetDeviceInputStride(slab),
+            input,
+            inputStride,
+            slab.input.extent,
+            m_PixelBytes,
+            cudaMemcpyHostToDevice,
+            m_Stream.Get());
     const auto kernelSeconds = m_Stream.Time([&] { Check(Launch(slab), "The kernel launch"); });
     Download(slab);
     m_Report.kernelSeconds += kernelSeconds;
@@ -232,38 +272,91 @@ public:
   }
 
 private:
+  Extent
+  GetDeviceInputStride(const Slab & slab) const
+  {
+    return GetPitchedStride(slab.input.extent, GetDevicePitch(slab.input.extent[0], m_PixelBytes));
+  }
+
+  /** How many columns the device's output rows have before the slab's first output, so that both buffers are aligned at
+   * the same columns of the image. */
+  std::int64_t
+  GetOutputLead(const Slab & slab) const
+  {
+    return (slab.output.origin[0] - slab.input.origin[0]) % GetDevicePitch(1, m_PixelBytes);
+  }
+
+  Extent
+  GetDeviceOutputStride(const Slab & slab) const
+  {
+    return GetPitchedStride(slab.output.extent,
+                            GetDevicePitch(slab.output.extent[0] + GetOutputLead(slab), m_PixelBytes));
+  }
+
+  /** Takes the fastest way there is to run the plan's algorithm, and says why it is not a faster one. */
   void
   ChooseKernel()
   {
-    if (!m_Plan.compiled)
+    if (m_Plan.algorithm != Algorithm::TileProgram)
     {
       return;
     }
-    m_Emitted = FindEmittedKernel(m_Plan.compiled->program.GetRadius(), m_Variant);
+    std::string missing = "the window is beyond the range of kernels";
+    if (IsCoveredByKernels(m_Request.radius))
+    {
+      const auto capability = GetComputeCapability();
+      const auto kind = GetKernelKind(static_cast<int>(m_PixelBytes), capability);
+      m_Emitted = FindEmittedKernel(m_Request.radius, m_Variant, kind.packing);
+      missing = "compiled ahead";
+      if (m_Emitted == nullptr)
+      {
+        const auto found = FindRuntimeKernel(m_Request.radius, m_Variant, static_cast<int>(m_PixelBytes), capability);
+        m_Emitted = found.kernel;
+        missing = found.explanation;
+      }
+      const auto limit = GetSharedMemoryLimit();
+      if (m_Emitted != nullptr && m_Emitted->shape.sharedBytes > limit)
+      {
+        missing = "it takes " + std::to_string(m_Emitted->shape.sharedBytes) +
+                  " bytes of shared memory where a block of the device has " + std::to_string(limit);
+        m_Emitted = nullptr;
+      }
+    }
     if (m_Emitted != nullptr)
     {
-      m_Report.algorithm += ", compiled ahead";
+      m_Report.algorithm += ", " + missing;
+      m_Report.tile = m_Emitted->tile;
+      m_Report.tileReason = "lowest count of instructions among the tiles whose values fit in registers";
       return;
     }
-    const auto & schedule = m_Plan.compiled->schedule;
-    m_SharedBytes = GetInterpreterSharedBytes(schedule, m_Variant);
-    int device = 0;
-    int limit = 0;
-    Check(cudaGetDevice(&device), "cudaGetDevice");
-    Check(cudaDeviceGetAttribute(&limit, cudaDevAttrMaxSharedMemoryPerBlockOptin, device), "cudaDeviceGetAttribute");
-    m_Interpret = m_SharedBytes <= static_cast<std::size_t>(limit);
-    if (m_Interpret)
+    Interpret(missing);
+  }
+
+  /** Prepares the kernel that interprets the program, or falls back to selection where that is not possible. */
+  void
+  Interpret(const std::string & missing)
+  {
+    std::string reason = "no kernel of the window's tile program (" + missing + ")";
+    if (m_Plan.compiled)
     {
-      m_Report.algorithm += ", interpreted";
-      UploadProgram(schedule);
+      const auto & schedule = m_Plan.compiled->schedule;
+      m_SharedBytes = GetInterpreterSharedBytes(schedule, m_Variant);
+      const auto limit = GetSharedMemoryLimit();
+      m_Interpret = m_SharedBytes <= static_cast<std::size_t>(limit);
+      if (m_Interpret)
+      {
+        m_Report.algorithm += ", interpreted";
+        m_Report.algorithmReason += "; " + reason;
+        UploadProgram(schedule);
+        return;
+      }
+      reason += ", and interpreting it takes " + std::to_string(m_SharedBytes) +
+                " bytes of shared memory where the device has " + std::to_string(limit);
     }
-    else
-    {
-      m_Report.algorithm = ToString(Algorithm::Selection);
-      m_Report.algorithmReason = "the window's tile program is not compiled ahead, and interpreting it takes " +
-                                 std::to_string(m_SharedBytes) + " bytes of shared memory where the device has " +
-                                 std::to_string(limit);
-    }
+    m_Report.algorithm = ToString(Algorithm::Selection);
+    m_Report.algorithmReason = reason;
+    m_Report.tile = { { 0, 0, 0, 0 } };
+    m_Report.operations = 0;
   }
 
   void
@@ -294,20 +387,25 @@ private:
   cudaError_t
   Launch(const Slab & slab)
   {
-    KernelArguments arguments;
+    KernelArguments arguments{};
     arguments.input = m_Input.Get();
     arguments.output = m_Output.Get();
     arguments.signMask = GetSignMask(m_Request.pixelType);
+    const auto inputStride = GetDeviceInputStride(slab);
+    const auto outputStride = GetDeviceOutputStride(slab);
     for (int axis = 0; axis < Dimension; ++axis)
     {
-      arguments.inputExtent[axis] = slab.input.extent[axis];
-      arguments.outputExtent[axis] = slab.output.extent[axis];
-      arguments.outputOrigin[axis] = slab.output.origin[axis] - slab.input.origin[axis];
+      arguments.inputPitch[axis] = inputStride[axis];
+      arguments.outputPitch[axis] = outputStride[axis];
+      arguments.inputExtent[axis] = static_cast<std::int32_t>(slab.input.extent[axis]);
+      arguments.outputExtent[axis] = static_cast<std::int32_t>(slab.output.extent[axis]);
+      arguments.outputOrigin[axis] = static_cast<std::int32_t>(slab.output.origin[axis] - slab.input.origin[axis]);
       arguments.radius[axis] = m_Request.radius[axis];
     }
+    arguments.gridOrigin = arguments.outputOrigin[0] - static_cast<std::int32_t>(GetOutputLead(slab));
     if (m_Emitted != nullptr)
     {
-      return m_Emitted->launch(arguments, m_Stream.Get());
+      return LaunchEmittedKernel(*m_Emitted, arguments, m_Stream.Get());
     }
     return m_Interpret ? LaunchInterpreter(arguments, m_Interpreted, m_Variant, m_SharedBytes, m_Stream.Get())
                        : LaunchSelection(arguments, m_Variant, m_Stream.Get());
@@ -317,7 +415,10 @@ private:
   Download(const Slab & slab)
   {
     const auto & extent = slab.output.extent;
-    Extent       position;
+    const auto   deviceStride = GetDeviceOutputStride(slab);
+    auto *       deviceOutput =
+      static_cast<char *>(m_Output.Get()) + GetOutputLead(slab) * static_cast<std::int64_t>(m_PixelBytes);
+    Extent position;
     for (int axis = 0; axis < Dimension; ++axis)
     {
       position[axis] = slab.output.origin[axis] - m_Request.outputOrigin[axis];
@@ -326,14 +427,27 @@ private:
                     GetOffset(position, m_Request.outputStride) * static_cast<std::int64_t>(m_Request.outputPixelBytes);
     if (m_Request.convertRow == nullptr)
     {
-      CopyBox(
-        m_Output.Get(), output, m_Request.outputStride, extent, m_PixelBytes, cudaMemcpyDeviceToHost, m_Stream.Get());
+      CopyBox(deviceOutput,
+              deviceStride,
+              output,
+              m_Request.outputStride,
+              extent,
+              m_PixelBytes,
+              cudaMemcpyDeviceToHost,
+              m_Stream.Get());
       Check(cudaStreamSynchronize(m_Stream.Get()), "cudaStreamSynchronize");
       return;
     }
     const auto stride = GetPackedStride(extent);
     m_Converted.resize(static_cast<std::size_t>(Volume(extent)) * m_PixelBytes);
-    CopyBox(m_Output.Get(), m_Converted.data(), stride, extent, m_PixelBytes, cudaMemcpyDeviceToHost, m_Stream.Get());
+    CopyBox(deviceOutput,
+            deviceStride,
+            m_Converted.data(),
+            stride,
+            extent,
+            m_PixelBytes,
+            cudaMemcpyDeviceToHost,
+            m_Stream.Get());
     Check(cudaStreamSynchronize(m_Stream.Get()), "cudaStreamSynchronize");
     Extent row{ { 0, 0, 0, 0 } };
     for (row[3] = 0; row[3] < extent[3]; ++row[3])

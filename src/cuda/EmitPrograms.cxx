@@ -15,42 +15,101 @@
  *  limitations under the License.
  *
  *=========================================================================*/
-#include "HierarchicalTiling.h"
 #include "ProgramEmitter.h"
-#include "TilePolicy.h"
 
 #include <fstream>
 #include <iostream>
+#include <map>
+#include <sstream>
 #include <stdexcept>
+#include <string>
 
-/** Build-time program: writes the tile program of one window as a header.
+namespace
+{
+
+using namespace cudamedian;
+
+/** The kinds of kernels that pixels of a width need on a list of architectures such as "75,90". */
+std::map<KeyPacking, KernelKind>
+GetKinds(int pixelBytes, const std::string & architectures)
+{
+  std::map<KeyPacking, KernelKind> kinds;
+  std::istringstream               list(architectures);
+  for (std::string architecture; std::getline(list, architecture, ',');)
+  {
+    const auto kind = GetKernelKind(pixelBytes, std::stoi(architecture));
+    kinds[kind.packing] = kind;
+  }
+  return kinds;
+}
+
+/** Writes the function that adds a window's kernels to the table. */
+void
+WriteDescription(const Extent & radius, const std::map<KeyPacking, KernelKind> & kinds, std::ostream & os)
+{
+  const auto pixelBytes = kinds.begin()->second.pixelBytes;
+  const auto bits = std::to_string(8 * pixelBytes);
+  const auto name = GetEmittedName(radius, kinds.begin()->second);
+  os << "void\nDescribe_" << name.substr(0, name.rfind('_')) << "_" << bits
+     << "(std::vector<EmittedKernel> & kernels)\n{\n";
+  for (const auto & entry : kinds)
+  {
+    const auto program = GetEmittedName(radius, entry.second);
+    for (const std::string mapping : { "Integer", "Float" })
+    {
+      if (pixelBytes >= 4 || mapping == "Integer")
+      {
+        os << "  kernels.push_back(DescribeEmittedKernel<" << program << ", std::uint" << bits
+           << "_t, KeyMapping::" << mapping << ", RegisterPacking::" << ToString(entry.first)
+           << ">(KernelVariant::" << mapping << bits << "));\n";
+      }
+    }
+  }
+  os << "}\n";
+}
+
+} // namespace
+
+/** Build-time program: writes the tile programs of one window and pixel width, as the source of the kernels that are
+ * compiled ahead (.cu) or as a header without kernels (.h).
  *
- * Usage: EmitPrograms radiusX radiusY radiusZ radiusW header */
+ * Usage: EmitPrograms radiusX radiusY radiusZ radiusW pixelBytes architecture[,architecture...] file */
 int
 main(int argc, char * argv[])
 {
   try
   {
-    if (argc != 2 + cudamedian::Dimension)
+    if (argc != 8)
     {
-      throw std::invalid_argument("usage: EmitPrograms radiusX radiusY radiusZ radiusW header");
+      throw std::invalid_argument(
+        "usage: EmitPrograms radiusX radiusY radiusZ radiusW pixelBytes architecture[,architecture...] file");
     }
-    cudamedian::Extent radius;
-    for (int axis = 0; axis < cudamedian::Dimension; ++axis)
+    Extent radius;
+    for (int axis = 0; axis < Dimension; ++axis)
     {
       radius[axis] = std::stoll(argv[1 + axis]);
     }
-    const auto    program = cudamedian::BuildHierarchicalTilingProgram(radius, cudamedian::ChooseTile(radius));
-    std::ofstream file(argv[1 + cudamedian::Dimension]);
-    file << "// Written by EmitPrograms: " << program.GetInstructions().size() << " operations for "
-         << cudamedian::Volume(program.GetTile()) << " pixels.\n#pragma once\n#include \"PixelKey.h\"\n"
+    const auto        kinds = GetKinds(std::stoi(argv[5]), argv[6]);
+    const std::string path = argv[7];
+    const bool        isHeader = path.substr(path.rfind('.')) == ".h";
+    std::ofstream     file(path);
+    file << "// Written by EmitPrograms.\n"
+         << (isHeader ? "#pragma once\n#include \"KeyRegisters.h\"\n" : "#include \"EmittedKernel.cuh\"\n")
          << "namespace cudamedian\n{\n";
-    cudamedian::EmitProgram(program, file);
+    for (const auto & entry : kinds)
+    {
+      EmitProgram(
+        radius, GetKernelPolicy(radius, entry.second), entry.second, GetEmittedName(radius, entry.second), file);
+    }
+    if (!isHeader)
+    {
+      WriteDescription(radius, kinds, file);
+    }
     file << "} // namespace cudamedian\n";
     file.close();
     if (!file)
     {
-      throw std::runtime_error(std::string("cannot write ") + argv[1 + cudamedian::Dimension]);
+      throw std::runtime_error("cannot write " + path);
     }
     return 0;
   }

@@ -18,45 +18,45 @@
 #ifndef EmittedKernel_cuh
 #define EmittedKernel_cuh
 
-#include "KernelBodies.h"
 #include "KernelLaunch.h"
+#include "TileKernel.h"
 
 namespace cudamedian
 {
 
-/** Threads of a block along axes 0 and 1: a warp along a row, four rows that share most of their footprint in L1. */
-constexpr int emittedBlockX = 32;
-constexpr int emittedBlockY = 4;
-constexpr int emittedBlock = emittedBlockX * emittedBlockY;
-
-template <typename TProgram, typename TPixelBits, KeyMapping VMapping>
+template <typename TKernel, RegisterPacking VPacking, int VPixelBytes>
 __global__ void
-__launch_bounds__(emittedBlock)
-  EmittedTileKernel(const __grid_constant__ KernelArguments arguments, const __grid_constant__ LaunchShape shape)
+__launch_bounds__(TKernel::Threads) EmittedTileKernel(const __grid_constant__ KernelArguments arguments)
 {
-  std::int64_t tile[Dimension];
-  if (shape.GetTile(blockIdx.x, static_cast<int>(threadIdx.x), static_cast<int>(threadIdx.y), tile))
+#ifdef __CUDA_ARCH__
+  // Empty on architectures that another packing is chosen for (GetKernelKind).
+  if constexpr (VPixelBytes >= 4 || (VPacking == RegisterPacking::Pair) == (__CUDA_ARCH__ >= 900))
   {
-    RunEmittedTile<TProgram, TPixelBits, VMapping>(arguments, tile);
+    RunTileKernelBlock<TKernel>(arguments);
   }
+#endif
 }
 
-/** Launches one thread per tile (per pair of tiles for packed keys). */
-template <typename TProgram, typename TPixelBits, KeyMapping VMapping>
-cudaError_t
-LaunchEmittedTiles(const KernelArguments & arguments, cudaStream_t stream)
+/** The table's entry for a program compiled ahead. */
+template <typename TProgram, typename TPixelBits, KeyMapping VMapping, RegisterPacking VPacking>
+EmittedKernel
+DescribeEmittedKernel(KernelVariant variant)
 {
-  const int  tile[Dimension] = { TProgram::TileX, TProgram::TileY, TProgram::TileZ, TProgram::TileW };
-  const auto shape =
-    GetLaunchShape(arguments.outputExtent, tile, KeyRegister<TPixelBits>::Pixels, emittedBlockX, emittedBlockY);
-  if (shape.GetNumberOfBlocks() > 0x7FFFFFFF)
-  {
-    return cudaErrorInvalidConfiguration;
-  }
-  EmittedTileKernel<TProgram, TPixelBits, VMapping>
-    <<<static_cast<unsigned int>(shape.GetNumberOfBlocks()), dim3(emittedBlockX, emittedBlockY), 0, stream>>>(arguments,
-                                                                                                              shape);
-  return cudaGetLastError();
+  using Kernel = TileKernel<TProgram, TPixelBits, VMapping, VPacking, TProgram::BlockX, TProgram::BlockY>;
+  EmittedKernel emitted;
+  emitted.radius = { { TProgram::RadiusX, TProgram::RadiusY, TProgram::RadiusZ, TProgram::RadiusW } };
+  emitted.variant = variant;
+  emitted.packing = static_cast<KeyPacking>(VPacking);
+  emitted.tile = { { TProgram::TileX, TProgram::TileY, TProgram::TileZ, TProgram::TileW } };
+  emitted.shape.threads = Kernel::Threads;
+  emitted.shape.block[0] = Kernel::BlockWidth;
+  emitted.shape.block[1] = Kernel::BlockHeight;
+  emitted.shape.block[2] = TProgram::TileZ;
+  emitted.shape.block[3] = TProgram::TileW;
+  emitted.shape.sharedBytes = Kernel::SharedBytes;
+  emitted.function =
+    reinterpret_cast<const void *>(&EmittedTileKernel<Kernel, VPacking, static_cast<int>(sizeof(TPixelBits))>);
+  return emitted;
 }
 
 } // namespace cudamedian

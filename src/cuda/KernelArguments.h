@@ -18,70 +18,38 @@
 #ifndef KernelArguments_h
 #define KernelArguments_h
 
-#include "ProgramSchedule.h"
-#include "itkCudaMedianEngine.h"
+#include "PixelKey.h"
+
+#ifdef __CUDACC__
+#  define CUDAMEDIAN_UNROLL _Pragma("unroll")
+#else
+#  define CUDAMEDIAN_UNROLL
+#endif
 
 namespace cudamedian
 {
 
-/** What every kernel is told about its slab. Plain data, passed by value. */
+/** What every kernel is told about its slab. Plain data, passed by value.
+ *
+ * Axis 0 is contiguous; the rows of both buffers start at multiples of 16 bytes. Positions are relative to the first
+ * pixel of the slab's input box and fit in 32 bits; offsets in memory are 64-bit. */
 struct KernelArguments
 {
-  const void *  input;  ///< the slab's input box, packed: axis 0 contiguous, no padding
-  void *        output; ///< the slab's output box, packed
-  std::int64_t  inputExtent[Dimension];
-  std::int64_t  outputExtent[Dimension];
-  std::int64_t  outputOrigin[Dimension]; ///< first output pixel, relative to the first input pixel
-  std::int64_t  radius[Dimension];
-  std::uint64_t signMask; ///< see KeyMapping::Integer
+  const void *  input;
+  void *        output;         ///< where the output pixel at column gridOrigin of the first row belongs
+  std::int64_t  inputPitch[4];  ///< pixels from one position along an axis to the next
+  std::int64_t  outputPitch[4]; ///< the same for the output
+  std::int32_t  inputExtent[4];
+  std::int32_t  outputExtent[4];
+  std::int32_t  outputOrigin[4]; ///< first output pixel
+  std::int64_t  radius[4];       ///< may exceed the image
+  std::int32_t  gridOrigin;      ///< outputOrigin[0] rounded down to a multiple of 16 bytes
+  std::uint32_t blocksZ;         ///< blocks along axis 2; the grid's third axis runs over axes 2 and 3
+  std::uint32_t firstBlock[2];   ///< what is added to the block's number along the grid's second and third axis
+  std::uint64_t signMask;        ///< see KeyMapping::Integer
+  std::uint32_t one;             ///< 1 and ~0, unknown to the compiler: see KeyRegisters::MaxBySum
+  std::uint32_t minusOne;
 };
-
-/** A schedule in the memory of whoever interprets it. */
-struct InterpretedProgram
-{
-  const ProgramSchedule::Instruction * instructions;
-  const std::uint16_t *                outputs;
-  std::uint32_t                        numberOfInstructions;
-  std::uint32_t                        numberOfInputs;
-  std::uint32_t                        numberOfSlots;
-  std::int32_t                         tile[Dimension];
-  std::int32_t                         footprint[Dimension];
-};
-
-/** How pixels are stored and keyed; each kernel exists once per variant. */
-enum class KernelVariant : std::uint8_t
-{
-  Integer8,
-  Integer16,
-  Integer32,
-  Integer64,
-  Float32,
-  Float64
-};
-
-/** The variant that handles a pixel type. */
-inline KernelVariant
-GetKernelVariant(PixelType type)
-{
-  switch (type)
-  {
-    case PixelType::Int8:
-    case PixelType::UInt8:
-      return KernelVariant::Integer8;
-    case PixelType::Int16:
-    case PixelType::UInt16:
-      return KernelVariant::Integer16;
-    case PixelType::Int32:
-    case PixelType::UInt32:
-      return KernelVariant::Integer32;
-    case PixelType::Float32:
-      return KernelVariant::Float32;
-    case PixelType::Float64:
-      return KernelVariant::Float64;
-    default:
-      return KernelVariant::Integer64;
-  }
-}
 
 } // namespace cudamedian
 

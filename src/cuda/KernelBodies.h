@@ -18,12 +18,13 @@
 #ifndef KernelBodies_h
 #define KernelBodies_h
 
+#include "InterpretedProgram.h"
 #include "KernelArguments.h"
 #include "PixelKey.h"
 #include "RankSelection.h"
 
-/** What one thread of each kernel does, written so that the host can run it too: blocks and threads become loops, and
- * the tests check borders, tiles and halos without a GPU. */
+/** What one thread of each generic kernel does, written so that the host can run it too: blocks and threads become
+ * loops, and the tests check borders, tiles and halos without a GPU. */
 namespace cudamedian
 {
 
@@ -118,7 +119,7 @@ struct LaunchShape
 /** The launch that covers an output box with tiles; `pixelsPerRegister` tiles lie side by side in one thread. */
 template <typename TInteger>
 LaunchShape
-GetLaunchShape(const std::int64_t * outputExtent, const TInteger * tile, int pixelsPerRegister, int sizeX, int sizeY)
+GetLaunchShape(const std::int32_t * outputExtent, const TInteger * tile, int pixelsPerRegister, int sizeX, int sizeY)
 {
   LaunchShape shape;
   shape.blockSize[0] = sizeX;
@@ -158,10 +159,9 @@ public:
   CUDAMEDIAN_HOST_DEVICE Keys
   Load(int x, int y, int z, int w) const
   {
-    const TPixelBits * row =
-      static_cast<const TPixelBits *>(m_Arguments.input) +
-      ((Clamp(3, w) * m_Arguments.inputExtent[2] + Clamp(2, z)) * m_Arguments.inputExtent[1] + Clamp(1, y)) *
-        m_Arguments.inputExtent[0];
+    const TPixelBits * row = static_cast<const TPixelBits *>(m_Arguments.input) +
+                             Clamp(3, w) * m_Arguments.inputPitch[3] + Clamp(2, z) * m_Arguments.inputPitch[2] +
+                             Clamp(1, y) * m_Arguments.inputPitch[1];
     if constexpr (Register::Pixels == 2)
     {
       return Register::Pack(GetKey(row, x), GetKey(row, x + m_TileWidth));
@@ -184,9 +184,9 @@ public:
     {
       return;
     }
-    TPixelBits * row = static_cast<TPixelBits *>(m_Arguments.output) +
-                       ((outputW * m_Arguments.outputExtent[2] + outputZ) * m_Arguments.outputExtent[1] + outputY) *
-                         m_Arguments.outputExtent[0];
+    TPixelBits * row = static_cast<TPixelBits *>(m_Arguments.output) + outputW * m_Arguments.outputPitch[3] +
+                       outputZ * m_Arguments.outputPitch[2] + outputY * m_Arguments.outputPitch[1] +
+                       (m_Arguments.outputOrigin[0] - m_Arguments.gridOrigin);
     if constexpr (Register::Pixels == 2)
     {
       StoreKey(row, m_Output[0] + x, static_cast<TPixelBits>(Register::GetLow(keys)));
@@ -227,16 +227,6 @@ private:
   std::int64_t            m_Output[Dimension];
   std::int64_t            m_Footprint[Dimension];
 };
-
-/** One thread of a kernel with a program emitted ahead. `TProgram` is a struct written by EmitPrograms. */
-template <typename TProgram, typename TPixelBits, KeyMapping VMapping>
-CUDAMEDIAN_HOST_DEVICE void
-RunEmittedTile(const KernelArguments & arguments, const std::int64_t * tileIndex)
-{
-  const int tile[Dimension] = { TProgram::TileX, TProgram::TileY, TProgram::TileZ, TProgram::TileW };
-  const TileAccess<TPixelBits, VMapping> access(arguments, tileIndex, tile);
-  TProgram::template Run<KeyRegister<TPixelBits>>(access);
-}
 
 /** One thread of the kernel that interprets a schedule.
  * \param slots this thread's slots: slot s is slots[s * slotStride]. */
@@ -304,21 +294,24 @@ RunSelectedPixel(const KernelArguments & arguments, const std::int64_t * pixel)
   const auto   signMask = static_cast<TPixelBits>(arguments.signMask);
   const auto * input = static_cast<const TPixelBits *>(arguments.input);
   std::int64_t center[Dimension];
+  std::int64_t radius[Dimension];
+  std::int64_t extent[Dimension];
   std::int64_t rank = 1;
+  std::int64_t offset = arguments.outputOrigin[0] - arguments.gridOrigin;
   for (int axis = 0; axis < Dimension; ++axis)
   {
     center[axis] = pixel[axis] + arguments.outputOrigin[axis];
-    rank *= 2 * arguments.radius[axis] + 1;
+    radius[axis] = arguments.radius[axis];
+    extent[axis] = arguments.inputExtent[axis];
+    rank *= 2 * radius[axis] + 1;
+    offset += pixel[axis] * arguments.outputPitch[axis];
   }
   rank /= 2;
-  const std::int64_t * extent = arguments.inputExtent;
+  const std::int64_t * pitch = arguments.inputPitch;
   const auto           getKey = [=](std::int64_t x, std::int64_t y, std::int64_t z, std::int64_t w) {
-    return Key::FromBits(input[((w * extent[2] + z) * extent[1] + y) * extent[0] + x], signMask);
+    return Key::FromBits(input[w * pitch[3] + z * pitch[2] + y * pitch[1] + x], signMask);
   };
-  const auto key = SelectByCounting<TPixelBits>(ClampedWindow(center, arguments.radius, extent), rank, getKey);
-  const auto offset = ((pixel[3] * arguments.outputExtent[2] + pixel[2]) * arguments.outputExtent[1] + pixel[1]) *
-                        arguments.outputExtent[0] +
-                      pixel[0];
+  const auto key = SelectByCounting<TPixelBits>(ClampedWindow(center, radius, extent), rank, getKey);
   static_cast<TPixelBits *>(arguments.output)[offset] = Key::ToBits(key, signMask);
 }
 

@@ -18,25 +18,42 @@
 #ifndef KernelLaunch_h
 #define KernelLaunch_h
 
+#include "InterpretedProgram.h"
 #include "KernelArguments.h"
+#include "KernelPolicy.h"
+#include "KernelVariant.h"
 
 #include <cuda_runtime_api.h>
+
+#include <vector>
 
 /** The host's side of the kernels. Every launch is asynchronous on its stream and returns CUDA's error. */
 namespace cudamedian
 {
 
-/** A kernel whose program was emitted and compiled ahead. */
+/** A kernel that runs a tile program, compiled ahead or at first use. */
 struct EmittedKernel
 {
   Extent        radius;
   KernelVariant variant;
-  cudaError_t (*launch)(const KernelArguments & arguments, cudaStream_t stream);
+  KeyPacking    packing;
+  Extent        tile;
+  KernelShape   shape;
+  const void *  function; ///< what cudaLaunchKernel takes
 };
+
+/** The kernels compiled ahead. */
+const std::vector<EmittedKernel> &
+GetEmittedKernels();
 
 /** The kernel compiled ahead for a window, or null. */
 const EmittedKernel *
-FindEmittedKernel(const Extent & radius, KernelVariant variant);
+FindEmittedKernel(const Extent & radius, KernelVariant variant, KeyPacking packing);
+
+/** Completes the arguments for a kernel's blocks and launches it over the output box; a grid larger than CUDA allows
+ * becomes several launches. */
+cudaError_t
+LaunchEmittedKernel(const EmittedKernel & kernel, KernelArguments arguments, cudaStream_t stream);
 
 /** Shared memory of one block of the interpreting kernel, in bytes. */
 std::size_t

@@ -18,7 +18,7 @@
 #ifndef ProgramEmitter_h
 #define ProgramEmitter_h
 
-#include "TileProgram.h"
+#include "KernelPolicy.h"
 
 #include <iosfwd>
 #include <string>
@@ -26,15 +26,30 @@
 namespace cudamedian
 {
 
-/** Name of the struct that EmitProgram() writes: "TileProgram_" and the window, axes 0 to 3. */
+/** Name of the struct that EmitProgram() writes for a window and the bytes of a register of keys. */
 std::string
-GetEmittedName(const Extent & window);
+GetEmittedName(const Extent & radius, const KernelKind & kind);
 
-/** Writes a tile program as a C++ struct that nvcc and host compilers take alike: TileX … TileW, and
- * `Run<TRegister>(access)`, which calls access.Load(x, y, z, w) once per footprint pixel just before its first use,
- * TRegister::Min and Max, and access.Store(x, y, z, w, keys) as soon as an output is known. */
-void
-EmitProgram(const TileProgram & program, std::ostream & os);
+/** What the host needs to know of a program that was written. */
+struct EmittedProgram
+{
+  std::size_t instructions{ 0 }; ///< for min and max
+  std::size_t savedValues{ 0 };  ///< places in shared memory that each thread saves values in
+};
+
+/** Writes the program of a policy as a struct in CUDA C++, which the host's compiler takes too.
+ *
+ * The struct has the tile, the radius and the block as constants and `static void Run<Registers>(registers, access)`:
+ * straight-line code that reads rows of the footprint with `access.Load`, calls the registers' Min, Max, Min3, Max3 and
+ * MaxBySum, and writes each row of the tile with `access.Store` once it is complete.
+ *
+ * Values that do not fit in the policy's registers go through `access.Save` and `access.Restore`. */
+EmittedProgram
+EmitProgram(const Extent &       radius,
+            const KernelPolicy & policy,
+            const KernelKind &   kind,
+            const std::string &  name,
+            std::ostream &       os);
 
 } // namespace cudamedian
 

@@ -18,6 +18,7 @@
 #include "Planner.h"
 
 #include "HierarchicalTiling.h"
+#include "KernelPolicy.h"
 #include "TilePolicy.h"
 
 #include <algorithm>
@@ -43,11 +44,15 @@ Join(const Extent & extent)
 void
 ChooseAlgorithm(const MedianRequest & request, Plan & plan)
 {
-  const bool covered = IsCoveredByTilePrograms(request.radius);
+  const bool interpreted = IsCoveredByTilePrograms(request.radius);
+  const bool covered = interpreted || (plan.backend == Backend::Cuda && IsCoveredByKernels(request.radius));
   if (request.algorithm == Algorithm::TileProgram && !covered)
   {
-    throw RequestError("No tile program covers a window of radius " + Join(request.radius) +
-                       ": at most two axes of radius up to 5, or three of radius up to 2");
+    throw RequestError(
+      "No tile program covers a window of radius " + Join(request.radius) +
+      ": on the CPU at most two axes of radius up to 5, or three of radius up to 2; on CUDA radii up to " +
+      std::to_string(largestKernelRadius) + " and at most " + std::to_string(largestKernelWindow) +
+      " pixels, or what the CPU takes");
   }
   plan.algorithm = request.algorithm;
   plan.algorithmReason = "asked for";
@@ -59,8 +64,12 @@ ChooseAlgorithm(const MedianRequest & request, Plan & plan)
   }
   if (plan.algorithm == Algorithm::TileProgram)
   {
-    plan.compiled = GetCompiledProgram(request.radius);
-    plan.tileReason = "largest power of two up to half the window, within the live values a thread can hold";
+    plan.tileReason = "lowest count of instructions among the tiles whose values fit in registers";
+    if (interpreted)
+    {
+      plan.compiled = GetCompiledProgram(request.radius);
+      plan.tileReason = "largest power of two up to half the window, within the live values a thread can hold";
+    }
   }
   else
   {
@@ -68,19 +77,33 @@ ChooseAlgorithm(const MedianRequest & request, Plan & plan)
   }
 }
 
+/** Kernels count positions along an axis with 32 bits. */
+constexpr std::int64_t largestSlabExtent = std::int64_t{ 1 } << 30;
+
 /** Bytes of the input and output buffers of a slab with the given output extent, wherever it lies. */
 std::pair<std::size_t, std::size_t>
 GetSlabBytes(const MedianRequest & request, const Extent & extent)
 {
+  const auto  bytes = PixelBytes(request.pixelType);
   std::size_t inputPixels = 1;
   std::size_t outputPixels = 1;
   for (int axis = 0; axis < Dimension; ++axis)
   {
     const auto halo = std::min(request.radius[axis], request.inputExtent[axis]);
-    inputPixels *= static_cast<std::size_t>(std::min(extent[axis] + 2 * halo, request.inputExtent[axis]));
-    outputPixels *= static_cast<std::size_t>(extent[axis]);
+    auto       input = std::min(extent[axis] + 2 * halo, request.inputExtent[axis]);
+    auto       output = extent[axis];
+    if (axis == 0)
+    {
+      // The output's rows are aligned at the same columns as the input's: less than a vector lies before them.
+      const auto vector = GetDevicePitch(1, bytes);
+      const auto lead =
+        extent[0] == request.outputExtent[0] ? std::min(request.outputOrigin[0], halo) % vector : vector - 1;
+      input = GetDevicePitch(input, bytes);
+      output = GetDevicePitch(output + lead, bytes);
+    }
+    inputPixels *= static_cast<std::size_t>(input);
+    outputPixels *= static_cast<std::size_t>(output);
   }
-  const auto bytes = PixelBytes(request.pixelType);
   return { inputPixels * bytes, outputPixels * bytes };
 }
 
@@ -95,7 +118,11 @@ ChooseSlabExtent(const MedianRequest & request, const Plan & plan, std::size_t b
     return bytes.first + bytes.second + plan.deviceProgramBytes;
   };
 
-  Extent extent = request.outputExtent;
+  Extent extent;
+  for (int axis = 0; axis < Dimension; ++axis)
+  {
+    extent[axis] = std::min(request.outputExtent[axis], largestSlabExtent);
+  }
   for (int axis = Dimension - 1; axis >= 0 && needed(extent) > budget; --axis)
   {
     std::int64_t fits = 0;
@@ -106,7 +133,8 @@ ChooseSlabExtent(const MedianRequest & request, const Plan & plan, std::size_t b
       extent[axis] = middle * tile[axis];
       (needed(extent) <= budget ? fits : tooMany) = middle;
     }
-    extent[axis] = std::min(request.outputExtent[axis], std::max<std::int64_t>(fits, 1) * tile[axis]);
+    extent[axis] =
+      std::min({ request.outputExtent[axis], largestSlabExtent, std::max<std::int64_t>(fits, 1) * tile[axis] });
   }
   if (needed(extent) > budget)
   {
@@ -160,6 +188,13 @@ GetDeviceProgramBytes(const ProgramSchedule & schedule)
 {
   return schedule.instructions.size() * sizeof(ProgramSchedule::Instruction) +
          schedule.outputs.size() * sizeof(std::uint16_t);
+}
+
+std::int64_t
+GetDevicePitch(std::int64_t pixels, std::size_t pixelBytes)
+{
+  const auto vector = deviceAlignment / static_cast<std::int64_t>(pixelBytes);
+  return (pixels + vector - 1) / vector * vector;
 }
 
 PixelBox

@@ -54,7 +54,7 @@ struct Plan
 {
   Backend                                backend{ Backend::Cpu };
   Algorithm                              algorithm{ Algorithm::Selection };
-  std::shared_ptr<const CompiledProgram> compiled; ///< null unless the algorithm is a tile program
+  std::shared_ptr<const CompiledProgram> compiled; ///< what can be interpreted; null where nothing can
   std::vector<Slab>                      slabs;
   std::size_t                            deviceMemoryBudget{ 0 };
   std::size_t                            deviceInputBytes{ 0 };  ///< buffer that holds the input of any slab
@@ -78,6 +78,13 @@ GetCompiledProgram(const Extent & radius);
 /** Bytes of device memory that a program's schedule takes for the kernel that interprets it. */
 std::size_t
 GetDeviceProgramBytes(const ProgramSchedule & schedule);
+
+/** Rows of device buffers start at multiples of this many bytes, so that kernels can move 16 bytes at once. */
+constexpr std::int64_t deviceAlignment = 16;
+
+/** A row of pixels in a device buffer, in pixels: the given number rounded up to the alignment. */
+std::int64_t
+GetDevicePitch(std::int64_t pixels, std::size_t pixelBytes);
 
 /** The input box that an output box needs. */
 PixelBox

@@ -18,13 +18,27 @@
 #ifndef PixelKey_h
 #define PixelKey_h
 
-#include "itkCudaMedianEngine.h"
+// NVRTC compiles this file too, and has neither the standard library nor the engine's header.
+#ifdef __CUDACC_RTC__
+namespace std
+{
+using int32_t = int;
+using int64_t = long long;
+using uint8_t = unsigned char;
+using uint16_t = unsigned short;
+using uint32_t = unsigned int;
+using uint64_t = unsigned long long;
+} // namespace std
+#else
+#  include "itkCudaMedianEngine.h"
 
-#include <cstring>
-#include <type_traits>
+#  include <cstdint>
+#endif
 
 /** Functions that run on the host and in kernels. */
-#ifdef __CUDACC__
+#ifdef __CUDACC_RTC__
+#  define CUDAMEDIAN_HOST_DEVICE __device__ __forceinline__
+#elif defined(__CUDACC__)
 #  define CUDAMEDIAN_HOST_DEVICE __host__ __device__ __forceinline__
 #else
 #  define CUDAMEDIAN_HOST_DEVICE inline
@@ -44,18 +58,11 @@ enum class KeyMapping : std::uint8_t
   Float
 };
 
-/** The unsigned integer with the given number of bytes. */
-template <std::size_t VBytes>
-using UnsignedOfSize = std::conditional_t<
-  VBytes == 1,
-  std::uint8_t,
-  std::conditional_t<VBytes == 2, std::uint16_t, std::conditional_t<VBytes == 4, std::uint32_t, std::uint64_t>>>;
-
 /** Maps the bits of a pixel to its key and back. `TKey` is the unsigned type of the pixel's width. */
 template <typename TKey, KeyMapping VMapping>
 struct PixelKey
 {
-  static_assert(std::is_unsigned<TKey>::value, "keys are unsigned");
+  static_assert(static_cast<TKey>(-1) > 0, "keys are unsigned");
   static_assert(VMapping == KeyMapping::Integer || sizeof(TKey) == 4 || sizeof(TKey) == 8, "IEEE float or double");
 
   static CUDAMEDIAN_HOST_DEVICE TKey
@@ -98,6 +105,7 @@ private:
   }
 };
 
+#ifndef __CUDACC_RTC__
 /** Key mapping of a pixel type. */
 inline KeyMapping
 GetKeyMapping(PixelType type)
@@ -120,6 +128,7 @@ GetSignMask(PixelType type)
       return 0;
   }
 }
+#endif
 
 } // namespace cudamedian
 

@@ -20,17 +20,37 @@
 #include "KernelBodies.h"
 #include "Planner.h"
 #include "ProgramEmitter.h"
-#include "TileProgram_11x11x1x1.h"
-#include "TileProgram_3x3x1x1.h"
-#include "TileProgram_3x3x3x1.h"
-#include "TileProgram_5x5x1x1.h"
-#include "TileProgram_5x5x5x1.h"
-#include "TileProgram_7x7x1x1.h"
-#include "TileProgram_9x9x1x1.h"
+#include "TileKernel.h"
+#include "emitted/TileProgram_11x11x1x1_16.h"
+#include "emitted/TileProgram_1x1x1x1_16.h"
+#include "emitted/TileProgram_1x7x1x1_16.h"
+#include "emitted/TileProgram_3x1x1x5_8.h"
+#include "emitted/TileProgram_3x3x1x1_16.h"
+#include "emitted/TileProgram_3x3x1x1_32.h"
+#include "emitted/TileProgram_3x3x1x1_64.h"
+#include "emitted/TileProgram_3x3x1x1_8.h"
+#include "emitted/TileProgram_3x3x3x1_16.h"
+#include "emitted/TileProgram_3x3x3x1_32.h"
+#include "emitted/TileProgram_3x3x3x1_8.h"
+#include "emitted/TileProgram_5x5x1x1_16.h"
+#include "emitted/TileProgram_5x5x1x1_32.h"
+#include "emitted/TileProgram_5x5x1x1_8.h"
+#include "emitted/TileProgram_5x5x3x1_16.h"
+#include "emitted/TileProgram_5x5x3x1_32.h"
+#include "emitted/TileProgram_5x5x3x1_8.h"
+#include "emitted/TileProgram_5x5x5x1_32.h"
+#include "emitted/TileProgram_7x7x1x1_16.h"
+#include "emitted/TileProgram_7x7x1x1_32.h"
+#include "emitted/TileProgram_7x7x1x1_8.h"
 
 #include <gtest/gtest.h>
 
 #include <sstream>
+#include <vector>
+
+#ifdef __linux__
+#  include <sys/mman.h>
+#endif
 
 /** The kernels' own code, run by the host: blocks and threads are loops, a slab's buffers are vectors with guards. */
 namespace
@@ -69,46 +89,59 @@ CheckSlabs(const Extent & extent, const Extent & radius, PixelType type, std::si
   const auto plan = PlanMedian(request, Backend::Cuda, budget);
   for (const auto & slab : plan.slabs)
   {
-    std::vector<TBits> input;
+    const auto         unwritten = static_cast<TBits>(0x5A5A5A5A5A5A5A5AULL);
+    const auto         inputPitch = GetDevicePitch(slab.input.extent[0], sizeof(TBits));
+    const auto         lead = (slab.output.origin[0] - slab.input.origin[0]) % GetDevicePitch(1, sizeof(TBits));
+    const auto         outputPitch = GetDevicePitch(slab.output.extent[0] + lead, sizeof(TBits));
+    const auto         inputRows = Volume(slab.input.extent) / slab.input.extent[0];
+    const auto         outputRows = Volume(slab.output.extent) / slab.output.extent[0];
+    std::vector<TBits> input(static_cast<std::size_t>(inputPitch * inputRows), unwritten);
+    std::vector<TBits> output(static_cast<std::size_t>(outputPitch * outputRows) + 2 * guard, unwritten);
+
+    KernelArguments arguments{};
+    arguments.input = input.data();
+    arguments.output = output.data() + guard;
+    arguments.signMask = GetSignMask(type);
+    arguments.inputPitch[0] = arguments.outputPitch[0] = 1;
+    arguments.inputPitch[1] = inputPitch;
+    arguments.outputPitch[1] = outputPitch;
+    for (int axis = 0; axis < Dimension; ++axis)
+    {
+      if (axis > 1)
+      {
+        arguments.inputPitch[axis] = arguments.inputPitch[axis - 1] * slab.input.extent[axis - 1];
+        arguments.outputPitch[axis] = arguments.outputPitch[axis - 1] * slab.output.extent[axis - 1];
+      }
+      arguments.inputExtent[axis] = static_cast<std::int32_t>(slab.input.extent[axis]);
+      arguments.outputExtent[axis] = static_cast<std::int32_t>(slab.output.extent[axis]);
+      arguments.outputOrigin[axis] = static_cast<std::int32_t>(slab.output.origin[axis] - slab.input.origin[axis]);
+      arguments.radius[axis] = radius[axis];
+    }
+    arguments.gridOrigin = arguments.outputOrigin[0] - static_cast<std::int32_t>(lead);
+    const auto getOffset = [](const Extent & p, const std::int64_t * pitch) {
+      return static_cast<std::size_t>(p[0] + p[1] * pitch[1] + p[2] * pitch[2] + p[3] * pitch[3]);
+    };
     ForEachPosition(slab.input.extent, [&](const Extent & p) {
       Extent position;
       for (int axis = 0; axis < Dimension; ++axis)
       {
         position[axis] = slab.input.origin[axis] + p[axis];
       }
-      input.push_back(image.At(position));
+      input[getOffset(p, arguments.inputPitch)] = image.At(position);
     });
-    const auto         pixels = static_cast<std::size_t>(Volume(slab.output.extent));
-    const auto         unwritten = static_cast<TBits>(0x5A5A5A5A5A5A5A5AULL);
-    std::vector<TBits> output(pixels + 2 * guard, unwritten);
-    KernelArguments    arguments;
-    arguments.input = input.data();
-    arguments.output = output.data() + guard;
-    arguments.signMask = GetSignMask(type);
-    for (int axis = 0; axis < Dimension; ++axis)
-    {
-      arguments.inputExtent[axis] = slab.input.extent[axis];
-      arguments.outputExtent[axis] = slab.output.extent[axis];
-      arguments.outputOrigin[axis] = slab.output.origin[axis] - slab.input.origin[axis];
-      arguments.radius[axis] = radius[axis];
-    }
     kernel(arguments);
-    for (std::size_t i = 0; i < guard; ++i)
-    {
-      ASSERT_EQ(output[i], unwritten);
-      ASSERT_EQ(output[guard + pixels + i], unwritten);
-    }
-    auto result = output.begin() + guard;
     ForEachPosition(slab.output.extent, [&](const Extent & p) {
       Extent center;
       for (int axis = 0; axis < Dimension; ++axis)
       {
         center[axis] = slab.output.origin[axis] + p[axis];
       }
-      ASSERT_EQ(*result++,
-                (GetReferenceMedian<VMapping>(image, center, radius, static_cast<TBits>(arguments.signMask))))
+      auto & result = output[guard + static_cast<std::size_t>(lead) + getOffset(p, arguments.outputPitch)];
+      ASSERT_EQ(result, (GetReferenceMedian<VMapping>(image, center, radius, static_cast<TBits>(arguments.signMask))))
         << "at " << center[0] << ", " << center[1] << ", " << center[2] << ", " << center[3];
+      result = unwritten;
     });
+    ASSERT_EQ(output, std::vector<TBits>(output.size(), unwritten)) << "written outside the output box";
   }
 }
 
@@ -132,13 +165,46 @@ ForEachThread(const LaunchShape & shape, const TBody & body)
   }
 }
 
-template <typename TProgram, typename TBits, KeyMapping VMapping>
+/** Runs every block of a kernel; its threads take turns between the barriers. */
+template <typename TProgram, typename TBits, KeyMapping VMapping, RegisterPacking VPacking>
 void
-RunEmitted(const KernelArguments & arguments)
+RunEmitted(KernelArguments arguments)
 {
-  const int tile[] = { TProgram::TileX, TProgram::TileY, TProgram::TileZ, TProgram::TileW };
-  ForEachThread(GetLaunchShape(arguments.outputExtent, tile, KeyRegister<TBits>::Pixels, 4, 2),
-                [&](const std::int64_t * index) { RunEmittedTile<TProgram, TBits, VMapping>(arguments, index); });
+  using Kernel = TileKernel<TProgram, TBits, VMapping, VPacking, TProgram::BlockX, TProgram::BlockY>;
+  const auto divideUp = [](std::int64_t a, std::int64_t b) { return static_cast<std::uint32_t>((a + b - 1) / b); };
+  const auto blocksX =
+    divideUp(arguments.outputOrigin[0] + arguments.outputExtent[0] - arguments.gridOrigin, Kernel::BlockWidth);
+  const auto blocksY = divideUp(arguments.outputExtent[1], Kernel::BlockHeight);
+  arguments.blocksZ = divideUp(arguments.outputExtent[2], TProgram::TileZ);
+  const auto blocksW = divideUp(arguments.outputExtent[3], TProgram::TileW);
+  arguments.one = 1;
+  arguments.minusOne = ~std::uint32_t{ 0 };
+  std::vector<typename Kernel::Keys> shared(Kernel::SharedBytes / sizeof(typename Kernel::Keys));
+  for (std::uint32_t z = 0; z < arguments.blocksZ * blocksW; ++z)
+  {
+    for (std::uint32_t y = 0; y < blocksY; ++y)
+    {
+      for (std::uint32_t x = 0; x < blocksX; ++x)
+      {
+        const auto block = Kernel::GetBlock(arguments, x, y, z);
+        for (unsigned int thread = 0; thread < Kernel::Threads; ++thread)
+        {
+          Kernel::Stage(arguments, block, thread, shared.data());
+        }
+        if (Kernel::HasBorder(arguments, block))
+        {
+          for (unsigned int thread = 0; thread < Kernel::Threads; ++thread)
+          {
+            Kernel::StageBorder(arguments, block, thread, shared.data());
+          }
+        }
+        for (unsigned int thread = 0; thread < Kernel::Threads; ++thread)
+        {
+          Kernel::Run(arguments, block, thread, shared.data());
+        }
+      }
+    }
+  }
 }
 
 template <typename TBits, KeyMapping VMapping>
@@ -182,71 +248,138 @@ const Extent sizes2D[] = { { { 1, 1, 1, 1 } },
                            { { 37, 29, 1, 1 } } };
 const Extent sizes3D[] = { { { 1, 1, 1, 1 } }, { { 5, 1, 3, 1 } }, { { 13, 11, 7, 1 } }, { { 9, 6, 4, 2 } } };
 
-template <typename TProgram, typename TSizes>
+template <typename TProgram, typename TBits, KeyMapping VMapping, RegisterPacking VPacking, typename TSizes>
 void
-CheckEmitted(const Extent & radius, const TSizes & sizes)
+CheckEmitted(const TSizes & sizes, PixelType type)
 {
+  const Extent radius{ { TProgram::RadiusX, TProgram::RadiusY, TProgram::RadiusZ, TProgram::RadiusW } };
   for (const auto & size : sizes)
   {
-    for (const std::size_t budget : { std::size_t{ 1 } << 30, std::size_t{ 6000 } })
+    for (const std::size_t budget : { std::size_t{ 1 } << 30, std::size_t{ 8000 } })
     {
-      CheckSlabs<std::uint8_t, KeyMapping::Integer>(
-        size, radius, PixelType::Int8, budget, RunEmitted<TProgram, std::uint8_t, KeyMapping::Integer>);
-      CheckSlabs<std::uint16_t, KeyMapping::Integer>(
-        size, radius, PixelType::UInt16, budget, RunEmitted<TProgram, std::uint16_t, KeyMapping::Integer>);
-      CheckSlabs<std::uint32_t, KeyMapping::Float>(
-        size, radius, PixelType::Float32, budget, RunEmitted<TProgram, std::uint32_t, KeyMapping::Float>);
+      CheckSlabs<TBits, VMapping>(size, radius, type, budget, RunEmitted<TProgram, TBits, VMapping, VPacking>);
     }
   }
 }
+
+constexpr auto Integer = KeyMapping::Integer;
+constexpr auto Float = KeyMapping::Float;
+constexpr auto Pair = RegisterPacking::Pair;
+constexpr auto HalfPair = RegisterPacking::HalfPair;
+constexpr auto Single = RegisterPacking::Single;
 
 } // namespace
 
 TEST(CudaMedianHostKernels, Emitted3x3)
 {
-  CheckEmitted<TileProgram_3x3x1x1>({ { 1, 1, 0, 0 } }, sizes2D);
-  CheckEmitted<TileProgram_3x3x1x1>({ { 1, 1, 0, 0 } }, sizes3D);
+  CheckEmitted<TileProgram_3x3x1x1_8Pair, std::uint8_t, Integer, Pair>(sizes2D, PixelType::Int8);
+  CheckEmitted<TileProgram_3x3x1x1_8Pair, std::uint8_t, Integer, Pair>(sizes3D, PixelType::UInt8);
+  CheckEmitted<TileProgram_3x3x1x1_8HalfPair, std::uint8_t, Integer, HalfPair>(sizes2D, PixelType::Int8);
+  CheckEmitted<TileProgram_3x3x1x1_8Single, std::uint8_t, Integer, Single>(sizes2D, PixelType::UInt8);
+  CheckEmitted<TileProgram_3x3x1x1_16Pair, std::uint16_t, Integer, Pair>(sizes2D, PixelType::Int16);
+  CheckEmitted<TileProgram_3x3x1x1_16Pair, std::uint16_t, Integer, Pair>(sizes3D, PixelType::UInt16);
+  CheckEmitted<TileProgram_3x3x1x1_16Single, std::uint16_t, Integer, Single>(sizes2D, PixelType::Int16);
+  CheckEmitted<TileProgram_3x3x1x1_32Single, std::uint32_t, Integer, Single>(sizes2D, PixelType::Int32);
+  CheckEmitted<TileProgram_3x3x1x1_32Single, std::uint32_t, Float, Single>(sizes3D, PixelType::Float32);
+  CheckEmitted<TileProgram_3x3x1x1_64Single, std::uint64_t, Integer, Single>(sizes2D, PixelType::UInt64);
+  CheckEmitted<TileProgram_3x3x1x1_64Single, std::uint64_t, Float, Single>(sizes3D, PixelType::Float64);
 }
 TEST(CudaMedianHostKernels, Emitted5x5)
 {
-  CheckEmitted<TileProgram_5x5x1x1>({ { 2, 2, 0, 0 } }, sizes2D);
+  CheckEmitted<TileProgram_5x5x1x1_8Pair, std::uint8_t, Integer, Pair>(sizes2D, PixelType::UInt8);
+  CheckEmitted<TileProgram_5x5x1x1_8HalfPair, std::uint8_t, Integer, HalfPair>(sizes2D, PixelType::UInt8);
+  CheckEmitted<TileProgram_5x5x1x1_8Single, std::uint8_t, Integer, Single>(sizes2D, PixelType::Int8);
+  CheckEmitted<TileProgram_5x5x1x1_16Pair, std::uint16_t, Integer, Pair>(sizes2D, PixelType::Int16);
+  CheckEmitted<TileProgram_5x5x1x1_32Single, std::uint32_t, Float, Single>(sizes2D, PixelType::Float32);
 }
 TEST(CudaMedianHostKernels, Emitted7x7)
 {
-  CheckEmitted<TileProgram_7x7x1x1>({ { 3, 3, 0, 0 } }, sizes2D);
-}
-TEST(CudaMedianHostKernels, Emitted9x9)
-{
-  CheckEmitted<TileProgram_9x9x1x1>({ { 4, 4, 0, 0 } }, sizes2D);
+  CheckEmitted<TileProgram_7x7x1x1_8Pair, std::uint8_t, Integer, Pair>(sizes2D, PixelType::UInt8);
+  CheckEmitted<TileProgram_7x7x1x1_16Pair, std::uint16_t, Integer, Pair>(sizes2D, PixelType::UInt16);
+  CheckEmitted<TileProgram_7x7x1x1_32Single, std::uint32_t, Integer, Single>(sizes2D, PixelType::UInt32);
 }
 TEST(CudaMedianHostKernels, Emitted11x11)
 {
-  CheckEmitted<TileProgram_11x11x1x1>({ { 5, 5, 0, 0 } }, sizes2D);
+  CheckEmitted<TileProgram_11x11x1x1_16Pair, std::uint16_t, Integer, Pair>(sizes2D, PixelType::Int16);
 }
 TEST(CudaMedianHostKernels, Emitted3x3x3)
 {
-  CheckEmitted<TileProgram_3x3x3x1>({ { 1, 1, 1, 0 } }, sizes3D);
+  CheckEmitted<TileProgram_3x3x3x1_8Pair, std::uint8_t, Integer, Pair>(sizes3D, PixelType::Int8);
+  CheckEmitted<TileProgram_3x3x3x1_8HalfPair, std::uint8_t, Integer, HalfPair>(sizes3D, PixelType::Int8);
+  CheckEmitted<TileProgram_3x3x3x1_16Pair, std::uint16_t, Integer, Pair>(sizes3D, PixelType::Int16);
+  CheckEmitted<TileProgram_3x3x3x1_32Single, std::uint32_t, Float, Single>(sizes3D, PixelType::Float32);
+}
+TEST(CudaMedianHostKernels, Emitted5x5x3)
+{
+  CheckEmitted<TileProgram_5x5x3x1_8Pair, std::uint8_t, Integer, Pair>(sizes3D, PixelType::UInt8);
+  CheckEmitted<TileProgram_5x5x3x1_16Pair, std::uint16_t, Integer, Pair>(sizes3D, PixelType::Int16);
+  CheckEmitted<TileProgram_5x5x3x1_32Single, std::uint32_t, Integer, Single>(sizes3D, PixelType::Int32);
 }
 TEST(CudaMedianHostKernels, Emitted5x5x5)
 {
-  CheckEmitted<TileProgram_5x5x5x1>({ { 2, 2, 2, 0 } }, sizes3D);
+  CheckEmitted<TileProgram_5x5x5x1_32Single, std::uint32_t, Float, Single>(sizes3D, PixelType::Float32);
 }
-TEST(CudaMedianHostKernels, EmittedWideKeys)
+TEST(CudaMedianHostKernels, EmittedAlongSomeAxes)
 {
-  for (const auto & size : sizes2D)
-  {
-    CheckSlabs<std::uint64_t, KeyMapping::Float>(size,
-                                                 { { 1, 1, 0, 0 } },
-                                                 PixelType::Float64,
-                                                 1 << 20,
-                                                 RunEmitted<TileProgram_3x3x1x1, std::uint64_t, KeyMapping::Float>);
-    CheckSlabs<std::uint64_t, KeyMapping::Integer>(size,
-                                                   { { 2, 2, 0, 0 } },
-                                                   PixelType::Int64,
-                                                   1 << 20,
-                                                   RunEmitted<TileProgram_5x5x1x1, std::uint64_t, KeyMapping::Integer>);
-  }
+  CheckEmitted<TileProgram_1x7x1x1_16Pair, std::uint16_t, Integer, Pair>(sizes3D, PixelType::Int16);
+  CheckEmitted<TileProgram_3x1x1x5_8Pair, std::uint8_t, Integer, Pair>(sizes3D, PixelType::UInt8);
+  CheckEmitted<TileProgram_1x1x1x1_16Pair, std::uint16_t, Integer, Pair>(sizes3D, PixelType::Int16);
 }
+
+#ifdef __linux__
+TEST(CudaMedianHostKernels, OffsetsBeyond31Bits)
+{
+  // Five rows of a small image, each more than 2^31 pixels after the last, in memory that is not there until touched.
+  constexpr std::int64_t pitch = (std::int64_t{ 1 } << 31) + 64;
+  constexpr std::int32_t width = 20;
+  constexpr std::int32_t height = 5;
+  const std::size_t      bytes = static_cast<std::size_t>(pitch) * height;
+  const auto             reserve = [bytes] {
+    return ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  };
+  void * const input = reserve();
+  void * const output = reserve();
+  if (input == MAP_FAILED || output == MAP_FAILED)
+  {
+    GTEST_SKIP() << "the system does not reserve " << bytes << " bytes of addresses";
+  }
+  const auto              seed = cudamediantest::Seed();
+  std::mt19937_64         generator(seed);
+  BitsImage<std::uint8_t> image(Extent{ { width, height, 1, 1 } });
+  image.FillRandomly(generator, 0);
+  auto * const pixels = static_cast<std::uint8_t *>(input);
+  for (std::int32_t y = 0; y < height; ++y)
+  {
+    for (std::int32_t x = 0; x < width; ++x)
+    {
+      pixels[y * pitch + x] = image.At({ { x, y, 0, 0 } });
+    }
+  }
+  KernelArguments arguments{};
+  arguments.input = input;
+  arguments.output = output;
+  for (int axis = 0; axis < Dimension; ++axis)
+  {
+    arguments.inputExtent[axis] = arguments.outputExtent[axis] = axis == 0 ? width : axis == 1 ? height : 1;
+    arguments.inputPitch[axis] = arguments.outputPitch[axis] = axis == 0 ? 1 : axis == 1 ? pitch : pitch * height;
+    arguments.radius[axis] = axis < 2 ? 1 : 0;
+  }
+  RunEmitted<TileProgram_3x3x1x1_8Pair, std::uint8_t, Integer, Pair>(arguments);
+  const auto * medians = static_cast<const std::uint8_t *>(output);
+  for (std::int32_t y = 0; y < height; ++y)
+  {
+    for (std::int32_t x = 0; x < width; ++x)
+    {
+      ASSERT_EQ(
+        medians[y * pitch + x],
+        (GetReferenceMedian<KeyMapping::Integer>(image, { { x, y, 0, 0 } }, { { 1, 1, 0, 0 } }, std::uint8_t{ 0 })))
+        << "seed " << seed << " at " << x << ", " << y;
+    }
+  }
+  ::munmap(input, bytes);
+  ::munmap(output, bytes);
+}
+#endif
 
 TEST(CudaMedianHostKernels, Interpreted)
 {
@@ -298,7 +431,7 @@ TEST(CudaMedianHostKernels, Selected)
 
 TEST(CudaMedianHostKernels, LaunchShapeVisitsEveryTileOnce)
 {
-  const std::int64_t extent[] = { 17, 9, 3, 2 };
+  const std::int32_t extent[] = { 17, 9, 3, 2 };
   const int          tile[] = { 2, 2, 2, 1 };
   const auto         shape = GetLaunchShape(extent, tile, 2, 4, 2);
   std::vector<int>   visits(5 * 5 * 2 * 2, 0);
@@ -311,20 +444,59 @@ TEST(CudaMedianHostKernels, LaunchShapeVisitsEveryTileOnce)
   }
 }
 
+/** The launch shape that the host computes is the one the kernel has. */
+template <typename TProgram, typename TBits, RegisterPacking VPacking>
+void
+CheckShape(int computeCapability)
+{
+  using Kernel = TileKernel<TProgram, TBits, Integer, VPacking, TProgram::BlockX, TProgram::BlockY>;
+  const Extent radius{ { TProgram::RadiusX, TProgram::RadiusY, TProgram::RadiusZ, TProgram::RadiusW } };
+  const auto   kind = GetKernelKind(static_cast<int>(sizeof(TBits)), computeCapability);
+  const auto   shape = GetKernelShape(radius, GetKernelPolicy(radius, kind), kind, TProgram::SavedKeys);
+  EXPECT_EQ(static_cast<int>(kind.packing), static_cast<int>(VPacking));
+  EXPECT_EQ(shape.threads, static_cast<int>(Kernel::Threads));
+  EXPECT_EQ(shape.block[0], static_cast<int>(Kernel::BlockWidth));
+  EXPECT_EQ(shape.block[1], static_cast<int>(Kernel::BlockHeight));
+  EXPECT_EQ(shape.block[2], static_cast<int>(TProgram::TileZ));
+  EXPECT_EQ(shape.block[3], static_cast<int>(TProgram::TileW));
+  EXPECT_EQ(shape.sharedBytes, static_cast<int>(Kernel::SharedBytes));
+}
+
+TEST(CudaMedianHostKernels, ShapeIsThatOfThePolicy)
+{
+  CheckShape<TileProgram_3x3x1x1_8Single, std::uint8_t, Single>(75);
+  CheckShape<TileProgram_3x3x1x1_8HalfPair, std::uint8_t, HalfPair>(89);
+  CheckShape<TileProgram_3x3x1x1_8Pair, std::uint8_t, Pair>(90);
+  CheckShape<TileProgram_5x5x1x1_16Pair, std::uint16_t, Pair>(120);
+  CheckShape<TileProgram_5x5x3x1_32Single, std::uint32_t, Single>(90);
+  CheckShape<TileProgram_3x3x1x1_64Single, std::uint64_t, Single>(90);
+  CheckShape<TileProgram_3x1x1x5_8Pair, std::uint8_t, Pair>(90);
+  CheckShape<TileProgram_1x1x1x1_16Pair, std::uint16_t, Pair>(90);
+}
+
 TEST(CudaMedianProgramEmitter, WritesLoadsOperationsAndStores)
 {
-  TileProgram program({ { 1, 0, 0, 0 } }, { { 1, 1, 1, 1 } });
-  const auto  low = program.Append(TileProgram::Operation::Min, 2, 0);
-  program.SetOutputs({ program.Append(TileProgram::Operation::Max, low, 1) });
+  KernelPolicy policy;
+  policy.tile = policy.tiling.root = { { 1, 1, 1, 1 } };
   std::ostringstream text;
-  EmitProgram(program, text);
-  EXPECT_NE(text.str().find("struct TileProgram_3x1x1x1"), std::string::npos);
-  EXPECT_NE(text.str().find("    const auto v2 = access.Load(2, 0, 0, 0);\n"
-                            "    const auto v0 = access.Load(0, 0, 0, 0);\n"
-                            "    const auto v3 = TRegister::Min(v2, v0);\n"
-                            "    const auto v1 = access.Load(1, 0, 0, 0);\n"
-                            "    const auto v4 = TRegister::Max(v3, v1);\n"
-                            "    access.Store(0, 0, 0, 0, v4);\n"),
-            std::string::npos)
-    << text.str();
+  EmitProgram({ { 1, 0, 0, 0 } }, policy, GetKernelKind(4, 90), "TileProgram_3", text);
+  EXPECT_NE(text.str().find("struct TileProgram_3\n"), std::string::npos);
+  EXPECT_NE(text.str().find("    const auto p0_1 = access.Load(0, 0, 0, 0);\n"), std::string::npos) << text.str();
+  EXPECT_NE(text.str().find(" = registers.Min(p0_"), std::string::npos) << text.str();
+  EXPECT_NE(text.str().find(".Get(0)"), std::string::npos) << text.str();
+  EXPECT_NE(text.str().find("    access.Store(0, 0, 0, row0);\n"), std::string::npos) << text.str();
+}
+
+TEST(CudaMedianProgramEmitter, ReadsFourKeysAtOnceFromBeforeTheFootprint)
+{
+  KernelPolicy policy;
+  policy.tile = policy.tiling.root = { { 4, 1, 1, 1 } };
+  policy.tiling.root[0] = 1;
+  std::ostringstream text;
+  EmitProgram({ { 1, 0, 0, 0 } }, policy, GetKernelKind(2, 90), "Program", text);
+  // Column 0 of the footprint is the last of a vector that starts three columns before it.
+  EXPECT_NE(text.str().find("p0_1 = access.Load(-3, 0, 0, 0);\n"), std::string::npos) << text.str();
+  EXPECT_NE(text.str().find("p0_5 = access.Load(1, 0, 0, 0);\n"), std::string::npos) << text.str();
+  EXPECT_NE(text.str().find("p0_9 = access.Load(5, 0, 0, 0);\n"), std::string::npos) << text.str();
+  EXPECT_EQ(text.str().find("p0_13"), std::string::npos) << text.str();
 }

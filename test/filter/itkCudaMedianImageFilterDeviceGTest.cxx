@@ -15,11 +15,14 @@
  *  limitations under the License.
  *
  *=========================================================================*/
-// The device memory budget: any budget gives the same pixels, in slabs that keep to it.
+// What needs a device: budgets, kernels compiled ahead and at first use, images of more than 2^31 pixels.
 
 #include "CudaMedianTestAgainstItk.h"
 
+#include <algorithm>
+#include <cstdlib>
 #include <string>
+#include <vector>
 
 namespace
 {
@@ -57,6 +60,42 @@ ExpectSlabsEqualToItk(const typename TImage::SizeType &       size,
     {
       EXPECT_GT(report.numberOfSlabs, 1u);
     }
+  }
+}
+
+/** Compares one window with ITK on an image of odd extents. \returns the report's name of the algorithm. */
+template <typename TImage>
+std::string
+ExpectKernelEqualToItk(const typename TImage::SizeType & size, const typename TImage::SizeType & radius)
+{
+  std::ostringstream text;
+  text << "size " << size << ", radius " << radius;
+  SCOPED_TRACE(text.str());
+  const auto image =
+    cudamediantest::MakeRandomImage<TImage>(typename TImage::RegionType(size), cudamediantest::Pattern::FullRange);
+  const auto filter = itk::CudaMedianImageFilter<TImage>::New();
+  filter->SetBackend(BackendEnum::Cuda);
+  filter->SetInput(image);
+  filter->SetRadius(radius);
+  filter->Update();
+  cudamediantest::ExpectEqualImages(*cudamediantest::ItkMedian(*image, radius), *filter->GetOutput());
+  return filter->GetExecutionReport().algorithm;
+}
+
+/** The windows that are compiled ahead for a pixel type. */
+template <typename TPixel>
+void
+ExpectKernelsAheadEqualToItk(unsigned int largestRadius2D, const std::vector<itk::Size<3>> & radii3D)
+{
+  for (unsigned int radius = 1; radius <= largestRadius2D; ++radius)
+  {
+    EXPECT_EQ((ExpectKernelEqualToItk<itk::Image<TPixel, 2>>({ { 301, 133 } }, { { radius, radius } })),
+              "tile program, compiled ahead");
+  }
+  for (const auto & radius : radii3D)
+  {
+    EXPECT_EQ((ExpectKernelEqualToItk<itk::Image<TPixel, 3>>({ { 141, 41, 11 } }, radius)),
+              "tile program, compiled ahead");
   }
 }
 
@@ -117,4 +156,96 @@ TEST(CudaMedianImageFilterDevice, BudgetTooSmallThrowsAndTheFilterIsReusable)
   ASSERT_NO_THROW(filter->Update());
   cudamediantest::ExpectEqualImages(*cudamediantest::ItkMedian(*image, ImageType::SizeType::Filled(1)),
                                     *filter->GetOutput());
+}
+
+TEST(CudaMedianImageFilterDevice, KernelsCompiledAhead)
+{
+  CUDAMEDIAN_NEEDS_GPU();
+  CUDAMEDIAN_TRACE_SEED();
+  const std::vector<itk::Size<3>> radii{
+    { { 1, 1, 1 } }, { { 2, 2, 1 } }, { { 2, 2, 2 } }, { { 3, 3, 1 } }, { { 3, 3, 3 } }
+  };
+  ExpectKernelsAheadEqualToItk<signed char>(8, radii);
+  ExpectKernelsAheadEqualToItk<unsigned short>(8, radii);
+  ExpectKernelsAheadEqualToItk<int>(8, radii);
+  ExpectKernelsAheadEqualToItk<float>(8, radii);
+  ExpectKernelsAheadEqualToItk<double>(3, { { { 1, 1, 1 } } });
+  ExpectKernelsAheadEqualToItk<unsigned long long>(3, { { { 1, 1, 1 } } });
+}
+
+// With NVRTC the kernel is compiled (or comes from the cache on disk); without, something else runs and says so.
+TEST(CudaMedianImageFilterDevice, WindowsThatAreNotCompiledAhead)
+{
+  CUDAMEDIAN_NEEDS_GPU();
+  CUDAMEDIAN_TRACE_SEED();
+  const std::vector<std::string> algorithms{
+    ExpectKernelEqualToItk<itk::Image<short, 2>>({ { 301, 133 } }, { { 6, 0 } }),
+    ExpectKernelEqualToItk<itk::Image<unsigned char, 2>>({ { 301, 133 } }, { { 1, 4 } }),
+    ExpectKernelEqualToItk<itk::Image<float, 2>>({ { 301, 133 } }, { { 0, 12 } }),
+    ExpectKernelEqualToItk<itk::Image<double, 2>>({ { 301, 133 } }, { { 4, 2 } }),
+    ExpectKernelEqualToItk<itk::Image<unsigned char, 3>>({ { 61, 41, 21 } }, { { 3, 1, 1 } }),
+    ExpectKernelEqualToItk<itk::Image<float, 3>>({ { 61, 41, 21 } }, { { 0, 1, 2 } }),
+    ExpectKernelEqualToItk<itk::Image<short, 4>>({ { 17, 13, 9, 7 } }, { { 1, 0, 1, 1 } }),
+  };
+  for (const auto & algorithm : algorithms)
+  {
+    EXPECT_TRUE(algorithm.find(", compiled with NVRTC") != std::string::npos ||
+                algorithm.find(", from the cache on disk") != std::string::npos ||
+                algorithm.find(", interpreted") != std::string::npos || algorithm == "selection")
+      << algorithm;
+    EXPECT_EQ(algorithm.find("compiled ahead"), std::string::npos) << algorithm;
+  }
+}
+
+TEST(CudaMedianImageFilterDevice, WindowsThatTakeTooLongToCompile)
+{
+  CUDAMEDIAN_NEEDS_GPU();
+  CUDAMEDIAN_TRACE_SEED();
+  // A program of more than ten thousand instructions: unless some benchmark left it in the cache, selection runs.
+  const auto algorithm = ExpectKernelEqualToItk<itk::Image<short, 2>>({ { 61, 41 } }, { { 8, 9 } });
+  EXPECT_TRUE(algorithm == "selection" || algorithm == "tile program, from the cache on disk") << algorithm;
+}
+
+TEST(CudaMedianImageFilterDevice, MoreThan2To31Pixels)
+{
+  CUDAMEDIAN_NEEDS_GPU();
+  using ImageType = itk::Image<unsigned char, 2>;
+  constexpr itk::SizeValueType width = 50021;
+  constexpr itk::SizeValueType height = 43003; // 2,151,053,063 pixels
+  const auto                   image = ImageType::New();
+  image->SetRegions(ImageType::SizeType{ { width, height } });
+  image->Allocate();
+  const auto value = [](itk::IndexValueType x, itk::IndexValueType y) {
+    const auto clampedX =
+      static_cast<std::uint64_t>(std::min<itk::IndexValueType>(std::max<itk::IndexValueType>(x, 0), width - 1));
+    const auto clampedY =
+      static_cast<std::uint64_t>(std::min<itk::IndexValueType>(std::max<itk::IndexValueType>(y, 0), height - 1));
+    return static_cast<unsigned char>((clampedY * width + clampedX) * 0x9E3779B97F4A7C15ULL >> 56);
+  };
+  auto * pixel = image->GetBufferPointer();
+  for (itk::SizeValueType i = 0; i < width * height; ++i)
+  {
+    *pixel++ = static_cast<unsigned char>(i * 0x9E3779B97F4A7C15ULL >> 56);
+  }
+  const auto filter = itk::CudaMedianImageFilter<ImageType>::New();
+  filter->SetBackend(BackendEnum::Cuda);
+  filter->SetInput(image);
+  filter->SetRadius(1);
+  filter->Update();
+  for (itk::IndexValueType y = 0; y < static_cast<itk::IndexValueType>(height); y += y < 3 || y > 43000 ? 1 : 997)
+  {
+    for (itk::IndexValueType x = 0; x < static_cast<itk::IndexValueType>(width); x += x < 3 || x > 50018 ? 1 : 499)
+    {
+      std::vector<unsigned char> window;
+      for (itk::IndexValueType j = y - 1; j <= y + 1; ++j)
+      {
+        for (itk::IndexValueType i = x - 1; i <= x + 1; ++i)
+        {
+          window.push_back(value(i, j));
+        }
+      }
+      std::nth_element(window.begin(), window.begin() + 4, window.end());
+      ASSERT_EQ(filter->GetOutput()->GetPixel({ { x, y } }), window[4]) << x << ", " << y;
+    }
+  }
 }

@@ -124,7 +124,39 @@ TEST(CudaMedianPlanner, HaloLargerThanTheImage)
 {
   const auto request = MakeRequest({ { 9, 5, 3, 1 } }, { { 40, 7, 2, 0 } });
   CheckPlan(request, 1 << 20);
-  CheckPlan(request, 2 * 9 * 5 * 3 + 2);
+  CheckPlan(request, 2 * 16 * 5 * 3 + 16); // rows of 9 pixels take 32 bytes, one of 1 pixel takes 16
+}
+
+TEST(CudaMedianPlanner, RowsOfDeviceBuffersAreAligned)
+{
+  EXPECT_EQ(cudamedian::GetDevicePitch(1, 1), 16);
+  EXPECT_EQ(cudamedian::GetDevicePitch(16, 1), 16);
+  EXPECT_EQ(cudamedian::GetDevicePitch(17, 2), 24);
+  EXPECT_EQ(cudamedian::GetDevicePitch(3, 8), 4);
+  // 5 rows of 9 pixels of 16 bits: 32 bytes a row, in and out.
+  auto request = MakeRequest({ { 9, 5, 1, 1 } }, { { 1, 1, 0, 0 } });
+  auto plan = cudamedian::PlanMedian(request, Backend::Cuda, 1 << 20);
+  EXPECT_EQ(plan.deviceInputBytes, 5U * 32);
+  EXPECT_EQ(plan.deviceOutputBytes, 5U * 32);
+  // Outputs 1 to 8 are eight pixels, but lie across two vectors.
+  request.outputOrigin[0] = 1;
+  request.outputExtent[0] = 8;
+  plan = cudamedian::PlanMedian(request, Backend::Cuda, 1 << 20);
+  EXPECT_EQ(plan.deviceOutputBytes, 5U * 32);
+}
+
+TEST(CudaMedianPlanner, KernelsTakeMoreWindowsThanTheCpu)
+{
+  using cudamedian::Algorithm;
+  const auto choose = [](const Extent & radius) {
+    return cudamedian::PlanMedian(MakeRequest({ { 9, 9, 9, 9 } }, radius), Backend::Cuda, 1 << 20).algorithm;
+  };
+  EXPECT_EQ(choose({ { 5, 5, 0, 0 } }), Algorithm::TileProgram);
+  EXPECT_EQ(choose({ { 8, 8, 0, 0 } }), Algorithm::TileProgram);
+  EXPECT_EQ(choose({ { 3, 3, 3, 0 } }), Algorithm::TileProgram);
+  EXPECT_EQ(choose({ { 15, 0, 0, 0 } }), Algorithm::TileProgram);
+  EXPECT_EQ(choose({ { 10, 10, 0, 0 } }), Algorithm::Selection);
+  EXPECT_EQ(choose({ { 1, 1, 1, 1 } }), Algorithm::Selection);
 }
 
 TEST(CudaMedianPlanner, AlgorithmByWindow)

@@ -1,0 +1,55 @@
+# Tile programs as CUDA sources or as headers, written at build time by EmitPrograms. The host tests use the headers, which
+# need no nvcc.
+if(NOT TARGET CudaMedianEmitPrograms)
+  set(rooms ${CMAKE_CURRENT_LIST_DIR}/..)
+  add_executable(CudaMedianEmitPrograms
+    ${rooms}/cuda/EmitPrograms.cxx
+    ${rooms}/cuda/ProgramEmitter.cxx
+    ${rooms}/program/TileProgram.cxx
+    ${rooms}/program/SortingNetwork.cxx
+    ${rooms}/program/HierarchicalTiling.cxx
+    ${rooms}/program/ProgramLowering.cxx
+    ${rooms}/program/RegisterPlan.cxx
+    ${rooms}/plan/KernelPolicy.cxx)
+  target_include_directories(CudaMedianEmitPrograms PRIVATE
+    ${rooms}/program ${rooms}/plan ${rooms}/cuda ${rooms}/../include)
+  set_target_properties(CudaMedianEmitPrograms PROPERTIES CXX_STANDARD 17 CXX_STANDARD_REQUIRED ON)
+endif()
+
+# The numbers of the architectures that nvcc compiles for, separated by commas.
+function(cudamedian_get_architectures variable)
+  set(numbers "")
+  foreach(architecture IN LISTS CMAKE_CUDA_ARCHITECTURES)
+    string(REGEX MATCH "[0-9]+" number "${architecture}")
+    if(number)
+      list(APPEND numbers ${number})
+    endif()
+  endforeach()
+  if(NOT numbers)
+    # "native", "all" and the like: kernels for either way of comparing 16-bit keys.
+    set(numbers 75 80 90)
+  endif()
+  list(JOIN numbers "," numbers)
+  set(${variable} ${numbers} PARENT_SCOPE)
+endfunction()
+
+# Emits the program of a window (a list of four radii) for a pixel width in bytes into the folder "emitted" of the current
+# binary directory, as a file with the given extension.
+function(cudamedian_emit_program radius bytes architectures extension nameVariable fileVariable)
+  set(name "")
+  foreach(r IN LISTS radius)
+    math(EXPR w "2 * ${r} + 1")
+    list(APPEND name ${w})
+  endforeach()
+  list(JOIN name "x" name)
+  math(EXPR bits "8 * ${bytes}")
+  set(name "TileProgram_${name}_${bits}")
+  set(file ${CMAKE_CURRENT_BINARY_DIR}/emitted/${name}.${extension})
+  add_custom_command(OUTPUT ${file}
+    COMMAND ${CMAKE_COMMAND} -E make_directory ${CMAKE_CURRENT_BINARY_DIR}/emitted
+    COMMAND CudaMedianEmitPrograms ${radius} ${bytes} ${architectures} ${file}
+    DEPENDS CudaMedianEmitPrograms
+    VERBATIM)
+  set(${nameVariable} ${name} PARENT_SCOPE)
+  set(${fileVariable} ${file} PARENT_SCOPE)
+endfunction()

@@ -1,0 +1,93 @@
+/*=========================================================================
+ *
+ *  Copyright NumFOCUS
+ *
+ *  Licensed under the Apache License, Version 2.0 (the "License");
+ *  you may not use this file except in compliance with the License.
+ *  You may obtain a copy of the License at
+ *
+ *         https://www.apache.org/licenses/LICENSE-2.0.txt
+ *
+ *  Unless required by applicable law or agreed to in writing, software
+ *  distributed under the License is distributed on an "AS IS" BASIS,
+ *  WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ *  See the License for the specific language governing permissions and
+ *  limitations under the License.
+ *
+ *=========================================================================*/
+#include "KernelLaunch.h"
+
+#include <algorithm>
+
+namespace cudamedian
+{
+namespace
+{
+
+/** What CUDA allows of blocks along the second and third axis of a grid. */
+constexpr std::int64_t largestGrid = 65535;
+
+std::int64_t
+DivideUp(std::int64_t dividend, std::int64_t divisor)
+{
+  return (dividend + divisor - 1) / divisor;
+}
+
+} // namespace
+
+const EmittedKernel *
+FindEmittedKernel(const Extent & radius, KernelVariant variant, KeyPacking packing)
+{
+  const auto & kernels = GetEmittedKernels();
+  const auto   found = std::find_if(kernels.begin(), kernels.end(), [&](const auto & kernel) {
+    return kernel.radius == radius && kernel.variant == variant && kernel.packing == packing;
+  });
+  return found == kernels.end() ? nullptr : &*found;
+}
+
+cudaError_t
+LaunchEmittedKernel(const EmittedKernel & kernel, KernelArguments arguments, cudaStream_t stream)
+{
+  const auto & block = kernel.shape.block;
+  const auto blocksX = DivideUp(arguments.outputExtent[0] + arguments.outputOrigin[0] - arguments.gridOrigin, block[0]);
+  const auto blocksY = DivideUp(arguments.outputExtent[1], block[1]);
+  const auto blocksZ = DivideUp(arguments.outputExtent[2], block[2]);
+  const auto blocksZW = blocksZ * DivideUp(arguments.outputExtent[3], block[3]);
+  arguments.blocksZ = static_cast<std::uint32_t>(blocksZ);
+  arguments.one = 1;
+  arguments.minusOne = ~std::uint32_t{ 0 };
+  if (kernel.shape.sharedBytes > 48 * 1024)
+  {
+    const auto error =
+      cudaFuncSetAttribute(kernel.function, cudaFuncAttributeMaxDynamicSharedMemorySize, kernel.shape.sharedBytes);
+    if (error != cudaSuccess)
+    {
+      return error;
+    }
+  }
+  for (std::int64_t z = 0; z < blocksZW; z += largestGrid)
+  {
+    for (std::int64_t y = 0; y < blocksY; y += largestGrid)
+    {
+      arguments.firstBlock[0] = static_cast<std::uint32_t>(y);
+      arguments.firstBlock[1] = static_cast<std::uint32_t>(z);
+      const dim3 grid(static_cast<unsigned int>(blocksX),
+                      static_cast<unsigned int>(std::min(blocksY - y, largestGrid)),
+                      static_cast<unsigned int>(std::min(blocksZW - z, largestGrid)));
+      void *     parameters[] = { &arguments };
+      const auto error = cudaLaunchKernel(kernel.function,
+                                          grid,
+                                          dim3(static_cast<unsigned int>(kernel.shape.threads)),
+                                          parameters,
+                                          static_cast<std::size_t>(kernel.shape.sharedBytes),
+                                          stream);
+      if (error != cudaSuccess)
+      {
+        return error;
+      }
+    }
+  }
+  return cudaSuccess;
+}
+
+} // namespace cudamedian

@@ -1,0 +1,28 @@
+# Writes a source with the headers that NVRTC compiles at first use, as text.
+set(CudaMedian_CUDA_ROOM ${CMAKE_CURRENT_LIST_DIR})
+function(cudamedian_write_kernel_sources fileVariable)
+  set(texts "")
+  foreach(header IN ITEMS program/PixelKey.h cuda/KernelArguments.h cuda/KeyRegisters.h cuda/TileKernel.h)
+    set(path ${CudaMedian_CUDA_ROOM}/../${header})
+    get_filename_component(name ${header} NAME)
+    file(READ ${path} text)
+    string(APPEND texts "  { \"${name}\", R\"CUDAMEDIAN(${text})CUDAMEDIAN\" },\n")
+    set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${path})
+  endforeach()
+  set(file ${CMAKE_CURRENT_BINARY_DIR}/emitted/KernelSources.cxx)
+  file(CONFIGURE OUTPUT ${file} @ONLY CONTENT [[
+// The headers of the kernels. Written by CMake.
+#include "RuntimeCompiler.h"
+namespace cudamedian
+{
+const std::vector<KernelSource> &
+GetKernelSources()
+{
+  static const std::vector<KernelSource> sources{
+@texts@  };
+  return sources;
+}
+} // namespace cudamedian
+]])
+  set(${fileVariable} ${file} PARENT_SCOPE)
+endfunction()

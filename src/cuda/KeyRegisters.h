@@ -1,0 +1,469 @@
+/*=========================================================================
+ *
+ *  Copyright NumFOCUS
+ *
+ *  Licensed under the Apache License, Version 2.0 (the "License");
+ *  you may not use this file except in compliance with the License.
+ *  You may obtain a copy of the License at
+ *
+ *         https://www.apache.org/licenses/LICENSE-2.0.txt
+ *
+ *  Unless required by applicable law or agreed to in writing, software
+ *  distributed under the License is distributed on an "AS IS" BASIS,
+ *  WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ *  See the License for the specific language governing permissions and
+ *  limitations under the License.
+ *
+ *=========================================================================*/
+#ifndef KeyRegisters_h
+#define KeyRegisters_h
+
+#include "KernelArguments.h"
+
+namespace cudamedian
+{
+
+/** How keys lie in registers: the compile-time form of KeyPacking (KernelPolicy.h). */
+enum class RegisterPacking
+{
+  Pair,
+  HalfPair,
+  Single
+};
+
+/** 1 to 16 bytes that one instruction moves. */
+template <int VBytes>
+struct Chunk
+{
+  static constexpr int Words = VBytes / 4;
+  struct alignas(VBytes) Type
+  {
+    std::uint32_t words[Words];
+  };
+};
+template <>
+struct Chunk<1>
+{
+  static constexpr int Words = 1;
+  struct Type
+  {
+    std::uint8_t words[1];
+  };
+};
+template <>
+struct Chunk<2>
+{
+  static constexpr int Words = 1;
+  struct Type
+  {
+    std::uint16_t words[1];
+  };
+};
+
+/** Neighbouring pixels or keys along axis 0, held as 32-bit words and moved by the widest accesses. */
+template <typename TBits, int VCount>
+struct PixelVector
+{
+  static constexpr int Bytes = static_cast<int>(sizeof(TBits)) * VCount;
+  static constexpr int ChunkBytes = Bytes > 16 ? 16 : Bytes;
+  static constexpr int ChunkWords = Chunk<ChunkBytes>::Words;
+  static constexpr int PerWord = sizeof(TBits) < 4 ? 4 / static_cast<int>(sizeof(TBits)) : 1;
+  using ChunkType = typename Chunk<ChunkBytes>::Type;
+
+  std::uint32_t words[Bytes >= 4 ? Bytes / 4 : 1];
+
+  CUDAMEDIAN_HOST_DEVICE void
+  Load(const TBits * source)
+  {
+    CUDAMEDIAN_UNROLL
+    for (int c = 0; c < Bytes / ChunkBytes; ++c)
+    {
+      const ChunkType chunk = reinterpret_cast<const ChunkType *>(source)[c];
+      CUDAMEDIAN_UNROLL
+      for (int i = 0; i < ChunkWords; ++i)
+      {
+        words[c * ChunkWords + i] = chunk.words[i];
+      }
+    }
+  }
+
+  CUDAMEDIAN_HOST_DEVICE void
+  Store(TBits * destination) const
+  {
+    CUDAMEDIAN_UNROLL
+    for (int c = 0; c < Bytes / ChunkBytes; ++c)
+    {
+      ChunkType chunk;
+      CUDAMEDIAN_UNROLL
+      for (int i = 0; i < ChunkWords; ++i)
+      {
+        chunk.words[i] = static_cast<decltype(+chunk.words[0])>(words[c * ChunkWords + i]);
+      }
+      reinterpret_cast<ChunkType *>(destination)[c] = chunk;
+    }
+  }
+
+  CUDAMEDIAN_HOST_DEVICE TBits
+  Get(int i) const
+  {
+    if constexpr (sizeof(TBits) == 8)
+    {
+      return words[2 * i] | (static_cast<TBits>(words[2 * i + 1]) << 32);
+    }
+    else
+    {
+      return static_cast<TBits>(words[i / PerWord] >> (i % PerWord * 8 * static_cast<int>(sizeof(TBits)) % 32));
+    }
+  }
+
+  /** \pre the elements before `i` were set before it. */
+  CUDAMEDIAN_HOST_DEVICE void
+  Set(int i, TBits value)
+  {
+    if constexpr (sizeof(TBits) == 8)
+    {
+      words[2 * i] = static_cast<std::uint32_t>(value);
+      words[2 * i + 1] = static_cast<std::uint32_t>(value >> 32);
+    }
+    else
+    {
+      const std::uint32_t shifted = static_cast<std::uint32_t>(value)
+                                    << (i % PerWord * 8 * static_cast<int>(sizeof(TBits)) % 32);
+      words[i / PerWord] = i % PerWord == 0 ? shifted : words[i / PerWord] | shifted;
+    }
+  }
+};
+
+/** Four of the eight bytes of two words: digit n of the selector, from the lowest, names the byte that becomes byte n.
+ */
+CUDAMEDIAN_HOST_DEVICE std::uint32_t
+                       SelectBytes(std::uint32_t a, std::uint32_t b, std::uint32_t selector)
+{
+#ifdef __CUDA_ARCH__
+  return __byte_perm(a, b, selector);
+#else
+  const std::uint64_t both = a | (static_cast<std::uint64_t>(b) << 32);
+  std::uint32_t       result = 0;
+  for (int byte = 0; byte < 4; ++byte)
+  {
+    result |= static_cast<std::uint32_t>(both >> (8 * (selector >> (4 * byte) & 7U)) & 0xFFU) << (8 * byte);
+  }
+  return result;
+#endif
+}
+
+/** a + b - c modulo 2^32 on the pipe of multiply-add. The factors come from the kernel's arguments: were they known,
+ * the compiler would use the adder, which is on the pipe of min and max. */
+CUDAMEDIAN_HOST_DEVICE std::uint32_t
+AddAndSubtract(std::uint32_t a, std::uint32_t b, std::uint32_t c, std::uint32_t one, std::uint32_t minusOne)
+{
+#ifdef __CUDA_ARCH__
+  std::uint32_t sum;
+  std::uint32_t result;
+  asm("mad.lo.u32 %0, %1, %2, %3;" : "=r"(sum) : "r"(a), "r"(one), "r"(b));
+  asm("mad.lo.u32 %0, %1, %2, %3;" : "=r"(result) : "r"(c), "r"(minusOne), "r"(sum));
+  return result;
+#else
+  return c * minusOne + (a * one + b);
+#endif
+}
+
+/** Registers of keys: how pixels get into them, how they are compared, and how medians get out.
+ *
+ * `Keys` is a register, `Pixels` the number of keys in it. */
+template <typename TPixelBits, RegisterPacking VPacking>
+class KeyRegisters;
+
+/** What the two packed forms share: two pixels to a 32-bit register. */
+class PairedRegisters
+{
+public:
+  using Keys = std::uint32_t;
+  static constexpr int Pixels = 2;
+
+  CUDAMEDIAN_HOST_DEVICE explicit PairedRegisters(const KernelArguments & arguments)
+    : m_One(arguments.one), m_MinusOne(arguments.minusOne)
+  {}
+
+  /** max(a, b), given min(a, b): the halves of a + b - min do not disturb each other, since the sum of both halves as
+   * one number is exact. */
+  CUDAMEDIAN_HOST_DEVICE Keys
+  MaxBySum(Keys a, Keys b, Keys min) const
+  {
+    return AddAndSubtract(a, b, min, m_One, m_MinusOne);
+  }
+
+private:
+  std::uint32_t m_One;
+  std::uint32_t m_MinusOne;
+};
+
+/** Two 16-bit keys. An 8-bit pixel is the high byte of its key, and a neighbour, which decides nothing but ties, the
+ * low byte: one instruction makes a register from two pixels. */
+template <typename TPixelBits>
+class KeyRegisters<TPixelBits, RegisterPacking::Pair> : public PairedRegisters
+{
+public:
+  using PairedRegisters::PairedRegisters;
+
+#ifdef __CUDA_ARCH__
+  CUDAMEDIAN_HOST_DEVICE Keys
+  Min(Keys a, Keys b) const
+  {
+    return __vminu2(a, b);
+  }
+  CUDAMEDIAN_HOST_DEVICE Keys
+  Max(Keys a, Keys b) const
+  {
+    return __vmaxu2(a, b);
+  }
+  CUDAMEDIAN_HOST_DEVICE Keys
+  Min3(Keys a, Keys b, Keys c) const
+  {
+    return __vimin3_u16x2(a, b, c);
+  }
+  CUDAMEDIAN_HOST_DEVICE Keys
+  Max3(Keys a, Keys b, Keys c) const
+  {
+    return __vimax3_u16x2(a, b, c);
+  }
+#else
+  Keys
+  Min(Keys a, Keys b) const
+  {
+    return ((a & 0xFFFFU) < (b & 0xFFFFU) ? a & 0xFFFFU : b & 0xFFFFU) | ((a >> 16) < (b >> 16) ? a >> 16 : b >> 16)
+                                                                           << 16;
+  }
+  Keys
+  Max(Keys a, Keys b) const
+  {
+    return a + b - Min(a, b);
+  }
+  Keys
+  Min3(Keys a, Keys b, Keys c) const
+  {
+    return Min(Min(a, b), c);
+  }
+  Keys
+  Max3(Keys a, Keys b, Keys c) const
+  {
+    return Max(Max(a, b), c);
+  }
+#endif
+
+  /** Stores the keys of neighbouring pixels; pixels[0] become the low halves, pixels[1] the high ones. */
+  template <typename TKey, int VCount>
+  static CUDAMEDIAN_HOST_DEVICE void
+  StoreKeys(const PixelVector<TPixelBits, VCount> (&pixels)[2], TPixelBits signMask, Keys * destination)
+  {
+    constexpr int             perWord = 4 / sizeof(TPixelBits);
+    const std::uint32_t       mask = signMask * (sizeof(TPixelBits) == 1 ? 0x01010101U : 0x00010001U);
+    PixelVector<Keys, VCount> keys;
+    CUDAMEDIAN_UNROLL
+    for (int i = 0; i < VCount; ++i)
+    {
+      const int           place = i % perWord;
+      const std::uint32_t selector = sizeof(TPixelBits) == 2 ? (place == 0 ? 0x5410U : 0x7632U)
+                                     : place == 0            ? 0x4501U
+                                     : place == 1            ? 0x5410U
+                                     : place == 2            ? 0x6723U
+                                                             : 0x7632U;
+      keys.words[i] = SelectBytes(pixels[0].words[i / perWord] ^ mask, pixels[1].words[i / perWord] ^ mask, selector);
+    }
+    keys.Store(destination);
+  }
+
+  /** The pixels in the low (0) or high (1) halves. */
+  template <typename TKey, int VCount>
+  static CUDAMEDIAN_HOST_DEVICE void
+  GetPixels(const Keys (&keys)[VCount], int half, TPixelBits signMask, PixelVector<TPixelBits, VCount> & pixels)
+  {
+    if constexpr (sizeof(TPixelBits) == 2 && VCount % 2 == 0)
+    {
+      CUDAMEDIAN_UNROLL
+      for (int i = 0; i < VCount / 2; ++i)
+      {
+        pixels.words[i] =
+          SelectBytes(keys[2 * i], keys[2 * i + 1], half == 0 ? 0x5410U : 0x7632U) ^ (signMask * 0x00010001U);
+      }
+    }
+    else if constexpr (sizeof(TPixelBits) == 1 && VCount % 4 == 0)
+    {
+      CUDAMEDIAN_UNROLL
+      for (int i = 0; i < VCount / 4; ++i)
+      {
+        const auto selector = half == 0 ? 0x51U : 0x73U;
+        const auto low = SelectBytes(keys[4 * i], keys[4 * i + 1], selector);
+        const auto high = SelectBytes(keys[4 * i + 2], keys[4 * i + 3], selector);
+        pixels.words[i] = SelectBytes(low, high, 0x5410U) ^ (signMask * 0x01010101U);
+      }
+    }
+    else
+    {
+      CUDAMEDIAN_UNROLL
+      for (int i = 0; i < VCount; ++i)
+      {
+        const std::uint32_t key = half == 0 ? keys[i] & 0xFFFFU : keys[i] >> 16;
+        pixels.Set(i, TKey::ToBits(static_cast<TPixelBits>(key >> (sizeof(TPixelBits) == 1 ? 8 : 0)), signMask));
+      }
+    }
+  }
+};
+
+/** Two 8-bit keys as the bits of two halves: the numbers 0 to 255 are denormal halves in the same order. */
+template <typename TPixelBits>
+class KeyRegisters<TPixelBits, RegisterPacking::HalfPair> : public PairedRegisters
+{
+  static_assert(sizeof(TPixelBits) == 1, "wider keys are not ordered as halves");
+
+public:
+  using PairedRegisters::PairedRegisters;
+
+  CUDAMEDIAN_HOST_DEVICE Keys
+  Min(Keys a, Keys b) const
+  {
+#ifdef __CUDA_ARCH__
+    Keys result;
+    asm("min.f16x2 %0, %1, %2;" : "=r"(result) : "r"(a), "r"(b));
+    return result;
+#else
+    return ((a & 0xFFFFU) < (b & 0xFFFFU) ? a & 0xFFFFU : b & 0xFFFFU) | ((a >> 16) < (b >> 16) ? a >> 16 : b >> 16)
+                                                                           << 16;
+#endif
+  }
+  CUDAMEDIAN_HOST_DEVICE Keys
+  Max(Keys a, Keys b) const
+  {
+#ifdef __CUDA_ARCH__
+    Keys result;
+    asm("max.f16x2 %0, %1, %2;" : "=r"(result) : "r"(a), "r"(b));
+    return result;
+#else
+    return a + b - Min(a, b);
+#endif
+  }
+  CUDAMEDIAN_HOST_DEVICE Keys
+  Min3(Keys a, Keys b, Keys c) const
+  {
+    return Min(Min(a, b), c);
+  }
+  CUDAMEDIAN_HOST_DEVICE Keys
+  Max3(Keys a, Keys b, Keys c) const
+  {
+    return Max(Max(a, b), c);
+  }
+
+  template <typename TKey, int VCount>
+  static CUDAMEDIAN_HOST_DEVICE void
+  StoreKeys(const PixelVector<TPixelBits, VCount> (&pixels)[2], TPixelBits signMask, Keys * destination)
+  {
+    PixelVector<Keys, VCount> keys;
+    CUDAMEDIAN_UNROLL
+    for (int i = 0; i < VCount; ++i)
+    {
+      const auto place = static_cast<std::uint32_t>(i % 4);
+      keys.words[i] = (SelectBytes(pixels[0].words[i / 4], pixels[1].words[i / 4], (0x0400U | 0x0101U * place)) ^
+                       (signMask * 0x00010001U)) &
+                      0x00FF00FFU;
+    }
+    keys.Store(destination);
+  }
+
+  template <typename TKey, int VCount>
+  static CUDAMEDIAN_HOST_DEVICE void
+  GetPixels(const Keys (&keys)[VCount], int half, TPixelBits signMask, PixelVector<TPixelBits, VCount> & pixels)
+  {
+    CUDAMEDIAN_UNROLL
+    for (int i = 0; i < VCount; ++i)
+    {
+      pixels.Set(i, TKey::ToBits(static_cast<TPixelBits>(keys[i] >> (16 * half)), signMask));
+    }
+  }
+};
+
+/** One key of 32 bits, or of 64 for 64-bit pixels. */
+template <typename TPixelBits>
+class KeyRegisters<TPixelBits, RegisterPacking::Single>
+{
+public:
+  using Keys = decltype(sizeof(TPixelBits) == 8 ? TPixelBits{} : std::uint32_t{});
+  static constexpr int Pixels = 1;
+
+  CUDAMEDIAN_HOST_DEVICE explicit KeyRegisters(const KernelArguments & arguments)
+    : m_One(arguments.one), m_MinusOne(arguments.minusOne)
+  {}
+
+  CUDAMEDIAN_HOST_DEVICE Keys
+  Min(Keys a, Keys b) const
+  {
+    return a < b ? a : b;
+  }
+  CUDAMEDIAN_HOST_DEVICE Keys
+  Max(Keys a, Keys b) const
+  {
+    return a < b ? b : a;
+  }
+  CUDAMEDIAN_HOST_DEVICE Keys
+  Min3(Keys a, Keys b, Keys c) const
+  {
+#ifdef __CUDA_ARCH__
+    if constexpr (sizeof(Keys) == 4)
+    {
+      return __vimin3_u32(a, b, c);
+    }
+#endif
+    return Min(Min(a, b), c);
+  }
+  CUDAMEDIAN_HOST_DEVICE Keys
+  Max3(Keys a, Keys b, Keys c) const
+  {
+#ifdef __CUDA_ARCH__
+    if constexpr (sizeof(Keys) == 4)
+    {
+      return __vimax3_u32(a, b, c);
+    }
+#endif
+    return Max(Max(a, b), c);
+  }
+  CUDAMEDIAN_HOST_DEVICE Keys
+  MaxBySum(Keys a, Keys b, Keys min) const
+  {
+    if constexpr (sizeof(Keys) == 4)
+    {
+      return AddAndSubtract(a, b, min, m_One, m_MinusOne);
+    }
+    return Max(a, b);
+  }
+
+  template <typename TKey, int VCount>
+  static CUDAMEDIAN_HOST_DEVICE void
+  StoreKeys(const PixelVector<TPixelBits, VCount> (&pixels)[1], TPixelBits signMask, Keys * destination)
+  {
+    PixelVector<Keys, VCount> keys;
+    CUDAMEDIAN_UNROLL
+    for (int i = 0; i < VCount; ++i)
+    {
+      keys.Set(i, TKey::FromBits(pixels[0].Get(i), signMask));
+    }
+    keys.Store(destination);
+  }
+
+  template <typename TKey, int VCount>
+  static CUDAMEDIAN_HOST_DEVICE void
+  GetPixels(const Keys (&keys)[VCount], int, TPixelBits signMask, PixelVector<TPixelBits, VCount> & pixels)
+  {
+    CUDAMEDIAN_UNROLL
+    for (int i = 0; i < VCount; ++i)
+    {
+      pixels.Set(i, TKey::ToBits(static_cast<TPixelBits>(keys[i]), signMask));
+    }
+  }
+
+private:
+  std::uint32_t m_One;
+  std::uint32_t m_MinusOne;
+};
+
+} // namespace cudamedian
+
+#endif

@@ -1,0 +1,171 @@
+/*=========================================================================
+ *
+ *  Copyright NumFOCUS
+ *
+ *  Licensed under the Apache License, Version 2.0 (the "License");
+ *  you may not use this file except in compliance with the License.
+ *  You may obtain a copy of the License at
+ *
+ *         https://www.apache.org/licenses/LICENSE-2.0.txt
+ *
+ *  Unless required by applicable law or agreed to in writing, software
+ *  distributed under the License is distributed on an "AS IS" BASIS,
+ *  WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ *  See the License for the specific language governing permissions and
+ *  limitations under the License.
+ *
+ *=========================================================================*/
+#include "RuntimeCompiler.h"
+
+#include <sstream>
+
+#ifdef _WIN32
+#  include <windows.h>
+#else
+#  include <dlfcn.h>
+#endif
+
+namespace cudamedian
+{
+namespace
+{
+
+#ifdef _WIN32
+constexpr const char * libraryNames[] = { "nvrtc64_130_0.dll", "nvrtc64_120_0.dll" };
+
+void *
+OpenLibrary(const char * name)
+{
+  return reinterpret_cast<void *>(LoadLibraryA(name));
+}
+void *
+FindSymbol(void * library, const char * name)
+{
+  return reinterpret_cast<void *>(GetProcAddress(reinterpret_cast<HMODULE>(library), name));
+}
+#else
+constexpr const char * libraryNames[] = { "libnvrtc.so.13",
+                                          "libnvrtc.so.12",
+                                          "libnvrtc.so",
+                                          "/usr/local/cuda/lib64/libnvrtc.so" };
+
+void *
+OpenLibrary(const char * name)
+{
+  return dlopen(name, RTLD_NOW | RTLD_LOCAL);
+}
+void *
+FindSymbol(void * library, const char * name)
+{
+  return dlsym(library, name);
+}
+#endif
+
+template <typename TFunction>
+bool
+Find(void * library, const char * name, TFunction & function)
+{
+  function = reinterpret_cast<TFunction>(FindSymbol(library, name));
+  return function != nullptr;
+}
+
+} // namespace
+
+RuntimeCompiler::RuntimeCompiler()
+{
+  for (const char * name : libraryNames)
+  {
+    void * const library = OpenLibrary(name);
+    if (library != nullptr && Find(library, "nvrtcVersion", m_Version) &&
+        Find(library, "nvrtcDestroyProgram", m_DestroyProgram) &&
+        Find(library, "nvrtcCompileProgram", m_CompileProgram) && Find(library, "nvrtcGetCUBINSize", m_GetCubinSize) &&
+        Find(library, "nvrtcGetCUBIN", m_GetCubin) && Find(library, "nvrtcGetProgramLogSize", m_GetLogSize) &&
+        Find(library, "nvrtcGetProgramLog", m_GetLog) && Find(library, "nvrtcGetErrorString", m_GetErrorString) &&
+        Find(library, "nvrtcCreateProgram", m_CreateProgram))
+    {
+      int major = 0;
+      int minor = 0;
+      m_Version(&major, &minor);
+      m_Description = "NVRTC " + std::to_string(major) + "." + std::to_string(minor);
+      return;
+    }
+    m_CreateProgram = nullptr;
+    m_Description += (m_Description.empty() ? "no NVRTC (" : ", ") + std::string(name);
+  }
+  m_Description += ")";
+}
+
+const RuntimeCompiler &
+RuntimeCompiler::Get()
+{
+  static const RuntimeCompiler compiler;
+  return compiler;
+}
+
+std::string
+RuntimeCompiler::Compile(const std::string & source, int architecture, std::string & error) const
+{
+  if (!IsAvailable())
+  {
+    error = m_Description;
+    return {};
+  }
+  std::vector<const char *> names;
+  std::vector<const char *> texts;
+  for (const auto & header : GetKernelSources())
+  {
+    names.push_back(header.name);
+    texts.push_back(header.text);
+  }
+  Program program = nullptr;
+  int     result = m_CreateProgram(
+    &program, source.c_str(), "CudaMedian.cu", static_cast<int>(names.size()), texts.data(), names.data());
+  if (result != 0)
+  {
+    error = m_GetErrorString(result);
+    return {};
+  }
+  const std::string  target = "--gpu-architecture=sm_" + std::to_string(architecture);
+  const char * const options[] = { target.c_str(), "--std=c++17" };
+  std::string        binary;
+  std::size_t        size = 0;
+  result = m_CompileProgram(program, 2, options);
+  if (result != 0)
+  {
+    error = m_GetErrorString(result);
+    if (m_GetLogSize(program, &size) == 0 && size > 1)
+    {
+      std::string log(size, '\0');
+      m_GetLog(program, &log[0]);
+      error += ": " + log.substr(0, 1000);
+    }
+  }
+  else if (m_GetCubinSize(program, &size) == 0)
+  {
+    binary.resize(size);
+    m_GetCubin(program, &binary[0]);
+  }
+  m_DestroyProgram(&program);
+  return binary;
+}
+
+std::string
+MakeKernelSource(const Extent &       radius,
+                 const KernelPolicy & policy,
+                 const KernelKind &   kind,
+                 bool                 isFloat,
+                 EmittedProgram &     program)
+{
+  std::ostringstream source;
+  source << "#include \"TileKernel.h\"\nnamespace cudamedian\n{\n";
+  program = EmitProgram(radius, policy, kind, "Program", source);
+  source << "using Kernel = TileKernel<Program, std::uint" << 8 * kind.pixelBytes
+         << "_t, KeyMapping::" << (isFloat ? "Float" : "Integer") << ", RegisterPacking::" << ToString(kind.packing)
+         << ", Program::BlockX, Program::BlockY>;\n}\n"
+         << "extern \"C\" __global__ void __launch_bounds__(cudamedian::Kernel::Threads)\n"
+         << runtimeKernelName << "(const __grid_constant__ cudamedian::KernelArguments arguments)\n{\n"
+         << "  cudamedian::RunTileKernelBlock<cudamedian::Kernel>(arguments);\n}\n";
+  return source.str();
+}
+
+} // namespace cudamedian

@@ -1,0 +1,100 @@
+/*=========================================================================
+ *
+ *  Copyright NumFOCUS
+ *
+ *  Licensed under the Apache License, Version 2.0 (the "License");
+ *  you may not use this file except in compliance with the License.
+ *  You may obtain a copy of the License at
+ *
+ *         https://www.apache.org/licenses/LICENSE-2.0.txt
+ *
+ *  Unless required by applicable law or agreed to in writing, software
+ *  distributed under the License is distributed on an "AS IS" BASIS,
+ *  WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ *  See the License for the specific language governing permissions and
+ *  limitations under the License.
+ *
+ *=========================================================================*/
+#ifndef RuntimeCompiler_h
+#define RuntimeCompiler_h
+
+#include "ProgramEmitter.h"
+
+#include <string>
+#include <vector>
+
+namespace cudamedian
+{
+
+/** A header of the kernels. */
+struct KernelSource
+{
+  const char * name;
+  const char * text;
+};
+
+/** The headers that a kernel compiled at first use includes. */
+const std::vector<KernelSource> &
+GetKernelSources();
+
+/** Name of the kernel in every source that MakeKernelSource() writes. */
+constexpr char runtimeKernelName[] = "CudaMedianTileKernel";
+
+/** The source of a window's kernel for NVRTC.
+ * \param isFloat whether 32- and 64-bit pixels are IEEE numbers
+ * \param program receives what was written. */
+std::string
+MakeKernelSource(const Extent &       radius,
+                 const KernelPolicy & policy,
+                 const KernelKind &   kind,
+                 bool                 isFloat,
+                 EmittedProgram &     program);
+
+/** NVRTC, if this machine has it. Loaded on first use and kept; the library does not depend on it. */
+class RuntimeCompiler
+{
+public:
+  /** The process's compiler. Thread-safe. */
+  static const RuntimeCompiler &
+  Get();
+
+  /** Whether NVRTC was found. */
+  bool
+  IsAvailable() const
+  {
+    return m_CreateProgram != nullptr;
+  }
+
+  /** "NVRTC 13.0", or what was looked for. */
+  const std::string &
+  GetDescription() const
+  {
+    return m_Description;
+  }
+
+  /** Compiles a source to a cubin for an architecture such as 90.
+   * \returns the cubin, or nothing and the compiler's words in `error`. */
+  std::string
+  Compile(const std::string & source, int architecture, std::string & error) const;
+
+private:
+  RuntimeCompiler();
+
+  using Program = struct OpaqueProgram *;
+  int (*m_Version)(int *, int *){ nullptr };
+  int (*m_CreateProgram)(Program *, const char *, const char *, int, const char * const *, const char * const *){
+    nullptr
+  };
+  int (*m_DestroyProgram)(Program *){ nullptr };
+  int (*m_CompileProgram)(Program, int, const char * const *){ nullptr };
+  int (*m_GetCubinSize)(Program, std::size_t *){ nullptr };
+  int (*m_GetCubin)(Program, char *){ nullptr };
+  int (*m_GetLogSize)(Program, std::size_t *){ nullptr };
+  int (*m_GetLog)(Program, char *){ nullptr };
+  const char * (*m_GetErrorString)(int){ nullptr };
+  std::string m_Description;
+};
+
+} // namespace cudamedian
+
+#endif

@@ -1,0 +1,143 @@
+/*=========================================================================
+ *
+ *  Copyright NumFOCUS
+ *
+ *  Licensed under the Apache License, Version 2.0 (the "License");
+ *  you may not use this file except in compliance with the License.
+ *  You may obtain a copy of the License at
+ *
+ *         https://www.apache.org/licenses/LICENSE-2.0.txt
+ *
+ *  Unless required by applicable law or agreed to in writing, software
+ *  distributed under the License is distributed on an "AS IS" BASIS,
+ *  WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ *  See the License for the specific language governing permissions and
+ *  limitations under the License.
+ *
+ *=========================================================================*/
+#include "RuntimeKernels.h"
+
+#include "KernelCache.h"
+#include "RuntimeCompiler.h"
+
+#include <deque>
+#include <map>
+#include <mutex>
+#include <tuple>
+
+namespace cudamedian
+{
+namespace
+{
+
+/** Goes into every cache key; to be raised with each release. */
+constexpr char projectVersion[] = "CudaMedian 0.1.0";
+
+/** Makes a kernel out of a cubin. */
+cudaError_t
+LoadKernel(const std::string & binary, const void *& function)
+{
+#if CUDART_VERSION >= 12080
+  // Never unloaded: the kernel may be in use by any filter until the process ends.
+  cudaLibrary_t library = nullptr;
+  auto          error = cudaLibraryLoadData(&library, binary.data(), nullptr, nullptr, 0, nullptr, nullptr, 0);
+  if (error != cudaSuccess)
+  {
+    cudaGetLastError();
+    return error;
+  }
+  cudaKernel_t kernel = nullptr;
+  error = cudaLibraryGetKernel(&kernel, library, runtimeKernelName);
+  function = reinterpret_cast<const void *>(kernel);
+  cudaGetLastError();
+  return error;
+#else
+  (void)binary;
+  function = nullptr;
+  return cudaErrorNotSupported;
+#endif
+}
+
+/** Gives a kernel a place for as long as the process lives. */
+const EmittedKernel *
+Keep(const EmittedKernel & kernel)
+{
+  static std::mutex                 mutex;
+  static std::deque<EmittedKernel>  kernels; // grows without moving what it holds
+  const std::lock_guard<std::mutex> lock(mutex);
+  kernels.push_back(kernel);
+  return &kernels.back();
+}
+
+} // namespace
+
+RuntimeKernel
+CompileRuntimeKernel(const Extent &       radius,
+                     KernelVariant        variant,
+                     const KernelKind &   kind,
+                     const KernelPolicy & policy,
+                     int                  computeCapability,
+                     std::size_t          largestProgram)
+{
+  const bool     isFloat = variant == KernelVariant::Float32 || variant == KernelVariant::Float64;
+  EmittedProgram program;
+  const auto     source = MakeKernelSource(radius, policy, kind, isFloat, program);
+  const auto &   compiler = RuntimeCompiler::Get();
+
+  std::string key = std::string(projectVersion) + "\n" + compiler.GetDescription() + "\nsm_" +
+                    std::to_string(computeCapability) + "\n" + source;
+  for (const auto & header : GetKernelSources())
+  {
+    key += header.text;
+  }
+  const KernelCache cache(KernelCache::GetDefaultFolder());
+  EmittedKernel     kernel{ radius, variant, kind.packing, policy.tile, {}, nullptr };
+  kernel.shape = GetKernelShape(radius, policy, kind, program.savedValues);
+
+  const auto cached = cache.Load(key);
+  if (cached && LoadKernel(*cached, kernel.function) == cudaSuccess)
+  {
+    return { Keep(kernel), "from the cache on disk" };
+  }
+  if (program.instructions > largestProgram)
+  {
+    return { nullptr,
+             "a program of " + std::to_string(program.instructions) +
+               " instructions takes too long to compile at first use (at most " + std::to_string(largestProgram) +
+               ")" };
+  }
+  std::string error;
+  const auto  binary = compiler.Compile(source, computeCapability, error);
+  if (binary.empty())
+  {
+    return { nullptr, "not compiled: " + error };
+  }
+  const auto loaded = LoadKernel(binary, kernel.function);
+  if (loaded != cudaSuccess)
+  {
+    return { nullptr, std::string("a kernel compiled at first use does not load: ") + cudaGetErrorString(loaded) };
+  }
+  return { Keep(kernel),
+           "compiled with " + compiler.GetDescription() +
+             (cache.Store(key, binary) ? "" : " and not kept, since the cache cannot be written") };
+}
+
+RuntimeKernel
+FindRuntimeKernel(const Extent & radius, KernelVariant variant, int pixelBytes, int computeCapability)
+{
+  using Key = std::tuple<Extent, KernelVariant, int>;
+  static std::mutex                   mutex;
+  static std::map<Key, RuntimeKernel> found;
+  const std::lock_guard<std::mutex>   lock(mutex);
+  const Key                           key(radius, variant, computeCapability);
+  const auto                          entry = found.find(key);
+  if (entry != found.end())
+  {
+    return entry->second;
+  }
+  const auto kind = GetKernelKind(pixelBytes, computeCapability);
+  auto       kernel = CompileRuntimeKernel(radius, variant, kind, GetKernelPolicy(radius, kind), computeCapability);
+  return found.emplace(key, std::move(kernel)).first->second;
+}
+
+} // namespace cudamedian

@@ -1,0 +1,57 @@
+/*=========================================================================
+ *
+ *  Copyright NumFOCUS
+ *
+ *  Licensed under the Apache License, Version 2.0 (the "License");
+ *  you may not use this file except in compliance with the License.
+ *  You may obtain a copy of the License at
+ *
+ *         https://www.apache.org/licenses/LICENSE-2.0.txt
+ *
+ *  Unless required by applicable law or agreed to in writing, software
+ *  distributed under the License is distributed on an "AS IS" BASIS,
+ *  WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ *  See the License for the specific language governing permissions and
+ *  limitations under the License.
+ *
+ *=========================================================================*/
+#ifndef RuntimeKernels_h
+#define RuntimeKernels_h
+
+#include "KernelLaunch.h"
+
+#include <string>
+
+namespace cudamedian
+{
+
+/** A kernel that was compiled at first use, or why there is none. */
+struct RuntimeKernel
+{
+  const EmittedKernel * kernel{ nullptr }; ///< lives as long as the process
+  std::string           explanation;       ///< "compiled with NVRTC 13.0", "from the cache on disk", or what is missing
+};
+
+/** The kernel of a window for the current device: from memory, from the cache on disk, or compiled now.
+ *
+ * \param computeCapability of the current device, major * 10 + minor. Thread-safe. */
+RuntimeKernel
+FindRuntimeKernel(const Extent & radius, KernelVariant variant, int pixelBytes, int computeCapability);
+
+/** NVRTC 13.0 takes 1.2 s for 1,000 instructions of a tile program; what takes longer than five seconds is not worth
+ * waiting for. */
+constexpr std::size_t largestProgramAtFirstUse = 4000;
+
+/** Compiles the kernel of a given policy, or finds it in the cache, unless its program has more instructions than
+ * `largestProgram` and is not in the cache. Each call makes another kernel, which lives as long as the process. */
+RuntimeKernel
+CompileRuntimeKernel(const Extent &       radius,
+                     KernelVariant        variant,
+                     const KernelKind &   kind,
+                     const KernelPolicy & policy,
+                     int                  computeCapability,
+                     std::size_t          largestProgram = largestProgramAtFirstUse);
+
+} // namespace cudamedian
+
+#endif

@@ -1,0 +1,372 @@
+/*=========================================================================
+ *
+ *  Copyright NumFOCUS
+ *
+ *  Licensed under the Apache License, Version 2.0 (the "License");
+ *  you may not use this file except in compliance with the License.
+ *  You may obtain a copy of the License at
+ *
+ *         https://www.apache.org/licenses/LICENSE-2.0.txt
+ *
+ *  Unless required by applicable law or agreed to in writing, software
+ *  distributed under the License is distributed on an "AS IS" BASIS,
+ *  WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ *  See the License for the specific language governing permissions and
+ *  limitations under the License.
+ *
+ *=========================================================================*/
+#ifndef TileKernel_h
+#define TileKernel_h
+
+#include "KeyRegisters.h"
+
+namespace cudamedian
+{
+
+/** The kernel that runs a tile program: a block stages the footprint of its tiles in shared memory as keys, then each
+ * thread runs the program on its tile.
+ *
+ * With two keys to a register, the block's outputs are two halves along axis 1: a register holds a pixel and the one
+ * half a block below it, so that no value moves between the halves of registers until the medians are stored, and
+ * neighbouring keys lie side by side in shared memory, to be read four at a time.
+ *
+ * Written so that the host can run it too: the tests call Stage, StageBorder and Run for each thread in turn. */
+template <typename TProgram,
+          typename TPixelBits,
+          KeyMapping      VMapping,
+          RegisterPacking VPacking,
+          int             VBlockX,
+          int             VBlockY>
+class TileKernel
+{
+public:
+  using Registers = KeyRegisters<TPixelBits, VPacking>;
+  using Keys = typename Registers::Keys;
+  using Key = PixelKey<TPixelBits, VMapping>;
+
+  static constexpr int Threads = VBlockX * VBlockY;
+  static constexpr int Halves = Registers::Pixels;
+  /** Outputs of a block along axes 0 and 1, and of one half of it. */
+  static constexpr int BlockWidth = VBlockX * TProgram::TileX;
+  static constexpr int HalfHeight = VBlockY * TProgram::TileY;
+  static constexpr int BlockHeight = Halves * HalfHeight;
+  /** Pixels that a thread stages at once: 16 bytes, or 8 of 8-bit pixels, whose keys are twice as wide. */
+  static constexpr int StagePixels = sizeof(TPixelBits) == 1 ? 8 : 16 / static_cast<int>(sizeof(TPixelBits));
+  /** Columns staged on either side, whole vectors. */
+  static constexpr int Halo = (TProgram::RadiusX + StagePixels - 1) / StagePixels * StagePixels;
+  /** Keys of a staged line, and lines: axes 1, 2 and 3 of the footprint, axis 1 fastest. */
+  static constexpr int Pitch = BlockWidth + 2 * Halo;
+  static constexpr int Rows = HalfHeight + 2 * TProgram::RadiusY;
+  static constexpr int Slices = TProgram::TileZ + 2 * TProgram::RadiusZ;
+  static constexpr int Volumes = TProgram::TileW + 2 * TProgram::RadiusW;
+  static constexpr int Lines = Rows * Slices * Volumes;
+  /** Keys in shared memory: the footprint, then what each thread saves. */
+  static constexpr int FootprintKeys = Pitch * Lines;
+  static constexpr int SharedBytes = (FootprintKeys + TProgram::SavedKeys * Threads) * static_cast<int>(sizeof(Keys));
+
+  /** First output of a block, relative to the input box. */
+  struct Block
+  {
+    std::int32_t first[4];
+  };
+
+  static CUDAMEDIAN_HOST_DEVICE Block
+  GetBlock(const KernelArguments & arguments, std::uint32_t x, std::uint32_t y, std::uint32_t z)
+  {
+    y += arguments.firstBlock[0];
+    z += arguments.firstBlock[1];
+    const std::uint32_t volume = z < arguments.blocksZ ? 0 : z / arguments.blocksZ;
+    z -= volume * arguments.blocksZ;
+    return { { arguments.gridOrigin + static_cast<std::int32_t>(x) * BlockWidth,
+               arguments.outputOrigin[1] + static_cast<std::int32_t>(y) * BlockHeight,
+               arguments.outputOrigin[2] + static_cast<std::int32_t>(z) * TProgram::TileZ,
+               arguments.outputOrigin[3] + static_cast<std::int32_t>(volume) * TProgram::TileW } };
+  }
+
+  /** Brings a thread's share of the footprint into shared memory. Rows, slices and volumes are clamped to the input
+   * box; columns beyond it get whatever the nearest vector holds, and StageBorder puts them right. */
+  static CUDAMEDIAN_HOST_DEVICE void
+  Stage(const KernelArguments & arguments, const Block & block, unsigned int thread, Keys * shared)
+  {
+    constexpr unsigned int vectors = BlockWidth / StagePixels;
+    static_assert(BlockWidth % StagePixels == 0 && Threads % vectors == 0, "the threads stage whole lines at once");
+    constexpr unsigned int linesAtOnce = Threads / vectors;
+    constexpr unsigned int rounds = (Lines + linesAtOnce - 1) / linesAtOnce;
+    // Loads in flight per thread: four rounds of 16 bytes and half hide the latency within 32 registers.
+    constexpr unsigned int roundsAtOnce = rounds < 4 ? rounds : 4;
+
+    const auto         signMask = static_cast<TPixelBits>(arguments.signMask);
+    const std::int32_t left = block.first[0] - Halo;
+    const auto *       input = static_cast<const TPixelBits *>(arguments.input);
+    if constexpr (Slices == 1)
+    {
+      input += block.first[2] * arguments.inputPitch[2];
+    }
+    if constexpr (Volumes == 1)
+    {
+      input += block.first[3] * arguments.inputPitch[3];
+    }
+
+    const unsigned int firstLine = thread / vectors;
+    const unsigned int column = Halo + thread % vectors * StagePixels;
+    const TPixelBits * inner = input + ClampColumn(arguments, left + static_cast<std::int32_t>(column));
+    for (unsigned int round = 0; round < rounds; round += roundsAtOnce)
+    {
+      PixelVector<TPixelBits, StagePixels> pixels[roundsAtOnce][Halves];
+      CUDAMEDIAN_UNROLL
+      for (unsigned int i = 0; i < roundsAtOnce; ++i)
+      {
+        const unsigned int line = firstLine + (round + i) * linesAtOnce;
+        if (line < Lines)
+        {
+          LoadLine(arguments, block, inner, line, pixels[i]);
+        }
+      }
+      CUDAMEDIAN_UNROLL
+      for (unsigned int i = 0; i < roundsAtOnce; ++i)
+      {
+        const unsigned int line = firstLine + (round + i) * linesAtOnce;
+        if (line < Lines)
+        {
+          Registers::template StoreKeys<Key>(pixels[i], signMask, shared + line * Pitch + column);
+        }
+      }
+    }
+    if constexpr (Halo > 0)
+    {
+      constexpr unsigned int haloVectors = 2 * Halo / StagePixels;
+      for (unsigned int index = thread; index < Lines * haloVectors; index += Threads)
+      {
+        const unsigned int line = index / haloVectors;
+        const unsigned int vector = index - line * haloVectors;
+        const unsigned int haloColumn = vector * StagePixels + (vector < haloVectors / 2 ? 0 : BlockWidth);
+        PixelVector<TPixelBits, StagePixels> pixels[Halves];
+        LoadLine(
+          arguments, block, input + ClampColumn(arguments, left + static_cast<std::int32_t>(haloColumn)), line, pixels);
+        Registers::template StoreKeys<Key>(pixels, signMask, shared + line * Pitch + haloColumn);
+      }
+    }
+  }
+
+  /** Whether some staged column lies beyond the input box. */
+  static CUDAMEDIAN_HOST_DEVICE bool
+  HasBorder(const KernelArguments & arguments, const Block & block)
+  {
+    const std::int32_t left = block.first[0] - Halo;
+    return TProgram::RadiusX > 0 && (left < 0 || left + Pitch > arguments.inputExtent[0]);
+  }
+
+  /** Fills a thread's share of the staged columns beyond the input box with the nearest column inside. Only what
+   * outputs inside the box need is filled. \pre all threads have staged. */
+  static CUDAMEDIAN_HOST_DEVICE void
+  StageBorder(const KernelArguments & arguments, const Block & block, unsigned int thread, Keys * shared)
+  {
+    constexpr unsigned int columns = TProgram::RadiusX > 0 ? TProgram::RadiusX : 1;
+    const std::int32_t     first = Halo - block.first[0]; // where the input box's first column is staged
+    const std::int32_t     last = first + arguments.inputExtent[0] - 1;
+    for (unsigned int index = thread; index < Lines * columns; index += Threads)
+    {
+      Keys * const       line = shared + index / columns * Pitch;
+      const std::int32_t distance = 1 + static_cast<std::int32_t>(index % columns);
+      if (first - distance >= 0)
+      {
+        line[first - distance] = line[first];
+      }
+      if (last + distance < Pitch)
+      {
+        line[last + distance] = line[last];
+      }
+    }
+  }
+
+  /** One thread's view of the staged footprint and of its outputs. */
+  class Access
+  {
+  public:
+    CUDAMEDIAN_HOST_DEVICE
+    Access(const KernelArguments & arguments, const Block & block, unsigned int thread, Keys * shared)
+      : m_Arguments(arguments), m_Saved(shared + FootprintKeys + thread)
+    {
+      const int x = static_cast<int>(thread % VBlockX) * TProgram::TileX;
+      const int y = static_cast<int>(thread / VBlockX) * TProgram::TileY;
+      m_Keys = shared + y * Pitch + x + (Halo - TProgram::RadiusX);
+      const std::int32_t row = block.first[1] - arguments.outputOrigin[1] + y;
+      const std::int32_t slice = block.first[2] - arguments.outputOrigin[2];
+      const std::int32_t volume = block.first[3] - arguments.outputOrigin[3];
+      const std::int32_t column = block.first[0] + x;
+      m_Output = static_cast<TPixelBits *>(arguments.output) + volume * arguments.outputPitch[3] +
+                 slice * arguments.outputPitch[2] + row * arguments.outputPitch[1] + (column - arguments.gridOrigin);
+      m_Skip = arguments.outputOrigin[0] - column;
+      m_Columns = m_Skip + arguments.outputExtent[0];
+      m_Rows = arguments.outputExtent[1] - row;
+      m_Slices = arguments.outputExtent[2] - slice;
+      m_Volumes = arguments.outputExtent[3] - volume;
+      m_Whole = m_Skip <= 0 && m_Columns >= TProgram::TileX;
+    }
+
+    /** TProgram::LoadKeys neighbouring keys from column x of the footprint on. x may be negative: columns up to the
+     * next multiple of LoadKeys before the footprint are staged too. */
+    CUDAMEDIAN_HOST_DEVICE PixelVector<Keys, TProgram::LoadKeys>
+                           Load(int x, int y, int z, int w) const
+    {
+      PixelVector<Keys, TProgram::LoadKeys> keys;
+      keys.Load(m_Keys + ((w * Slices + z) * Rows + y) * Pitch + x);
+      return keys;
+    }
+
+    /** The same for a vector that was loaded before: not to be joined with that load by the compiler, which would keep
+     * the keys in registers in between. */
+    CUDAMEDIAN_HOST_DEVICE PixelVector<Keys, TProgram::LoadKeys>
+                           LoadAgain(int x, int y, int z, int w) const
+    {
+      PixelVector<Keys, TProgram::LoadKeys> keys;
+#ifdef __CUDA_ARCH__
+      asm volatile("" ::: "memory");
+#endif
+      keys.Load(m_Keys + ((w * Slices + z) * Rows + y) * Pitch + x);
+      return keys;
+    }
+
+    /** Saves a key in the thread's own part of shared memory. */
+    CUDAMEDIAN_HOST_DEVICE void
+    Save(int slot, Keys key) const
+    {
+      *const_cast<volatile Keys *>(m_Saved + slot * Threads) = key;
+    }
+    CUDAMEDIAN_HOST_DEVICE Keys
+    Restore(int slot) const
+    {
+      return *const_cast<const volatile Keys *>(m_Saved + slot * Threads);
+    }
+
+    /** Writes a row of the tile's medians; those beyond the output box are left out. */
+    CUDAMEDIAN_HOST_DEVICE void
+    Store(int y, int z, int w, const Keys (&keys)[TProgram::TileX]) const
+    {
+      if ((TProgram::TileZ > 1 && z >= m_Slices) || (TProgram::TileW > 1 && w >= m_Volumes))
+      {
+        return;
+      }
+      CUDAMEDIAN_UNROLL
+      for (int half = 0; half < Halves; ++half)
+      {
+        const int row = half * HalfHeight + y;
+        if (row >= m_Rows)
+        {
+          return;
+        }
+        PixelVector<TPixelBits, TProgram::TileX> pixels;
+        Registers::template GetPixels<Key>(keys, half, static_cast<TPixelBits>(m_Arguments.signMask), pixels);
+        TPixelBits * const output =
+          m_Output + w * m_Arguments.outputPitch[3] + z * m_Arguments.outputPitch[2] + row * m_Arguments.outputPitch[1];
+        if (m_Whole)
+        {
+          pixels.Store(output);
+          continue;
+        }
+        CUDAMEDIAN_UNROLL
+        for (int i = 0; i < TProgram::TileX; ++i)
+        {
+          if (i >= m_Skip && i < m_Columns)
+          {
+            output[i] = pixels.Get(i);
+          }
+        }
+      }
+    }
+
+  private:
+    const KernelArguments & m_Arguments;
+    const Keys *            m_Keys;
+    Keys *                  m_Saved;
+    TPixelBits *            m_Output;
+    std::int32_t            m_Skip;
+    std::int32_t            m_Columns;
+    std::int32_t            m_Rows;
+    std::int32_t            m_Slices;
+    std::int32_t            m_Volumes;
+    bool                    m_Whole;
+  };
+
+  /** Runs the program on a thread's tile. \pre the footprint is staged. */
+  static CUDAMEDIAN_HOST_DEVICE void
+  Run(const KernelArguments & arguments, const Block & block, unsigned int thread, Keys * shared)
+  {
+    const Access access(arguments, block, thread, shared);
+    TProgram::template Run<Registers>(Registers(arguments), access);
+  }
+
+private:
+  static CUDAMEDIAN_HOST_DEVICE std::int32_t
+                                Clamp(std::int32_t position, std::int32_t last)
+  {
+    const std::int32_t low = position > 0 ? position : 0;
+    return low < last ? low : last;
+  }
+
+  /** The vector nearest to a column that is the first of a vector. */
+  static CUDAMEDIAN_HOST_DEVICE std::int32_t
+                                ClampColumn(const KernelArguments & arguments, std::int32_t column)
+  {
+    return Clamp(column, (arguments.inputExtent[0] - 1) / StagePixels * StagePixels);
+  }
+
+  /** Loads a vector of a staged line, one for each half. */
+  static CUDAMEDIAN_HOST_DEVICE void
+  LoadLine(const KernelArguments & arguments,
+           const Block &           block,
+           const TPixelBits *      input,
+           unsigned int            line,
+           PixelVector<TPixelBits, StagePixels> (&pixels)[Halves])
+  {
+    unsigned int row = line;
+    if constexpr (Slices * Volumes > 1)
+    {
+      const unsigned int slices = line / Rows;
+      row = line - slices * Rows;
+      const unsigned int volume = Volumes == 1 ? 0 : slices / Slices;
+      const auto         slice = static_cast<std::int32_t>(slices - volume * Slices);
+      if constexpr (Slices > 1)
+      {
+        input +=
+          Clamp(block.first[2] + slice - TProgram::RadiusZ, arguments.inputExtent[2] - 1) * arguments.inputPitch[2];
+      }
+      if constexpr (Volumes > 1)
+      {
+        input +=
+          Clamp(block.first[3] + static_cast<std::int32_t>(volume) - TProgram::RadiusW, arguments.inputExtent[3] - 1) *
+          arguments.inputPitch[3];
+      }
+    }
+    const std::int32_t y = block.first[1] + static_cast<std::int32_t>(row) - TProgram::RadiusY;
+    CUDAMEDIAN_UNROLL
+    for (int half = 0; half < Halves; ++half)
+    {
+      pixels[half].Load(input + Clamp(y + half * HalfHeight, arguments.inputExtent[1] - 1) * arguments.inputPitch[1]);
+    }
+  }
+};
+
+#ifdef __CUDACC__
+/** A block of TileKernel. */
+template <typename TKernel>
+__device__ __forceinline__ void
+RunTileKernelBlock(const KernelArguments & arguments)
+{
+  extern __shared__ __align__(16) unsigned char sharedMemory[];
+  auto * const                                  shared = reinterpret_cast<typename TKernel::Keys *>(sharedMemory);
+  const auto block = TKernel::GetBlock(arguments, blockIdx.x, blockIdx.y, blockIdx.z);
+  TKernel::Stage(arguments, block, threadIdx.x, shared);
+  __syncthreads();
+  if (TKernel::HasBorder(arguments, block))
+  {
+    TKernel::StageBorder(arguments, block, threadIdx.x, shared);
+    __syncthreads();
+  }
+  TKernel::Run(arguments, block, threadIdx.x, shared);
+}
+#endif
+
+} // namespace cudamedian
+
+#endif
