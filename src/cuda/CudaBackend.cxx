@@ -326,6 +326,7 @@ private:
     {
       m_Report.algorithm += ", " + missing;
       m_Report.tile = m_Emitted->tile;
+      m_Report.operations = m_Emitted->operations;
       m_Report.tileReason = "lowest count of instructions among the tiles whose values fit in registers";
       return;
     }

@@ -24,13 +24,13 @@
 namespace cudamedian
 {
 
-template <typename TKernel, RegisterPacking VPacking, int VPixelBytes>
+template <typename TKernel, KeyPacking VPacking, int VPixelBytes>
 __global__ void
 __launch_bounds__(TKernel::Threads) EmittedTileKernel(const __grid_constant__ KernelArguments arguments)
 {
 #ifdef __CUDA_ARCH__
   // Empty on architectures that another packing is chosen for (GetKernelKind).
-  if constexpr (VPixelBytes >= 4 || (VPacking == RegisterPacking::Pair) == (__CUDA_ARCH__ >= 900))
+  if constexpr (VPixelBytes >= 4 || (VPacking == KeyPacking::Pair) == (__CUDA_ARCH__ >= 900))
   {
     RunTileKernelBlock<TKernel>(arguments);
   }
@@ -38,7 +38,7 @@ __launch_bounds__(TKernel::Threads) EmittedTileKernel(const __grid_constant__ Ke
 }
 
 /** The table's entry for a program compiled ahead. */
-template <typename TProgram, typename TPixelBits, KeyMapping VMapping, RegisterPacking VPacking>
+template <typename TProgram, typename TPixelBits, KeyMapping VMapping, KeyPacking VPacking>
 EmittedKernel
 DescribeEmittedKernel(KernelVariant variant)
 {
@@ -46,8 +46,9 @@ DescribeEmittedKernel(KernelVariant variant)
   EmittedKernel emitted;
   emitted.radius = { { TProgram::RadiusX, TProgram::RadiusY, TProgram::RadiusZ, TProgram::RadiusW } };
   emitted.variant = variant;
-  emitted.packing = static_cast<KeyPacking>(VPacking);
+  emitted.packing = VPacking;
   emitted.tile = { { TProgram::TileX, TProgram::TileY, TProgram::TileZ, TProgram::TileW } };
+  emitted.operations = TProgram::Operations;
   emitted.shape.threads = Kernel::Threads;
   emitted.shape.block[0] = Kernel::BlockWidth;
   emitted.shape.block[1] = Kernel::BlockHeight;

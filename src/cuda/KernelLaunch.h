@@ -38,6 +38,7 @@ struct EmittedKernel
   KernelVariant variant;
   KeyPacking    packing;
   Extent        tile;
+  std::size_t   operations; ///< of the program, min and max of two operands
   KernelShape   shape;
   const void *  function; ///< what cudaLaunchKernel takes
 };

@@ -2,7 +2,7 @@
 set(CudaMedian_CUDA_ROOM ${CMAKE_CURRENT_LIST_DIR})
 function(cudamedian_write_kernel_sources fileVariable)
   set(texts "")
-  foreach(header IN ITEMS program/PixelKey.h cuda/KernelArguments.h cuda/KeyRegisters.h cuda/TileKernel.h)
+  foreach(header IN ITEMS program/KeyPacking.h program/PixelKey.h cuda/KernelArguments.h cuda/KeyRegisters.h cuda/TileKernel.h)
     set(path ${CudaMedian_CUDA_ROOM}/../${header})
     get_filename_component(name ${header} NAME)
     file(READ ${path} text)

@@ -19,17 +19,10 @@
 #define KeyRegisters_h
 
 #include "KernelArguments.h"
+#include "KeyPacking.h"
 
 namespace cudamedian
 {
-
-/** How keys lie in registers: the compile-time form of KeyPacking (KernelPolicy.h). */
-enum class RegisterPacking
-{
-  Pair,
-  HalfPair,
-  Single
-};
 
 /** 1 to 16 bytes that one instruction moves. */
 template <int VBytes>
@@ -171,7 +164,7 @@ AddAndSubtract(std::uint32_t a, std::uint32_t b, std::uint32_t c, std::uint32_t 
 /** Registers of keys: how pixels get into them, how they are compared, and how medians get out.
  *
  * `Keys` is a register, `Pixels` the number of keys in it. */
-template <typename TPixelBits, RegisterPacking VPacking>
+template <typename TPixelBits, KeyPacking VPacking>
 class KeyRegisters;
 
 /** What the two packed forms share: two pixels to a 32-bit register. */
@@ -201,7 +194,7 @@ private:
 /** Two 16-bit keys. An 8-bit pixel is the high byte of its key, and a neighbour, which decides nothing but ties, the
  * low byte: one instruction makes a register from two pixels. */
 template <typename TPixelBits>
-class KeyRegisters<TPixelBits, RegisterPacking::Pair> : public PairedRegisters
+class KeyRegisters<TPixelBits, KeyPacking::Pair> : public PairedRegisters
 {
 public:
   using PairedRegisters::PairedRegisters;
@@ -312,7 +305,7 @@ public:
 
 /** Two 8-bit keys as the bits of two halves: the numbers 0 to 255 are denormal halves in the same order. */
 template <typename TPixelBits>
-class KeyRegisters<TPixelBits, RegisterPacking::HalfPair> : public PairedRegisters
+class KeyRegisters<TPixelBits, KeyPacking::HalfPair> : public PairedRegisters
 {
   static_assert(sizeof(TPixelBits) == 1, "wider keys are not ordered as halves");
 
@@ -383,7 +376,7 @@ public:
 
 /** One key of 32 bits, or of 64 for 64-bit pixels. */
 template <typename TPixelBits>
-class KeyRegisters<TPixelBits, RegisterPacking::Single>
+class KeyRegisters<TPixelBits, KeyPacking::Single>
 {
 public:
   using Keys = decltype(sizeof(TPixelBits) == 8 ? TPixelBits{} : std::uint32_t{});

@@ -45,8 +45,8 @@ public:
   {
     const auto & tile = m_Program.GetTile();
     const auto & radius = m_Program.GetRadius();
-    m_Stream << "  // " << m_Program.GetInstructions().size() << " operations in " << lowered.instructions.size()
-             << " instructions for " << Volume(tile) << " pixels.\n";
+    m_Stream << "  // " << lowered.instructions.size() << " instructions for " << Volume(tile) << " pixels.\n"
+             << "  static constexpr int Operations = " << m_Program.GetInstructions().size() << ";\n";
     for (int axis = 0; axis < Dimension; ++axis)
     {
       const char letter = "XYZW"[axis];
@@ -224,7 +224,7 @@ EmitProgram(const Extent &       radius,
      << "    (void)registers; // a window of one pixel compares nothing\n";
   emitter.WriteBody(lowered, plan);
   os << "  }\n};\n";
-  return { lowered.instructions.size(), plan.numberOfSlots };
+  return { program.GetInstructions().size(), lowered.instructions.size(), plan.numberOfSlots };
 }
 
 } // namespace cudamedian

@@ -33,6 +33,7 @@ GetEmittedName(const Extent & radius, const KernelKind & kind);
 /** What the host needs to know of a program that was written. */
 struct EmittedProgram
 {
+  std::size_t operations{ 0 };   ///< min and max of two operands
   std::size_t instructions{ 0 }; ///< for min and max
   std::size_t savedValues{ 0 };  ///< places in shared memory that each thread saves values in
 };

@@ -160,7 +160,7 @@ MakeKernelSource(const Extent &       radius,
   source << "#include \"TileKernel.h\"\nnamespace cudamedian\n{\n";
   program = EmitProgram(radius, policy, kind, "Program", source);
   source << "using Kernel = TileKernel<Program, std::uint" << 8 * kind.pixelBytes
-         << "_t, KeyMapping::" << (isFloat ? "Float" : "Integer") << ", RegisterPacking::" << ToString(kind.packing)
+         << "_t, KeyMapping::" << (isFloat ? "Float" : "Integer") << ", KeyPacking::" << ToString(kind.packing)
          << ", Program::BlockX, Program::BlockY>;\n}\n"
          << "extern \"C\" __global__ void __launch_bounds__(cudamedian::Kernel::Threads)\n"
          << runtimeKernelName << "(const __grid_constant__ cudamedian::KernelArguments arguments)\n{\n"

@@ -91,7 +91,7 @@ CompileRuntimeKernel(const Extent &       radius,
     key += header.text;
   }
   const KernelCache cache(KernelCache::GetDefaultFolder());
-  EmittedKernel     kernel{ radius, variant, kind.packing, policy.tile, {}, nullptr };
+  EmittedKernel     kernel{ radius, variant, kind.packing, policy.tile, program.operations, {}, nullptr };
   kernel.shape = GetKernelShape(radius, policy, kind, program.savedValues);
 
   const auto cached = cache.Load(key);

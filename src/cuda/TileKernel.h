@@ -31,12 +31,7 @@ namespace cudamedian
  * neighbouring keys lie side by side in shared memory, to be read four at a time.
  *
  * Written so that the host can run it too: the tests call Stage, StageBorder and Run for each thread in turn. */
-template <typename TProgram,
-          typename TPixelBits,
-          KeyMapping      VMapping,
-          RegisterPacking VPacking,
-          int             VBlockX,
-          int             VBlockY>
+template <typename TProgram, typename TPixelBits, KeyMapping VMapping, KeyPacking VPacking, int VBlockX, int VBlockY>
 class TileKernel
 {
 public:

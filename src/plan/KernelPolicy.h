@@ -19,19 +19,12 @@
 #define KernelPolicy_h
 
 #include "HierarchicalTiling.h"
+#include "KeyPacking.h"
 #include "ProgramLowering.h"
 #include "RegisterPlan.h"
 
 namespace cudamedian
 {
-
-/** How keys lie in registers. */
-enum class KeyPacking : std::uint8_t
-{
-  Pair,     ///< two 16-bit keys, compared by one integer instruction: sm_90 and later
-  HalfPair, ///< two 8-bit keys as the bits of two halves, compared by one half2 instruction: sm_80 to sm_89
-  Single    ///< one key of 32 or 64 bits
-};
 
 /** "Pair", "HalfPair" or "Single". */
 const char *

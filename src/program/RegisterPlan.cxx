@@ -28,13 +28,13 @@ namespace
 
 using Value = TileProgram::Value;
 
-class Planner
+class RegisterPlanner
 {
 public:
-  Planner(const TileProgram &                       program,
-          const LoweredProgram &                    lowered,
-          std::size_t                               registers,
-          const std::function<std::size_t(Value)> & groupOf)
+  RegisterPlanner(const TileProgram &                       program,
+                  const LoweredProgram &                    lowered,
+                  std::size_t                               registers,
+                  const std::function<std::size_t(Value)> & groupOf)
     : m_Lowered(lowered), m_Registers(registers), m_Inputs(program.GetNumberOfInputs()),
       m_Values(m_Inputs + program.GetInstructions().size()), m_GroupOf(groupOf)
   {
@@ -211,7 +211,7 @@ PlanRegisters(const TileProgram &                                    program,
               std::size_t                                            registers,
               const std::function<std::size_t(TileProgram::Value)> & groupOf)
 {
-  return Planner(program, lowered, registers, groupOf).Run();
+  return RegisterPlanner(program, lowered, registers, groupOf).Run();
 }
 
 } // namespace cudamedian

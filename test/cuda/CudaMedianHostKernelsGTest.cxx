@@ -166,7 +166,7 @@ ForEachThread(const LaunchShape & shape, const TBody & body)
 }
 
 /** Runs every block of a kernel; its threads take turns between the barriers. */
-template <typename TProgram, typename TBits, KeyMapping VMapping, RegisterPacking VPacking>
+template <typename TProgram, typename TBits, KeyMapping VMapping, KeyPacking VPacking>
 void
 RunEmitted(KernelArguments arguments)
 {
@@ -248,7 +248,7 @@ const Extent sizes2D[] = { { { 1, 1, 1, 1 } },
                            { { 37, 29, 1, 1 } } };
 const Extent sizes3D[] = { { { 1, 1, 1, 1 } }, { { 5, 1, 3, 1 } }, { { 13, 11, 7, 1 } }, { { 9, 6, 4, 2 } } };
 
-template <typename TProgram, typename TBits, KeyMapping VMapping, RegisterPacking VPacking, typename TSizes>
+template <typename TProgram, typename TBits, KeyMapping VMapping, KeyPacking VPacking, typename TSizes>
 void
 CheckEmitted(const TSizes & sizes, PixelType type)
 {
@@ -264,9 +264,9 @@ CheckEmitted(const TSizes & sizes, PixelType type)
 
 constexpr auto Integer = KeyMapping::Integer;
 constexpr auto Float = KeyMapping::Float;
-constexpr auto Pair = RegisterPacking::Pair;
-constexpr auto HalfPair = RegisterPacking::HalfPair;
-constexpr auto Single = RegisterPacking::Single;
+constexpr auto Pair = KeyPacking::Pair;
+constexpr auto HalfPair = KeyPacking::HalfPair;
+constexpr auto Single = KeyPacking::Single;
 
 } // namespace
 
@@ -445,7 +445,7 @@ TEST(CudaMedianHostKernels, LaunchShapeVisitsEveryTileOnce)
 }
 
 /** The launch shape that the host computes is the one the kernel has. */
-template <typename TProgram, typename TBits, RegisterPacking VPacking>
+template <typename TProgram, typename TBits, KeyPacking VPacking>
 void
 CheckShape(int computeCapability)
 {
