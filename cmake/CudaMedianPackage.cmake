@@ -15,11 +15,15 @@ install(FILES ${CudaMedian_BINARY_DIR}/src/include/CudaMedianExport.h DESTINATIO
 install(EXPORT CudaMedianTargets NAMESPACE CudaMedian:: DESTINATION ${CudaMedian_PACKAGE_DIR})
 export(EXPORT CudaMedianTargets NAMESPACE CudaMedian:: FILE ${CudaMedian_BINARY_DIR}/CudaMedianTargets.cmake)
 
-# A static library leaves it to its users to link the CUDA runtime.
-if(CUDAMEDIAN_HAS_CUDA AND NOT BUILD_SHARED_LIBS)
-  set(CudaMedian_NEEDS_CUDA_TOOLKIT ON)
-else()
-  set(CudaMedian_NEEDS_CUDA_TOOLKIT OFF)
+# A static library leaves it to its users to link the CUDA runtime and Highway.
+set(CudaMedian_NEEDS_CUDA_TOOLKIT OFF)
+set(CudaMedian_NEEDS_HIGHWAY OFF)
+if(NOT BUILD_SHARED_LIBS)
+  set(CudaMedian_NEEDS_CUDA_TOOLKIT ${CUDAMEDIAN_HAS_CUDA})
+  get_target_property(CudaMedian_linked CudaMedian LINK_LIBRARIES)
+  if("hwy::hwy" IN_LIST CudaMedian_linked)
+    set(CudaMedian_NEEDS_HIGHWAY ON)
+  endif()
 endif()
 # The same file serves both places: what it includes lies beside it.
 configure_package_config_file(${CMAKE_CURRENT_LIST_DIR}/CudaMedianConfig.cmake.in

@@ -11,7 +11,7 @@ build_root="${repository_root}/build"
 # shellcheck disable=SC2034
 build_packages=(
   g++ gcc cmake ninja-build git
-  libinsighttoolkit5-dev libgtest-dev libgmock-dev libcli11-dev nlohmann-json3-dev zlib1g-dev libpng-dev
+  libinsighttoolkit5-dev libgtest-dev libgmock-dev libcli11-dev nlohmann-json3-dev libhwy-dev zlib1g-dev libpng-dev
 )
 
 # Parallel jobs of builds and tests; JOBS overrides.

@@ -19,6 +19,8 @@
 
 #include "LaneInterpreter.h"
 #include "RankSelection.h"
+#include "RowPhases.h"
+#include "RowPrograms.h"
 
 #include <algorithm>
 #include <atomic>
@@ -66,6 +68,26 @@ public:
   ToBits(TKey key) const
   {
     return PixelKey<TKey, VMapping>::ToBits(key, m_SignMask);
+  }
+
+  /** Rows of both. The mask is a copy: 8-bit keys may alias everything, this object included. */
+  void
+  ToKeys(const TKey * bits, TKey * keys, std::int64_t count) const
+  {
+    const TKey signMask = m_SignMask;
+    for (std::int64_t i = 0; i < count; ++i)
+    {
+      keys[i] = PixelKey<TKey, VMapping>::FromBits(bits[i], signMask);
+    }
+  }
+  void
+  ToBits(TKey * keys, std::int64_t count) const
+  {
+    const TKey signMask = m_SignMask;
+    for (std::int64_t i = 0; i < count; ++i)
+    {
+      keys[i] = PixelKey<TKey, VMapping>::ToBits(keys[i], signMask);
+    }
   }
 
   /** Writes `count` pixels, given as bits, from the output position on along axis 0. */
@@ -130,17 +152,21 @@ public:
       m_Schedule(plan.compiled->schedule), m_Tile(plan.compiled->program.GetTile()),
       m_Footprint(plan.compiled->program.GetFootprint())
   {
+    m_Program = FindRowProgram(request.radius, m_Tile);
     // Short rows need no more lanes than they have tiles; a lane count is a whole number of 64-byte vectors.
-    constexpr std::int64_t step = 64 / static_cast<std::int64_t>(sizeof(TKey));
-    constexpr std::int64_t most = SegmentBytes / static_cast<std::int64_t>(sizeof(TKey));
-    const auto             tiles = (m_Output.extent[0] + m_Tile[0] - 1) / m_Tile[0];
+    constexpr std::int64_t step = rowPhaseBytes / static_cast<std::int64_t>(sizeof(TKey));
+    const std::int64_t     most =
+      (m_Program == nullptr ? InterpretedBytes : CompiledBytes) / static_cast<std::int64_t>(sizeof(TKey));
+    const auto tiles = (m_Output.extent[0] + m_Tile[0] - 1) / m_Tile[0];
     m_Lanes = std::min(most, (tiles + step - 1) / step * step);
 
     // The rows of the footprint, each as tile[0] phases: phase p holds pixels p, p + tile[0], p + 2 tile[0], ...
-    m_PhaseLength = m_Lanes + (m_Footprint[0] - 1) / m_Tile[0];
+    m_PhaseLength = (m_Lanes + (m_Footprint[0] - 1) / m_Tile[0] + step - 1) / step * step;
     const auto rows = m_Footprint[1] * m_Footprint[2] * m_Footprint[3];
     m_Phases.resize(static_cast<std::size_t>(rows * m_Tile[0] * m_PhaseLength));
-    m_Slots.resize(static_cast<std::size_t>(m_Schedule.numberOfSlots * m_Lanes));
+    const std::int64_t slots =
+      m_Program == nullptr ? m_Schedule.numberOfSlots : static_cast<std::int64_t>(m_Schedule.outputs.size());
+    m_Slots.resize(static_cast<std::size_t>(slots * m_Lanes));
     m_Linear.resize(static_cast<std::size_t>(m_Tile[0] * m_PhaseLength));
     for (std::int64_t row = 0; row < rows; ++row)
     {
@@ -149,9 +175,14 @@ public:
         m_Operands.push_back(GetPhase(row, x % m_Tile[0]) + x / m_Tile[0]);
       }
     }
-    for (std::int64_t slot = 0; slot < m_Schedule.numberOfSlots; ++slot)
+    for (std::int64_t slot = 0; slot < slots; ++slot)
     {
       m_Operands.push_back(m_Slots.data() + slot * m_Lanes);
+    }
+    for (std::size_t output = 0; output < m_Schedule.outputs.size(); ++output)
+    {
+      m_Results.push_back(
+        m_Operands[m_Program == nullptr ? m_Schedule.outputs[output] : m_Schedule.numberOfInputs + output]);
     }
   }
 
@@ -159,6 +190,17 @@ public:
   CountRows(const Plan & plan)
   {
     return CountTileRows(plan.slabs.front().output, plan.compiled->program.GetTile());
+  }
+
+  /** Steps of about a nanosecond or less: vectors of keys that are compared. */
+  static double
+  CountWork(const Plan & plan, const MedianRequest &)
+  {
+    const auto & program = plan.compiled->program;
+    return static_cast<double>(Volume(plan.slabs.front().output.extent)) *
+           (10 +
+            static_cast<double>(program.GetInstructions().size()) / static_cast<double>(Volume(program.GetTile()))) *
+           sizeof(TKey) / 16;
   }
 
   void
@@ -169,14 +211,24 @@ public:
     for (; origin[0] < end; origin[0] += m_Lanes * m_Tile[0])
     {
       LoadFootprint(origin);
-      InterpretLanes(m_Schedule, m_Operands.data(), static_cast<std::size_t>(m_Lanes));
+      if (m_Program != nullptr)
+      {
+        RunRowProgram(*m_Program, m_Operands.data(), m_Results.data(), static_cast<std::size_t>(m_Lanes));
+      }
+      else
+      {
+        InterpretLanes(m_Schedule, m_Operands.data(), static_cast<std::size_t>(m_Lanes));
+      }
       StoreTile(origin, std::min(end - origin[0], m_Lanes * m_Tile[0]));
     }
   }
 
 private:
-  /** Bytes of one slot: 224 slots, the most of any program here, then stay within a second-level cache. */
-  static constexpr std::int64_t SegmentBytes = 512;
+  /** Bytes of one slot of the interpreter: 224 slots, the most of any program here, then stay within a second-level
+   * cache. */
+  static constexpr std::int64_t InterpretedBytes = 512;
+  /** Bytes of one phase of a footprint's row for compiled programs, which keep their values in registers. */
+  static constexpr std::int64_t CompiledBytes = 1024;
 
   TKey *
   GetPhase(std::int64_t row, std::int64_t phase)
@@ -204,7 +256,10 @@ private:
                                     Clamp(origin[2] - m_Radius[2] + z, m_Extent[2]),
                                     Clamp(origin[3] - m_Radius[3] + w, m_Extent[3])),
                      origin[0] - m_Radius[0]);
-          SplitIntoPhases(row);
+          SplitIntoPhases(m_Linear.data(),
+                          GetPhase(row, 0),
+                          static_cast<std::size_t>(m_Tile[0]),
+                          static_cast<std::size_t>(m_PhaseLength));
         }
       }
     }
@@ -219,50 +274,8 @@ private:
     const auto inside = std::min(std::max<std::int64_t>(-first, 0), count);
     const auto outside = std::max(inside, std::min(extent - first, count));
     std::fill_n(m_Linear.begin(), inside, m_Image.ToKey(pixels[0]));
-    for (auto i = inside; i < outside; ++i)
-    {
-      m_Linear[static_cast<std::size_t>(i)] = m_Image.ToKey(pixels[first + i]);
-    }
+    m_Image.ToKeys(pixels + first + inside, m_Linear.data() + inside, outside - inside);
     std::fill(m_Linear.begin() + outside, m_Linear.end(), m_Image.ToKey(pixels[extent - 1]));
-  }
-
-  void
-  SplitIntoPhases(std::int64_t row)
-  {
-    switch (m_Tile[0])
-    {
-      case 1:
-        return SplitBy<1>(row);
-      case 2:
-        return SplitBy<2>(row);
-      case 4:
-        return SplitBy<4>(row);
-      default:
-        for (std::int64_t phase = 0; phase < m_Tile[0]; ++phase)
-        {
-          TKey * destination = GetPhase(row, phase);
-          for (std::int64_t i = 0; i < m_PhaseLength; ++i)
-          {
-            destination[i] = m_Linear[static_cast<std::size_t>(i * m_Tile[0] + phase)];
-          }
-        }
-    }
-  }
-
-  /** With a constant stride compilers find vector shuffles. */
-  template <int VStride>
-  void
-  SplitBy(std::int64_t row)
-  {
-    const TKey * source = m_Linear.data();
-    for (int phase = 0; phase < VStride; ++phase)
-    {
-      TKey * destination = GetPhase(row, phase);
-      for (std::int64_t i = 0; i < m_PhaseLength; ++i)
-      {
-        destination[i] = source[i * VStride + phase];
-      }
-    }
   }
 
   void
@@ -285,14 +298,11 @@ private:
           }
           if (inside)
           {
-            for (std::int64_t x = 0; x < m_Tile[0]; ++x)
-            {
-              const TKey * keys = m_Operands[m_Schedule.outputs[output + static_cast<std::size_t>(x)]];
-              for (std::int64_t lane = 0, to = x; lane < m_Lanes; ++lane, to += m_Tile[0])
-              {
-                m_Linear[static_cast<std::size_t>(to)] = m_Image.ToBits(keys[lane]);
-              }
-            }
+            JoinPhases(m_Results.data() + output,
+                       m_Linear.data(),
+                       static_cast<std::size_t>(m_Tile[0]),
+                       static_cast<std::size_t>(m_Lanes));
+            m_Image.ToBits(m_Linear.data(), count);
             m_Image.StoreRow(position, m_Linear.data(), count);
           }
         }
@@ -312,7 +322,9 @@ private:
   std::vector<TKey>          m_Phases;
   std::vector<TKey>          m_Slots;
   std::vector<TKey>          m_Linear;
+  const RowProgram *         m_Program{ nullptr };
   std::vector<TKey *>        m_Operands;
+  std::vector<TKey *>        m_Results; ///< where each pixel of the tile ends up
 };
 
 /** Selects each median of a row on its own. One object per work unit. */
@@ -334,6 +346,18 @@ public:
   CountRows(const Plan & plan)
   {
     return CountTileRows(plan.slabs.front().output, { { 1, 1, 1, 1 } });
+  }
+
+  /** Steps of about a nanosecond: pixels of windows. */
+  static double
+  CountWork(const Plan & plan, const MedianRequest & request)
+  {
+    double work = static_cast<double>(Volume(plan.slabs.front().output.extent));
+    for (const auto radius : request.radius)
+    {
+      work *= static_cast<double>(2 * radius + 1);
+    }
+    return work;
   }
 
   void
@@ -415,10 +439,12 @@ template <typename TRunner>
 void
 RunRows(const MedianRequest & request, const Plan & plan)
 {
-  constexpr std::size_t batches = 20;
-  const auto            rows = TRunner::CountRows(plan);
-  const std::size_t     units = std::max(1U, request.workUnits);
-  const auto            batchRows = std::max((rows + batches - 1) / batches, std::min(rows, 4 * units));
+  // A batch ends with all work units waiting for each other, so a short run has few.
+  const auto        rows = TRunner::CountRows(plan);
+  const std::size_t units = std::max(1U, request.workUnits);
+  const auto        work = TRunner::CountWork(plan, request) / static_cast<double>(units);
+  const auto        batches = static_cast<std::size_t>(std::min(20.0, 4 + work / 1e8));
+  const auto        batchRows = std::max((rows + batches - 1) / batches, std::min(rows, 4 * units));
 
   std::vector<std::unique_ptr<TRunner>> runners(units);
   std::exception_ptr                    failure;
@@ -501,6 +527,12 @@ RunOnCpu(const MedianRequest & request, const Plan & plan, ExecutionReport & rep
       isFloat ? RunKeyed<std::uint64_t, KeyMapping::Float>(request, plan)
               : RunKeyed<std::uint64_t, KeyMapping::Integer>(request, plan);
       break;
+  }
+  const auto * program = plan.compiled ? FindRowProgram(request.radius, plan.compiled->program.GetTile()) : nullptr;
+  if (plan.algorithm == Algorithm::TileProgram)
+  {
+    report.algorithm +=
+      program == nullptr ? ", interpreted" : std::string(", compiled ahead for ") + program->getInstructionSet();
   }
   report.device = "host";
   report.workUnits = std::max(1U, request.workUnits);

@@ -10,7 +10,8 @@ if(NOT TARGET CudaMedianEmitPrograms)
     ${rooms}/program/HierarchicalTiling.cxx
     ${rooms}/program/ProgramLowering.cxx
     ${rooms}/program/RegisterPlan.cxx
-    ${rooms}/plan/KernelPolicy.cxx)
+    ${rooms}/plan/KernelPolicy.cxx
+    ${rooms}/plan/TilePolicy.cxx)
   target_include_directories(CudaMedianEmitPrograms PRIVATE
     ${rooms}/program ${rooms}/plan ${rooms}/cuda ${rooms}/../include)
   set_target_properties(CudaMedianEmitPrograms PROPERTIES CXX_STANDARD 17 CXX_STANDARD_REQUIRED ON)
@@ -33,15 +34,21 @@ function(cudamedian_get_architectures variable)
   set(${variable} ${numbers} PARENT_SCOPE)
 endfunction()
 
-# Emits the program of a window (a list of four radii) for a pixel width in bytes into the folder "emitted" of the current
-# binary directory, as a file with the given extension.
-function(cudamedian_emit_program radius bytes architectures extension nameVariable fileVariable)
+# The window of a list of four radii as text, such as 3x3x1x1.
+function(cudamedian_get_window_name radius variable)
   set(name "")
   foreach(r IN LISTS radius)
     math(EXPR w "2 * ${r} + 1")
     list(APPEND name ${w})
   endforeach()
   list(JOIN name "x" name)
+  set(${variable} ${name} PARENT_SCOPE)
+endfunction()
+
+# Emits the program of a window (a list of four radii) for a pixel width in bytes into the folder "emitted" of the current
+# binary directory, as a file with the given extension.
+function(cudamedian_emit_program radius bytes architectures extension nameVariable fileVariable)
+  cudamedian_get_window_name("${radius}" name)
   math(EXPR bits "8 * ${bytes}")
   set(name "TileProgram_${name}_${bits}")
   set(file ${CMAKE_CURRENT_BINARY_DIR}/emitted/${name}.${extension})

@@ -16,6 +16,7 @@
  *
  *=========================================================================*/
 #include "ProgramEmitter.h"
+#include "TilePolicy.h"
 
 #include <fstream>
 #include <iostream>
@@ -60,7 +61,7 @@ WriteDescription(const Extent & radius, const std::map<KeyPacking, KernelKind> &
       if (pixelBytes >= 4 || mapping == "Integer")
       {
         os << "  kernels.push_back(DescribeEmittedKernel<" << program << ", std::uint" << bits
-           << "_t, KeyMapping::" << mapping << ", RegisterPacking::" << ToString(entry.first)
+           << "_t, KeyMapping::" << mapping << ", KeyPacking::" << ToString(entry.first)
            << ">(KernelVariant::" << mapping << bits << "));\n";
       }
     }
@@ -70,8 +71,21 @@ WriteDescription(const Extent & radius, const std::map<KeyPacking, KernelKind> &
 
 } // namespace
 
+/** Writes a program for the CPU, which has instructions of two operands only and vectors of neighbouring tiles. */
+void
+WriteRowProgram(const Extent & radius, std::ostream & os)
+{
+  KernelPolicy policy;
+  policy.tile = ChooseTile(radius);
+  policy.tiling.root = policy.tile;
+  policy.lowering = { false, 0 };
+  auto name = GetEmittedName(radius, KernelKind());
+  name = "Row" + name.substr(name.find('_'));
+  EmitProgram(radius, policy, KernelKind(), name.substr(0, name.rfind('_')), os);
+}
+
 /** Build-time program: writes the tile programs of one window and pixel width, as the source of the kernels that are
- * compiled ahead (.cu) or as a header without kernels (.h).
+ * compiled ahead (.cu), as a header without kernels (.h), or for the CPU (.inc: any pixel width).
  *
  * Usage: EmitPrograms radiusX radiusY radiusZ radiusW pixelBytes architecture[,architecture...] file */
 int
@@ -89,10 +103,21 @@ main(int argc, char * argv[])
     {
       radius[axis] = std::stoll(argv[1 + axis]);
     }
-    const auto        kinds = GetKinds(std::stoi(argv[5]), argv[6]);
     const std::string path = argv[7];
-    const bool        isHeader = path.substr(path.rfind('.')) == ".h";
-    std::ofstream     file(path);
+    if (path.substr(path.rfind('.')) == ".inc")
+    {
+      std::ofstream file(path);
+      WriteRowProgram(radius, file);
+      file.close();
+      if (!file)
+      {
+        throw std::runtime_error("cannot write " + path);
+      }
+      return 0;
+    }
+    const auto    kinds = GetKinds(std::stoi(argv[5]), argv[6]);
+    const bool    isHeader = path.substr(path.rfind('.')) == ".h";
+    std::ofstream file(path);
     file << "// Written by EmitPrograms.\n"
          << (isHeader ? "#pragma once\n#include \"KeyRegisters.h\"\n" : "#include \"EmittedKernel.cuh\"\n")
          << "namespace cudamedian\n{\n";

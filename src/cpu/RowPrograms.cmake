@@ -1,0 +1,45 @@
+# Tile programs compiled ahead for the CPU with Google Highway, if it is there; the interpreter runs all others.
+set(CudaMedian_ROW_WINDOWS "1 1 0 0" "2 2 0 0" "3 3 0 0" "1 1 1 0")
+find_package(hwy QUIET CONFIG)
+set(CudaMedian_ROW_SRCS "")
+set(declarations "")
+set(entries "")
+if(hwy_FOUND)
+  include(${CMAKE_CURRENT_LIST_DIR}/../cuda/EmitPrograms.cmake)
+  set(folder ${CMAKE_CURRENT_BINARY_DIR}/rows)
+  foreach(window IN LISTS CudaMedian_ROW_WINDOWS)
+    separate_arguments(radius UNIX_COMMAND "${window}")
+    cudamedian_get_window_name("${radius}" name)
+    set(source ${folder}/Row_${name}.cxx)
+    add_custom_command(OUTPUT ${folder}/Row_${name}.inc
+      COMMAND ${CMAKE_COMMAND} -E make_directory ${folder}
+      COMMAND CudaMedianEmitPrograms ${radius} 4 90 ${folder}/Row_${name}.inc
+      DEPENDS CudaMedianEmitPrograms
+      VERBATIM)
+    file(CONFIGURE OUTPUT ${source} @ONLY CONTENT [[
+// Written by CMake.
+#include "RowPrograms.h"
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "Row_@name@.cxx"
+#include "hwy/foreach_target.h"
+#include "hwy/highway.h"
+#define ROW_PROGRAM Row_@name@
+#define ROW_PROGRAM_HEADER "Row_@name@.inc"
+#define ROW_PROGRAM_DESCRIBE DescribeRow_@name@
+#include "RowProgram.inc"
+]])
+    set_source_files_properties(${source} PROPERTIES OBJECT_DEPENDS "${folder}/Row_${name}.inc;${CMAKE_CURRENT_LIST_DIR}/RowProgram.inc")
+    # SSSE3 without SSE4 is rarer than the time it takes to compile for it.
+    set_source_files_properties(${source} PROPERTIES COMPILE_DEFINITIONS HWY_DISABLED_TARGETS=HWY_SSSE3)
+    list(APPEND CudaMedian_ROW_SRCS ${source})
+    string(APPEND declarations "RowProgram\nDescribeRow_${name}();\n")
+    string(APPEND entries "    DescribeRow_${name}(),\n")
+  endforeach()
+  list(APPEND CudaMedian_ROW_SRCS cpu/RowPhases.cxx)
+  message(STATUS "CudaMedian: CPU programs with Highway ${hwy_VERSION}")
+else()
+  list(APPEND CudaMedian_ROW_SRCS cpu/RowPhasesPortable.cxx)
+  message(STATUS "CudaMedian: no Google Highway (libhwy-dev); all CPU programs are interpreted")
+endif()
+configure_file(${CMAKE_CURRENT_LIST_DIR}/RowPrograms.cxx.in ${CMAKE_CURRENT_BINARY_DIR}/rows/RowPrograms.cxx @ONLY)
+list(APPEND CudaMedian_ROW_SRCS ${CMAKE_CURRENT_BINARY_DIR}/rows/RowPrograms.cxx)
