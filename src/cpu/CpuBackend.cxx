@@ -298,7 +298,7 @@ private:
           }
           if (inside)
           {
-            JoinPhases(m_Results.data() + output,
+            JoinPhases<TKey>(m_Results.data() + output,
                        m_Linear.data(),
                        static_cast<std::size_t>(m_Tile[0]),
                        static_cast<std::size_t>(m_Lanes));

@@ -112,46 +112,36 @@ Join(const TKey * const * phases, TKey * row, std::size_t number, std::size_t co
   }
 }
 
-// Highway dispatches functions, not overloads.
+// Highway dispatches functions, not templates.
 void
-Split8(const std::uint8_t * row, std::uint8_t * phases, std::size_t number, std::size_t count)
+SplitAny(const void * row, void * phases, std::size_t keyBytes, std::size_t number, std::size_t count)
 {
-  Split(row, phases, number, count);
+  switch (keyBytes)
+  {
+    case 1:
+      return Split(static_cast<const std::uint8_t *>(row), static_cast<std::uint8_t *>(phases), number, count);
+    case 2:
+      return Split(static_cast<const std::uint16_t *>(row), static_cast<std::uint16_t *>(phases), number, count);
+    case 4:
+      return Split(static_cast<const std::uint32_t *>(row), static_cast<std::uint32_t *>(phases), number, count);
+    default:
+      return Split(static_cast<const std::uint64_t *>(row), static_cast<std::uint64_t *>(phases), number, count);
+  }
 }
 void
-Join8(const std::uint8_t * const * phases, std::uint8_t * row, std::size_t number, std::size_t count)
+JoinAny(const void * phases, void * row, std::size_t keyBytes, std::size_t number, std::size_t count)
 {
-  Join(phases, row, number, count);
-}
-void
-Split16(const std::uint16_t * row, std::uint16_t * phases, std::size_t number, std::size_t count)
-{
-  Split(row, phases, number, count);
-}
-void
-Join16(const std::uint16_t * const * phases, std::uint16_t * row, std::size_t number, std::size_t count)
-{
-  Join(phases, row, number, count);
-}
-void
-Split32(const std::uint32_t * row, std::uint32_t * phases, std::size_t number, std::size_t count)
-{
-  Split(row, phases, number, count);
-}
-void
-Join32(const std::uint32_t * const * phases, std::uint32_t * row, std::size_t number, std::size_t count)
-{
-  Join(phases, row, number, count);
-}
-void
-Split64(const std::uint64_t * row, std::uint64_t * phases, std::size_t number, std::size_t count)
-{
-  Split(row, phases, number, count);
-}
-void
-Join64(const std::uint64_t * const * phases, std::uint64_t * row, std::size_t number, std::size_t count)
-{
-  Join(phases, row, number, count);
+  switch (keyBytes)
+  {
+    case 1:
+      return Join(static_cast<const std::uint8_t * const *>(phases), static_cast<std::uint8_t *>(row), number, count);
+    case 2:
+      return Join(static_cast<const std::uint16_t * const *>(phases), static_cast<std::uint16_t *>(row), number, count);
+    case 4:
+      return Join(static_cast<const std::uint32_t * const *>(phases), static_cast<std::uint32_t *>(row), number, count);
+    default:
+      return Join(static_cast<const std::uint64_t * const *>(phases), static_cast<std::uint64_t *>(row), number, count);
+  }
 }
 
 } // namespace
@@ -163,56 +153,18 @@ HWY_AFTER_NAMESPACE();
 namespace cudamedian
 {
 
-HWY_EXPORT(Split8);
-HWY_EXPORT(Join8);
-void
-SplitIntoPhases(const std::uint8_t * row, std::uint8_t * phases, std::size_t number, std::size_t count)
-{
-  HWY_DYNAMIC_DISPATCH(Split8)(row, phases, number, count);
-}
-void
-JoinPhases(const std::uint8_t * const * phases, std::uint8_t * row, std::size_t number, std::size_t count)
-{
-  HWY_DYNAMIC_DISPATCH(Join8)(phases, row, number, count);
-}
+HWY_EXPORT(SplitAny);
+HWY_EXPORT(JoinAny);
 
-HWY_EXPORT(Split16);
-HWY_EXPORT(Join16);
 void
-SplitIntoPhases(const std::uint16_t * row, std::uint16_t * phases, std::size_t number, std::size_t count)
+SplitBytes(const void * row, void * phases, std::size_t keyBytes, std::size_t number, std::size_t count)
 {
-  HWY_DYNAMIC_DISPATCH(Split16)(row, phases, number, count);
+  HWY_DYNAMIC_DISPATCH(SplitAny)(row, phases, keyBytes, number, count);
 }
 void
-JoinPhases(const std::uint16_t * const * phases, std::uint16_t * row, std::size_t number, std::size_t count)
+JoinBytes(const void * phases, void * row, std::size_t keyBytes, std::size_t number, std::size_t count)
 {
-  HWY_DYNAMIC_DISPATCH(Join16)(phases, row, number, count);
-}
-
-HWY_EXPORT(Split32);
-HWY_EXPORT(Join32);
-void
-SplitIntoPhases(const std::uint32_t * row, std::uint32_t * phases, std::size_t number, std::size_t count)
-{
-  HWY_DYNAMIC_DISPATCH(Split32)(row, phases, number, count);
-}
-void
-JoinPhases(const std::uint32_t * const * phases, std::uint32_t * row, std::size_t number, std::size_t count)
-{
-  HWY_DYNAMIC_DISPATCH(Join32)(phases, row, number, count);
-}
-
-HWY_EXPORT(Split64);
-HWY_EXPORT(Join64);
-void
-SplitIntoPhases(const std::uint64_t * row, std::uint64_t * phases, std::size_t number, std::size_t count)
-{
-  HWY_DYNAMIC_DISPATCH(Split64)(row, phases, number, count);
-}
-void
-JoinPhases(const std::uint64_t * const * phases, std::uint64_t * row, std::size_t number, std::size_t count)
-{
-  HWY_DYNAMIC_DISPATCH(Join64)(phases, row, number, count);
+  HWY_DYNAMIC_DISPATCH(JoinAny)(phases, row, keyBytes, number, count);
 }
 
 } // namespace cudamedian

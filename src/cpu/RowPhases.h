@@ -27,27 +27,29 @@ namespace cudamedian
 /** Both functions move whole vectors of 64 bytes: `count`, the keys of one phase, is a multiple of that. */
 constexpr std::size_t rowPhaseBytes = 64;
 
+/** The functions behind the templates below, for keys of 1, 2, 4 or 8 bytes. */
+void
+SplitBytes(const void * row, void * phases, std::size_t keyBytes, std::size_t number, std::size_t count);
+void
+JoinBytes(const void * phases, void * row, std::size_t keyBytes, std::size_t number, std::size_t count);
+
 /** Splits a row into phases: phase p gets keys p, p + number, p + 2 number, ...
  * \param row number * count keys
  * \param phases phase p starts at phases + p * count */
+template <typename TKey>
 void
-SplitIntoPhases(const std::uint8_t * row, std::uint8_t * phases, std::size_t number, std::size_t count);
-void
-SplitIntoPhases(const std::uint16_t * row, std::uint16_t * phases, std::size_t number, std::size_t count);
-void
-SplitIntoPhases(const std::uint32_t * row, std::uint32_t * phases, std::size_t number, std::size_t count);
-void
-SplitIntoPhases(const std::uint64_t * row, std::uint64_t * phases, std::size_t number, std::size_t count);
+SplitIntoPhases(const TKey * row, TKey * phases, std::size_t number, std::size_t count)
+{
+  SplitBytes(row, phases, sizeof(TKey), number, count);
+}
 
 /** Joins phases to a row: the other way round, each phase in a place of its own. */
+template <typename TKey>
 void
-JoinPhases(const std::uint8_t * const * phases, std::uint8_t * row, std::size_t number, std::size_t count);
-void
-JoinPhases(const std::uint16_t * const * phases, std::uint16_t * row, std::size_t number, std::size_t count);
-void
-JoinPhases(const std::uint32_t * const * phases, std::uint32_t * row, std::size_t number, std::size_t count);
-void
-JoinPhases(const std::uint64_t * const * phases, std::uint64_t * row, std::size_t number, std::size_t count);
+JoinPhases(const TKey * const * phases, TKey * row, std::size_t number, std::size_t count)
+{
+  JoinBytes(phases, row, sizeof(TKey), number, count);
+}
 
 } // namespace cudamedian
 

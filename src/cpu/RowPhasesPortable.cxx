@@ -74,44 +74,34 @@ Join(const TKey * const * phases, TKey * row, std::size_t number, std::size_t co
 } // namespace
 
 void
-SplitIntoPhases(const std::uint8_t * row, std::uint8_t * phases, std::size_t number, std::size_t count)
+SplitBytes(const void * row, void * phases, std::size_t keyBytes, std::size_t number, std::size_t count)
 {
-  Split(row, phases, number, count);
+  switch (keyBytes)
+  {
+    case 1:
+      return Split(static_cast<const std::uint8_t *>(row), static_cast<std::uint8_t *>(phases), number, count);
+    case 2:
+      return Split(static_cast<const std::uint16_t *>(row), static_cast<std::uint16_t *>(phases), number, count);
+    case 4:
+      return Split(static_cast<const std::uint32_t *>(row), static_cast<std::uint32_t *>(phases), number, count);
+    default:
+      return Split(static_cast<const std::uint64_t *>(row), static_cast<std::uint64_t *>(phases), number, count);
+  }
 }
 void
-JoinPhases(const std::uint8_t * const * phases, std::uint8_t * row, std::size_t number, std::size_t count)
+JoinBytes(const void * phases, void * row, std::size_t keyBytes, std::size_t number, std::size_t count)
 {
-  Join(phases, row, number, count);
-}
-void
-SplitIntoPhases(const std::uint16_t * row, std::uint16_t * phases, std::size_t number, std::size_t count)
-{
-  Split(row, phases, number, count);
-}
-void
-JoinPhases(const std::uint16_t * const * phases, std::uint16_t * row, std::size_t number, std::size_t count)
-{
-  Join(phases, row, number, count);
-}
-void
-SplitIntoPhases(const std::uint32_t * row, std::uint32_t * phases, std::size_t number, std::size_t count)
-{
-  Split(row, phases, number, count);
-}
-void
-JoinPhases(const std::uint32_t * const * phases, std::uint32_t * row, std::size_t number, std::size_t count)
-{
-  Join(phases, row, number, count);
-}
-void
-SplitIntoPhases(const std::uint64_t * row, std::uint64_t * phases, std::size_t number, std::size_t count)
-{
-  Split(row, phases, number, count);
-}
-void
-JoinPhases(const std::uint64_t * const * phases, std::uint64_t * row, std::size_t number, std::size_t count)
-{
-  Join(phases, row, number, count);
+  switch (keyBytes)
+  {
+    case 1:
+      return Join(static_cast<const std::uint8_t * const *>(phases), static_cast<std::uint8_t *>(row), number, count);
+    case 2:
+      return Join(static_cast<const std::uint16_t * const *>(phases), static_cast<std::uint16_t *>(row), number, count);
+    case 4:
+      return Join(static_cast<const std::uint32_t * const *>(phases), static_cast<std::uint32_t *>(row), number, count);
+    default:
+      return Join(static_cast<const std::uint64_t * const *>(phases), static_cast<std::uint64_t *>(row), number, count);
+  }
 }
 
 } // namespace cudamedian
