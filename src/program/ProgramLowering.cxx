@@ -39,9 +39,12 @@ CountUses(const TileProgram & program)
     ++uses[instruction.a];
     ++uses[instruction.b];
   }
-  for (const auto output : program.GetOutputs())
+  for (const auto * results : { &program.GetOutputs(), &program.GetExports() })
   {
-    uses[output] += 2; // an output is needed by itself, whoever else uses it
+    for (const auto result : *results)
+    {
+      uses[result] += 2; // needed by itself, whoever else uses it
+    }
   }
   return uses;
 }
@@ -129,6 +132,14 @@ LowerProgram(const TileProgram & program, const LoweringOptions & options)
   return lowered;
 }
 
+double
+GetFloorClocks(const ProgramCost & cost)
+{
+  return std::max({ cost.minMax / minMaxPerClock,
+                    cost.multiplyAdd / multiplyAddPerClock,
+                    (cost.minMax + cost.multiplyAdd) / issuedPerClock });
+}
+
 ProgramCost
 CountProgram(const TileProgram & program, const LoweredProgram & lowered)
 {
@@ -186,9 +197,7 @@ CountProgram(const TileProgram & program, const LoweredProgram & lowered)
   cost.operations = static_cast<double>(program.GetInstructions().size()) / pixels;
   cost.minMax /= pixels;
   cost.multiplyAdd /= pixels;
-  cost.clocks = std::max({ cost.minMax / minMaxPerClock,
-                           cost.multiplyAdd / multiplyAddPerClock,
-                           (cost.minMax + cost.multiplyAdd) / issuedPerClock });
+  cost.clocks = GetFloorClocks(cost);
   return cost;
 }
 

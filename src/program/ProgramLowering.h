@@ -70,6 +70,10 @@ struct ProgramCost
   double      clocks{ 0 };      ///< floor: clocks of one SM for one pixel and one key to a register
 };
 
+/** The floor of a cost: clocks by the busiest of the two pipes and the issue of 128 instructions a clock. */
+double
+GetFloorClocks(const ProgramCost & cost);
+
 /** Counts a lowered program. The floor is the busiest of the two pipes and the issue of 128 instructions a clock. */
 ProgramCost
 CountProgram(const TileProgram & program, const LoweredProgram & lowered);

@@ -33,7 +33,8 @@ Volume(const Extent & extent)
   return volume;
 }
 
-TileProgram::TileProgram(const Extent & radius, const Extent & tile) : m_Radius(radius), m_Tile(tile)
+TileProgram::TileProgram(const Extent & radius, const Extent & tile, std::size_t otherInputs)
+  : m_Radius(radius), m_Tile(tile)
 {
   for (int axis = 0; axis < Dimension; ++axis)
   {
@@ -46,7 +47,7 @@ TileProgram::TileProgram(const Extent & radius, const Extent & tile) : m_Radius(
                                   ", but they must be at least 0 and 1");
     }
   }
-  m_NumberOfInputs = static_cast<std::size_t>(Volume(m_Footprint));
+  m_NumberOfInputs = GetNumberOfPixels() + otherInputs;
 }
 
 TileProgram::Value
@@ -82,9 +83,12 @@ void
 TileProgram::RemoveDeadCode()
 {
   std::vector<bool> live(m_NumberOfInputs + m_Instructions.size(), false);
-  for (const auto output : m_Outputs)
+  for (const auto * results : { &m_Outputs, &m_Exports })
   {
-    live[output] = true;
+    for (const auto result : *results)
+    {
+      live[result] = true;
+    }
   }
   for (std::size_t n = m_Instructions.size(); n-- > 0;)
   {
@@ -110,9 +114,12 @@ TileProgram::RemoveDeadCode()
       kept.push_back({ instruction.operation, renamed[instruction.a], renamed[instruction.b] });
     }
   }
-  for (auto & output : m_Outputs)
+  for (auto * results : { &m_Outputs, &m_Exports })
   {
-    output = renamed[output];
+    for (auto & result : *results)
+    {
+      result = renamed[result];
+    }
   }
   m_Instructions = std::move(kept);
 }

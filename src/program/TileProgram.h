@@ -21,6 +21,7 @@
 #include "itkCudaMedianExtent.h"
 
 #include <cstddef>
+#include <utility>
 #include <vector>
 
 namespace cudamedian
@@ -30,10 +31,12 @@ namespace cudamedian
 std::int64_t
 Volume(const Extent & extent);
 
-/** A straight list of min and max operations that yields all medians of a tile of outputs.
+/** A straight list of min and max operations that yields all medians of a tile of outputs, or, as a phase of a program
+ * that is run by neighbouring tiles together (ProgramPhases.h), values for other phases.
  *
- * Values are numbered: 0 … GetNumberOfInputs()-1 are the pixels of the footprint, axis 0 fastest; instruction n defines
- * value GetNumberOfInputs() + n. Each value is defined once, before its first use. Backends decide where values live.
+ * Values are numbered: 0 … GetNumberOfPixels()-1 are the pixels of the footprint, axis 0 fastest, then come values of
+ * earlier phases, if any, up to GetNumberOfInputs()-1; instruction n defines value GetNumberOfInputs() + n. Each value
+ * is defined once, before its first use. Backends decide where values live.
  */
 class TileProgram
 {
@@ -54,9 +57,9 @@ public:
     Value     b;
   };
 
-  /** A program without instructions for the given window and tile.
-   * \throws std::invalid_argument when a tile is larger than the window along an axis, or not positive. */
-  TileProgram(const Extent & radius, const Extent & tile);
+  /** A program without instructions for the given window and tile, with inputs beside the footprint's pixels.
+   * \throws std::invalid_argument when a radius is negative or a tile not positive. */
+  TileProgram(const Extent & radius, const Extent & tile, std::size_t otherInputs = 0);
 
   const Extent &
   GetRadius() const
@@ -82,6 +85,11 @@ public:
     return m_Footprint;
   }
   std::size_t
+  GetNumberOfPixels() const
+  {
+    return static_cast<std::size_t>(Volume(m_Footprint));
+  }
+  std::size_t
   GetNumberOfInputs() const
   {
     return m_NumberOfInputs;
@@ -91,11 +99,17 @@ public:
   {
     return m_Instructions;
   }
-  /** One value per pixel of the tile, axis 0 fastest. */
+  /** One value per pixel of the tile, axis 0 fastest; none in a phase before the last. */
   const std::vector<Value> &
   GetOutputs() const
   {
     return m_Outputs;
+  }
+  /** The values of a phase that later phases use. */
+  const std::vector<Value> &
+  GetExports() const
+  {
+    return m_Exports;
   }
 
   /** The input value at a position of the footprint. */
@@ -110,7 +124,13 @@ public:
   void
   SetOutputs(std::vector<Value> outputs);
 
-  /** Drops every instruction that no output depends on. Order is kept. */
+  void
+  SetExports(std::vector<Value> exports)
+  {
+    m_Exports = std::move(exports);
+  }
+
+  /** Drops every instruction that no output and no export depends on. Order is kept. */
   void
   RemoveDeadCode();
 
@@ -122,6 +142,7 @@ private:
   std::size_t              m_NumberOfInputs;
   std::vector<Instruction> m_Instructions;
   std::vector<Value>       m_Outputs;
+  std::vector<Value>       m_Exports;
 };
 
 } // namespace cudamedian

@@ -1,0 +1,474 @@
+/*=========================================================================
+ *
+ *  Copyright NumFOCUS
+ *
+ *  Licensed under the Apache License, Version 2.0 (the "License");
+ *  you may not use this file except in compliance with the License.
+ *  You may obtain a copy of the License at
+ *
+ *         https://www.apache.org/licenses/LICENSE-2.0.txt
+ *
+ *  Unless required by applicable law or agreed to in writing, software
+ *  distributed under the License is distributed on an "AS IS" BASIS,
+ *  WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ *  See the License for the specific language governing permissions and
+ *  limitations under the License.
+ *
+ *=========================================================================*/
+#include "ProgramPhases.h"
+
+#include <algorithm>
+#include <array>
+#include <limits>
+#include <map>
+#include <set>
+#include <stdexcept>
+#include <tuple>
+#include <unordered_map>
+
+namespace cudamedian
+{
+namespace
+{
+
+using Value = TileProgram::Value;
+
+/** A node, that is a value up to a shift by whole tiles, and its shift. */
+struct Instance
+{
+  std::size_t node;
+  int         position;
+
+  bool
+  operator<(const Instance & other) const
+  {
+    return node != other.node ? node < other.node : position < other.position;
+  }
+  bool
+  operator==(const Instance & other) const
+  {
+    return node == other.node && position == other.position;
+  }
+};
+
+/** What makes a node what it is. */
+struct Computation
+{
+  TileProgram::Operation  operation{ TileProgram::Operation::Min };
+  std::array<Instance, 2> operands{};
+
+  bool
+  operator==(const Computation & other) const
+  {
+    return operation == other.operation && operands == other.operands;
+  }
+  /** The hash of a computation. */
+  std::size_t
+  operator()(const Computation & computation) const
+  {
+    std::size_t hash = static_cast<std::size_t>(computation.operation);
+    for (const auto & operand : computation.operands)
+    {
+      hash = (hash * 1000003 + operand.node) * 1000003 + static_cast<std::size_t>(operand.position);
+    }
+    return hash;
+  }
+};
+
+struct Node
+{
+  bool                    isPixel{ false };
+  Extent                  pixel{}; ///< where it lies in the footprint when its position is 0
+  TileProgram::Operation  operation{ TileProgram::Operation::Min };
+  std::array<Instance, 2> operands{};       ///< positions relative to the node's
+  std::int64_t            firstColumn{ 0 }; ///< of its pixels when its position is 0
+  std::int64_t            lastColumn{ 0 };
+  int                     position{ 0 };       ///< where a tile has it first …
+  bool                    isRepeated{ false }; ///< … and whether it has it elsewhere too
+  int                     level{ -1 };         ///< the phase that computes it for other tiles, or -1
+  std::set<int>           importedFrom;
+  std::size_t             order{ 0 }; ///< of its first import among all
+};
+
+class Cutter
+{
+public:
+  Cutter(const TileProgram & program, const PhaseOptions & options)
+    : m_Program(program), m_FirstColumn(options.firstColumn)
+  {
+    if (options.sharedPhases < 0 || options.firstColumn < 0 || options.firstColumn >= program.GetTile()[0])
+    {
+      throw std::invalid_argument("CutIntoPhases: " + std::to_string(options.sharedPhases) +
+                                  " shared phases from column " + std::to_string(options.firstColumn) +
+                                  ", but there must be at least 0, and the column from 0 to " +
+                                  std::to_string(program.GetTile()[0] - 1));
+    }
+    NumberValues();
+    SetLevels(options.sharedPhases, options.columns);
+  }
+
+  ProgramPhases
+  Cut()
+  {
+    int levels = 0;
+    for (const auto & node : m_Nodes)
+    {
+      levels = std::max(levels, node.level + 1);
+    }
+    // From the last phase to the first: what one imports, the others must export.
+    for (int level = levels; level >= 0; --level)
+    {
+      m_IsLast = level == levels;
+      m_Level = level;
+      m_Phases.push_back(BuildPhase());
+    }
+    std::reverse(m_Phases.begin(), m_Phases.end());
+    return NumberSharedValues();
+  }
+
+private:
+  /** Rounds down. */
+  static std::int64_t
+  Divide(std::int64_t a, std::int64_t b)
+  {
+    return a >= 0 ? a / b : -((b - 1 - a) / b);
+  }
+
+  /** Two values get the same node when they are computed alike from the same nodes at the same relative positions. */
+  void
+  NumberValues()
+  {
+    const auto & footprint = m_Program.GetFootprint();
+    const auto   width = m_Program.GetTile()[0];
+
+    std::map<Extent, std::size_t>                             pixels;
+    std::unordered_map<Computation, std::size_t, Computation> operations;
+    for (Value input = 0; input < m_Program.GetNumberOfPixels(); ++input)
+    {
+      Extent pixel;
+      auto   rest = static_cast<std::int64_t>(input);
+      for (int axis = 0; axis < Dimension; ++axis)
+      {
+        pixel[axis] = rest % footprint[axis];
+        rest /= footprint[axis];
+      }
+      const auto position = Divide(pixel[0] - m_FirstColumn, width);
+      pixel[0] -= position * width;
+      const auto [entry, isNew] = pixels.emplace(pixel, m_Nodes.size());
+      if (isNew)
+      {
+        Node node;
+        node.isPixel = true;
+        node.pixel = pixel;
+        node.firstColumn = node.lastColumn = pixel[0];
+        m_Nodes.push_back(node);
+      }
+      Add({ entry->second, static_cast<int>(position) }, isNew);
+    }
+    for (const auto & instruction : m_Program.GetInstructions())
+    {
+      std::array<Instance, 2> operands{ m_Instances[instruction.a], m_Instances[instruction.b] };
+      const int               position = std::min(operands[0].position, operands[1].position);
+      for (auto & operand : operands)
+      {
+        operand.position -= position;
+      }
+      std::sort(operands.begin(), operands.end());
+      const auto [entry, isNew] = operations.emplace(Computation{ instruction.operation, operands }, m_Nodes.size());
+      if (isNew)
+      {
+        Node node;
+        node.operation = instruction.operation;
+        node.operands = operands;
+        node.firstColumn = std::numeric_limits<std::int64_t>::max();
+        for (const auto & operand : operands)
+        {
+          const auto & other = m_Nodes[operand.node];
+          node.firstColumn = std::min(node.firstColumn, other.firstColumn + operand.position * width);
+          node.lastColumn = std::max(node.lastColumn, other.lastColumn + operand.position * width);
+        }
+        m_Nodes.push_back(node);
+      }
+      Add({ entry->second, position }, isNew);
+    }
+  }
+
+  void
+  Add(const Instance & instance, bool isNew)
+  {
+    auto & node = m_Nodes[instance.node];
+    node.position = isNew ? instance.position : node.position;
+    node.isRepeated = node.isRepeated || node.position != instance.position;
+    m_FirstPosition = std::min(m_FirstPosition, instance.position);
+    m_LastPosition = std::max(m_LastPosition, instance.position);
+    m_Instances.push_back(instance);
+  }
+
+  /** A node that a tile has at two positions is shared. It can be computed once the nodes that other tiles leave for it
+   * are there. */
+  void
+  SetLevels(int sharedPhases, int columns)
+  {
+    for (auto & node : m_Nodes)
+    {
+      if (node.isPixel || !node.isRepeated || (columns > 0 && node.lastColumn - node.firstColumn >= columns))
+      {
+        continue;
+      }
+      int level = 0;
+      for (const auto & operand : node.operands)
+      {
+        const auto & other = m_Nodes[operand.node];
+        if (!other.isPixel)
+        {
+          // The operands of a shared node are shared, unless they are above the last shared phase.
+          level = other.level < 0 ? sharedPhases : std::max(level, other.level + (operand.position == 0 ? 0 : 1));
+        }
+        if (level >= sharedPhases)
+        {
+          break;
+        }
+      }
+      node.level = level < sharedPhases ? level : -1;
+    }
+  }
+
+  /** Whether the phase being built takes a value from an earlier one. */
+  bool
+  IsImport(const Instance & instance) const
+  {
+    const auto & node = m_Nodes[instance.node];
+    return node.level >= 0 && (m_IsLast || node.level < m_Level || instance.position != 0);
+  }
+
+  bool
+  IsComputed(const Instance & instance) const
+  {
+    return !m_Nodes[instance.node].isPixel && !IsImport(instance);
+  }
+
+  /** Instances of a phase, numbered: nodes at every position that a tile or its neighbours have. */
+  std::size_t
+  GetNumber(const Instance & instance) const
+  {
+    return instance.node * static_cast<std::size_t>(GetNumberOfPositions()) +
+           static_cast<std::size_t>(instance.position - m_FirstPosition);
+  }
+  int
+  GetNumberOfPositions() const
+  {
+    return m_LastPosition - 2 * m_FirstPosition + 1; // relative to an instance at 0, operands lie this far right
+  }
+  std::size_t
+  GetNumberOfInstances() const
+  {
+    return m_Nodes.size() * static_cast<std::size_t>(GetNumberOfPositions());
+  }
+
+  struct DraftPhase
+  {
+    TileProgram              program;
+    std::vector<Instance>    imports;
+    std::vector<std::size_t> exports; ///< nodes
+  };
+
+  DraftPhase
+  BuildPhase()
+  {
+    // Instances in the order in which the program computes them, and those that the phase is for.
+    std::vector<Instance> order;
+    std::vector<Instance> results;
+    if (m_IsLast)
+    {
+      order = m_Instances;
+      for (const auto output : m_Program.GetOutputs())
+      {
+        results.push_back(m_Instances[output]);
+      }
+    }
+    else
+    {
+      for (std::size_t node = 0; node < m_Nodes.size(); ++node)
+      {
+        order.push_back({ node, 0 });
+        if (m_Nodes[node].level == m_Level && !m_Nodes[node].importedFrom.empty())
+        {
+          results.push_back({ node, 0 });
+        }
+      }
+    }
+
+    std::vector<bool>     needed(GetNumberOfInstances(), false);
+    std::vector<Instance> open = results;
+    while (!open.empty())
+    {
+      const auto instance = open.back();
+      open.pop_back();
+      const auto number = GetNumber(instance);
+      const bool isNew = !needed[number];
+      needed[number] = true;
+      if (isNew && IsComputed(instance))
+      {
+        for (const auto & operand : GetOperands(instance))
+        {
+          open.push_back(operand);
+        }
+      }
+    }
+
+    std::vector<Instance> computed;
+    std::vector<Instance> imports;
+    constexpr Value       unknown = std::numeric_limits<Value>::max();
+    std::vector<Value>    values(GetNumberOfInstances(), unknown);
+    const auto            pixels = m_Program.GetNumberOfPixels();
+    const auto            enter = [&](const Instance & instance) {
+      if (m_Nodes[instance.node].isPixel)
+      {
+        auto pixel = m_Nodes[instance.node].pixel;
+        pixel[0] += instance.position * m_Program.GetTile()[0];
+        values[GetNumber(instance)] = m_Program.InputAt(pixel);
+      }
+      else if (IsImport(instance) && values[GetNumber(instance)] == unknown)
+      {
+        values[GetNumber(instance)] = static_cast<Value>(pixels + imports.size());
+        imports.push_back(instance);
+        auto & node = m_Nodes[instance.node];
+        if (node.importedFrom.empty())
+        {
+          node.order = m_NumberOfImports++;
+        }
+        node.importedFrom.insert(instance.position);
+      }
+    };
+    for (const auto & instance : order)
+    {
+      // Each once; a program may compute the same twice.
+      const auto number = GetNumber(instance);
+      if (needed[number] && IsComputed(instance))
+      {
+        needed[number] = false;
+        computed.push_back(instance);
+        for (const auto & operand : GetOperands(instance))
+        {
+          enter(operand);
+        }
+      }
+    }
+    for (const auto & result : results)
+    {
+      enter(result); // does nothing for what is computed
+    }
+
+    DraftPhase phase{ TileProgram(m_Program.GetRadius(), m_Program.GetTile(), imports.size()), imports, {} };
+    for (const auto & instance : computed)
+    {
+      const auto operands = GetOperands(instance);
+      values[GetNumber(instance)] = phase.program.Append(
+        m_Nodes[instance.node].operation, values[GetNumber(operands[0])], values[GetNumber(operands[1])]);
+    }
+    std::vector<Value> resultValues;
+    for (const auto & result : results)
+    {
+      resultValues.push_back(values[GetNumber(result)]);
+    }
+    if (m_IsLast)
+    {
+      phase.program.SetOutputs(resultValues);
+    }
+    else
+    {
+      phase.program.SetExports(resultValues);
+      for (const auto & result : results)
+      {
+        phase.exports.push_back(result.node);
+      }
+    }
+    return phase;
+  }
+
+  std::array<Instance, 2>
+  GetOperands(const Instance & instance) const
+  {
+    auto operands = m_Nodes[instance.node].operands;
+    for (auto & operand : operands)
+    {
+      operand.position += instance.position;
+    }
+    return operands;
+  }
+
+  /** Numbers the shared values by phase, positions and first use, and finds which tiles must run each phase. */
+  ProgramPhases
+  NumberSharedValues()
+  {
+    std::vector<std::size_t> shared;
+    for (const auto & phase : m_Phases)
+    {
+      shared.insert(shared.end(), phase.exports.begin(), phase.exports.end());
+    }
+    const auto group = [&](std::size_t node) { return std::tie(m_Nodes[node].level, m_Nodes[node].importedFrom); };
+    std::sort(shared.begin(), shared.end(), [&](std::size_t a, std::size_t b) {
+      return group(a) != group(b) ? group(a) < group(b) : m_Nodes[a].order < m_Nodes[b].order;
+    });
+
+    ProgramPhases                      result;
+    std::map<std::size_t, std::size_t> numbers;
+    for (std::size_t number = 0; number < shared.size(); ++number)
+    {
+      numbers[shared[number]] = number;
+      result.groupOfValue.push_back(
+        number == 0 ? 0 : result.groupOfValue.back() + (group(shared[number - 1]) == group(shared[number]) ? 0 : 1));
+    }
+    for (auto & draft : m_Phases)
+    {
+      ProgramPhases::Phase phase{ std::move(draft.program), {}, {}, 0, 0 };
+      for (const auto & import : draft.imports)
+      {
+        phase.imports.push_back({ numbers.at(import.node), import.position });
+      }
+      for (const auto node : draft.exports)
+      {
+        phase.exports.push_back(numbers.at(node));
+      }
+      result.phases.push_back(std::move(phase));
+    }
+
+    std::vector<bool> hasRange(result.phases.size(), false);
+    hasRange.back() = true;
+    for (std::size_t user = result.phases.size(); user-- > 1;)
+    {
+      for (const auto & import : result.phases[user].imports)
+      {
+        const auto level = static_cast<std::size_t>(m_Nodes[shared[import.value]].level);
+        auto &     maker = result.phases[level];
+        const int  first = result.phases[user].first + import.position;
+        const int  last = result.phases[user].last + import.position;
+        maker.first = hasRange[level] ? std::min(maker.first, first) : first;
+        maker.last = hasRange[level] ? std::max(maker.last, last) : last;
+        hasRange[level] = true;
+      }
+    }
+    return result;
+  }
+
+  const TileProgram &     m_Program;
+  std::int64_t            m_FirstColumn;
+  std::vector<Node>       m_Nodes;
+  std::vector<Instance>   m_Instances; ///< of the program's values
+  std::vector<DraftPhase> m_Phases;
+  int                     m_FirstPosition{ 0 };
+  int                     m_LastPosition{ 0 };
+  int                     m_Level{ 0 };
+  bool                    m_IsLast{ false };
+  std::size_t             m_NumberOfImports{ 0 };
+};
+
+} // namespace
+
+ProgramPhases
+CutIntoPhases(const TileProgram & program, const PhaseOptions & options)
+{
+  return Cutter(program, options).Cut();
+}
+
+} // namespace cudamedian
