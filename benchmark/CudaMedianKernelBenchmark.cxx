@@ -2,6 +2,7 @@
 // blocks and shares by which policies are chosen.
 
 #include "KernelLaunch.h"
+#include "KernelProgram.h"
 #include "RuntimeKernels.h"
 
 #include <CLI/CLI.hpp>
@@ -67,8 +68,9 @@ struct Device
 {
   int    computeCapability{ 0 };
   int    multiprocessors{ 0 };
-  double clock{ 0 };     // Hz
-  double bandwidth{ 0 }; // bytes a second, read and write counted
+  double clock{ 0 };              // Hz
+  double bandwidth{ 0 };          // bytes a second, read and write counted
+  int    largestSharedBytes{ 0 }; // of a block
 
   std::string name;
 };
@@ -133,6 +135,7 @@ DescribeDevice(const Memory & memory)
   device.computeCapability = 10 * properties.major + properties.minor;
   device.multiprocessors = properties.multiProcessorCount;
   device.clock = kilohertz * 1e3;
+  device.largestSharedBytes = static_cast<int>(properties.sharedMemPerBlockOptin);
   cudaEvent_t events[2];
   Check(cudaEventCreate(&events[0]), "cudaEventCreate");
   Check(cudaEventCreate(&events[1]), "cudaEventCreate");
@@ -287,10 +290,26 @@ Join(const Extent & extent)
   return text;
 }
 
+/** Root tile, order of merging and phases as --tiles takes them. */
+std::string
+Describe(const KernelPolicy & policy)
+{
+  const auto division = policy.tiling.division;
+  auto       text = Join(policy.tiling.root) + (division == Division::Halves       ? ""
+                                                : division == Division::PowerFirst ? "p"
+                                                                                   : "q");
+  if (policy.phases.sharedPhases > 0)
+  {
+    text += "@" + std::to_string(policy.phases.sharedPhases) + "/" + std::to_string(policy.phases.firstColumn) + "/" +
+            std::to_string(policy.phases.columns);
+  }
+  return text;
+}
+
 void
 PrintHeader()
 {
-  std::printf("%-8s %-7s %-12s %-6s %-6s %-3s %-6s %3s %7s %7s %7s %5s %5s %6s %6s %9s %9s %6s %s\n",
+  std::printf("%-8s %-7s %-12s %-6s %-10s %-3s %-6s %3s %7s %7s %7s %5s %5s %6s %6s %9s %9s %6s %s\n",
               "pixel",
               "window",
               "size",
@@ -315,12 +334,12 @@ PrintHeader()
 void
 Print(const Row & row)
 {
-  std::printf("%-8s %-7s %-12s %-6s %-6s %3d %-6s %3zu %7.1f %7.1f %7.1f %5zu %5d %6zu %6d %9.2f %9.1f %6.2f %s%s\n",
+  std::printf("%-8s %-7s %-12s %-6s %-10s %3d %-6s %3zu %7.1f %7.1f %7.1f %5zu %5d %6zu %6d %9.2f %9.1f %6.2f %s%s\n",
               row.pixel.c_str(),
               row.window.c_str(),
               row.size.c_str(),
               Join(row.policy.tile).c_str(),
-              (Join(row.policy.tiling.root) + (row.policy.tiling.division == Division::Halves ? "" : "p")).c_str(),
+              Describe(row.policy).c_str(),
               row.policy.lowering.sumPercent,
               (std::to_string(row.policy.blockX) + "x" + std::to_string(row.policy.blockY)).c_str(),
               row.policy.registers,
@@ -372,8 +391,7 @@ Count(const Extent & radius, const KernelPolicy & policy, const PixelKind & pixe
   row.pixel = pixel.name;
   row.window = Join({ { 2 * radius[0] + 1, 2 * radius[1] + 1, 2 * radius[2] + 1, 2 * radius[3] + 1 } });
   row.policy = policy;
-  const auto program = BuildKernelProgram(radius, policy);
-  row.cost = CountProgram(program, LowerProgram(program, policy.lowering));
+  row.cost = CountPhases(BuildKernelPhases(radius, policy), policy.lowering, policy.blockX).cost;
   // Comparing and choosing 64 bits takes three instructions.
   const auto compute =
     device.multiprocessors * device.clock / (row.cost.clocks / kind.GetPixels() * (bytes == 8 ? 3 : 1));
@@ -444,7 +462,12 @@ public:
     const auto policy = GetKernelPolicy(radius, kind);
     if (const auto * emitted = FindEmittedKernel(radius, pixel.variant, kind.packing))
     {
-      return Measure(*emitted, policy, pixel, size, "ahead", launches);
+      auto row = Measure(*emitted, policy, pixel, size, "ahead", launches);
+      if (IsFilteredInStrips(radius))
+      {
+        row.how = "strips of " + Join(emitted->tile);
+      }
+      return row;
     }
     const auto compiled =
       CompileRuntimeKernel(radius, pixel.variant, kind, policy, m_Device.computeCapability, ~std::size_t{ 0 });
@@ -487,11 +510,25 @@ ListPolicies(const Extent &                   radius,
         auto policy = chosen;
         if (!tile.empty())
         {
-          // tile:root, and a p behind for the division that takes powers of two first
-          const auto colon = tile.find(':');
-          policy.tile = parse(tile.substr(0, colon));
-          policy.tiling.root = colon == std::string::npos ? policy.tile : parse(tile.substr(colon + 1));
-          policy.tiling.division = tile.back() == 'p' ? Division::PowerFirst : Division::Halves;
+          // tile:root, a p or q behind for a division that takes powers of two first or last,
+          // then @phases/column/columns
+          const auto at = tile.find('@');
+          const auto shape = tile.substr(0, at);
+          const auto colon = shape.find(':');
+          policy.tile = parse(shape.substr(0, colon));
+          policy.tiling.root = colon == std::string::npos ? policy.tile : parse(shape.substr(colon + 1));
+          policy.tiling.division = shape.back() == 'p'   ? Division::PowerFirst
+                                   : shape.back() == 'q' ? Division::PowerLast
+                                                         : Division::Halves;
+          policy.phases = {};
+          if (at != std::string::npos)
+          {
+            const auto slash = tile.find('/', at);
+            policy.phases.sharedPhases = std::stoi(tile.substr(at + 1));
+            policy.phases.firstColumn = slash == std::string::npos ? 0 : std::stoi(tile.substr(slash + 1));
+            const auto second = slash == std::string::npos ? slash : tile.find('/', slash + 1);
+            policy.phases.columns = second == std::string::npos ? 0 : std::stoi(tile.substr(second + 1));
+          }
         }
         policy.lowering.sumPercent = sum;
         if (!block.empty())
@@ -499,7 +536,9 @@ ListPolicies(const Extent &                   radius,
           policy.blockX = static_cast<int>(parse(block)[0]);
           policy.blockY = static_cast<int>(parse(block)[1]);
         }
-        for (const auto values : registers.empty() ? std::vector<int>{ static_cast<int>(chosen.registers) } : registers)
+        // As the policies have it, whatever the tile.
+        const int limit = kind.pixelBytes == 8 ? 100 : 200;
+        for (const auto values : registers.empty() ? std::vector<int>{ limit } : registers)
         {
           policy.registers = static_cast<std::size_t>(values);
           policies.push_back(policy);
@@ -532,7 +571,11 @@ main(int argc, char * argv[])
     application.add_option("--pixels", pixels, "uint8, int16, float32, float64")->delimiter(',');
     application.add_option("--launches", launches, "launches to take the median of")->check(CLI::Range(1, 1000));
     application.add_flag("--tune", tune, "sweep the policies listed by the next three options");
-    application.add_option("--tiles", tiles, "tile:root, such as 8x2:2x2 4x4:4x4p (p: powers of two first)")
+    application
+      .add_option("--tiles",
+                  tiles,
+                  "tile:root, such as 8x2:2x2 4x4:4x4p (p, q: powers of two first, last), "
+                  "@phases/column/columns for shared ones")
       ->delimiter(',');
     application.add_option("--sums", sums, "percent of maxima taken by sums")->delimiter(',');
     application.add_option("--blocks", blocks, "threads of a block, such as 32x4")->delimiter(',');
@@ -544,7 +587,7 @@ main(int argc, char * argv[])
     if (count)
     {
       // As measured: 132 multiprocessors, 1.98 GHz, copies at 4.26 TB/s.
-      const Device device{ 90, 132, 1.98e9, 4.26e12, "H200" };
+      const Device device{ 90, 132, 1.98e9, 4.26e12, 227 * 1024, "H200" };
       PrintHeader();
       for (const auto & window : windows)
       {
@@ -597,8 +640,15 @@ main(int argc, char * argv[])
           compilers.emplace_back([&] {
             for (std::size_t n = next++; n < policies.size(); n = next++)
             {
-              kernels[n] = CompileRuntimeKernel(
-                radius, pixel.variant, kind, policies[n], benchmark.GetDevice().computeCapability, ~std::size_t{ 0 });
+              try
+              {
+                kernels[n] = CompileRuntimeKernel(
+                  radius, pixel.variant, kind, policies[n], benchmark.GetDevice().computeCapability, ~std::size_t{ 0 });
+              }
+              catch (const std::exception & error)
+              {
+                kernels[n].explanation = Describe(policies[n]) + ": " + error.what();
+              }
             }
           });
         }
@@ -611,6 +661,14 @@ main(int argc, char * argv[])
           if (kernels[n].kernel == nullptr)
           {
             std::printf("%s: %s\n", window.c_str(), kernels[n].explanation.c_str());
+            continue;
+          }
+          if (kernels[n].kernel->shape.sharedBytes > benchmark.GetDevice().largestSharedBytes)
+          {
+            std::printf("%s %s: %d bytes of shared memory\n",
+                        window.c_str(),
+                        Describe(policies[n]).c_str(),
+                        kernels[n].kernel->shape.sharedBytes);
             continue;
           }
           const auto row = benchmark.Measure(*kernels[n].kernel, policies[n], pixel, size, "NVRTC", launches);

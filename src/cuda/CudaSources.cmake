@@ -1,5 +1,5 @@
 # The windows whose tile programs are compiled ahead: radii of the four axes, then the widest pixels in bytes.
-set(CudaMedian_WINDOWS_AHEAD
+set(CUDAMEDIAN_WINDOWS_AHEAD
   "1 1 0 0 8"
   "2 2 0 0 8"
   "3 3 0 0 8"
@@ -13,7 +13,8 @@ set(CudaMedian_WINDOWS_AHEAD
   "2 2 2 0 4"
   "3 3 1 0 4"
   "3 3 3 0 4"
-)
+  CACHE STRING "Windows whose CUDA kernels are compiled ahead; the others are compiled at first use")
+mark_as_advanced(CUDAMEDIAN_WINDOWS_AHEAD)
 include(${CMAKE_CURRENT_LIST_DIR}/EmitPrograms.cmake)
 cudamedian_get_architectures(architectures)
 
@@ -27,7 +28,7 @@ set(CudaMedian_CUDA_SRCS
   cuda/GenericKernels.cu)
 set(declarations "")
 set(calls "")
-foreach(window IN LISTS CudaMedian_WINDOWS_AHEAD)
+foreach(window IN LISTS CUDAMEDIAN_WINDOWS_AHEAD)
   separate_arguments(fields UNIX_COMMAND "${window}")
   list(POP_BACK fields widest)
   # One source per pixel width, so that the slow compilations run side by side.

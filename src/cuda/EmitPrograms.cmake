@@ -9,8 +9,10 @@ if(NOT TARGET CudaMedianEmitPrograms)
     ${rooms}/program/SortingNetwork.cxx
     ${rooms}/program/HierarchicalTiling.cxx
     ${rooms}/program/ProgramLowering.cxx
+    ${rooms}/program/ProgramPhases.cxx
     ${rooms}/program/RegisterPlan.cxx
     ${rooms}/plan/KernelPolicy.cxx
+    ${rooms}/plan/KernelProgram.cxx
     ${rooms}/plan/TilePolicy.cxx)
   target_include_directories(CudaMedianEmitPrograms PRIVATE
     ${rooms}/program ${rooms}/plan ${rooms}/cuda ${rooms}/../include)

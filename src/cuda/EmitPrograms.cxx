@@ -60,7 +60,8 @@ WriteDescription(const Extent & radius, const std::map<KeyPacking, KernelKind> &
     {
       if (pixelBytes >= 4 || mapping == "Integer")
       {
-        os << "  kernels.push_back(DescribeEmittedKernel<" << program << ", std::uint" << bits
+        os << "  kernels.push_back(Describe"
+           << (IsFilteredInStrips(radius) ? "StripKernel<" : "EmittedKernel<" + program + ", ") << "std::uint" << bits
            << "_t, KeyMapping::" << mapping << ", KeyPacking::" << ToString(entry.first)
            << ">(KernelVariant::" << mapping << bits << "));\n";
       }
@@ -81,7 +82,8 @@ WriteRowProgram(const Extent & radius, std::ostream & os)
   policy.lowering = { false, 0 };
   auto name = GetEmittedName(radius, KernelKind());
   name = "Row" + name.substr(name.find('_'));
-  EmitProgram(radius, policy, KernelKind(), name.substr(0, name.rfind('_')), os);
+  EmitProgram(
+    BuildKernelProgram(radius, policy, KernelKind()), policy, KernelKind(), name.substr(0, name.rfind('_')), os);
 }
 
 /** Build-time program: writes the tile programs of one window and pixel width, as the source of the kernels that are
@@ -123,8 +125,13 @@ main(int argc, char * argv[])
          << "namespace cudamedian\n{\n";
     for (const auto & entry : kinds)
     {
-      EmitProgram(
-        radius, GetKernelPolicy(radius, entry.second), entry.second, GetEmittedName(radius, entry.second), file);
+      if (!isHeader && IsFilteredInStrips(radius))
+      {
+        break; // a kernel that needs no program
+      }
+      const auto & kind = entry.second;
+      const auto   policy = GetKernelPolicy(radius, kind);
+      EmitProgram(BuildKernelProgram(radius, policy, kind), policy, kind, GetEmittedName(radius, kind), file);
     }
     if (!isHeader)
     {

@@ -19,20 +19,39 @@
 #define EmittedKernel_cuh
 
 #include "KernelLaunch.h"
+#include "StripKernel.h"
 #include "TileKernel.h"
 
 namespace cudamedian
 {
+
+#ifdef __CUDA_ARCH__
+/** Kernels are empty on architectures that another packing is chosen for (GetKernelKind). */
+template <KeyPacking VPacking, int VPixelBytes>
+constexpr bool isChosenForArchitecture = VPixelBytes >= 4 || (VPacking == KeyPacking::Pair) == (__CUDA_ARCH__ >= 900);
+#endif
 
 template <typename TKernel, KeyPacking VPacking, int VPixelBytes>
 __global__ void
 __launch_bounds__(TKernel::Threads) EmittedTileKernel(const __grid_constant__ KernelArguments arguments)
 {
 #ifdef __CUDA_ARCH__
-  // Empty on architectures that another packing is chosen for (GetKernelKind).
-  if constexpr (VPixelBytes >= 4 || (VPacking == KeyPacking::Pair) == (__CUDA_ARCH__ >= 900))
+  if constexpr (isChosenForArchitecture<VPacking, VPixelBytes>)
   {
     RunTileKernelBlock<TKernel>(arguments);
+  }
+#endif
+}
+
+template <typename TKernel, KeyPacking VPacking, int VPixelBytes>
+__global__ void
+__launch_bounds__(TKernel::Threads, TKernel::ResidentBlocks)
+  EmittedStripKernel(const __grid_constant__ KernelArguments arguments)
+{
+#ifdef __CUDA_ARCH__
+  if constexpr (isChosenForArchitecture<VPacking, VPixelBytes>)
+  {
+    TKernel::Run(arguments, blockIdx.x, blockIdx.y, blockIdx.z, threadIdx.x);
   }
 #endif
 }
@@ -57,6 +76,30 @@ DescribeEmittedKernel(KernelVariant variant)
   emitted.shape.sharedBytes = Kernel::SharedBytes;
   emitted.function =
     reinterpret_cast<const void *>(&EmittedTileKernel<Kernel, VPacking, static_cast<int>(sizeof(TPixelBits))>);
+  return emitted;
+}
+
+/** The table's entry for the 3x3 window. */
+template <typename TPixelBits, KeyMapping VMapping, KeyPacking VPacking>
+EmittedKernel
+DescribeStripKernel(KernelVariant variant)
+{
+  using Kernel = StripKernel<TPixelBits, VMapping, VPacking>;
+  EmittedKernel emitted;
+  emitted.radius = { { 1, 1, 0, 0 } };
+  emitted.variant = variant;
+  emitted.packing = VPacking;
+  emitted.tile = { { Kernel::Width, 2, 1, 1 } };
+  emitted.operations = Kernel::Operations;
+  emitted.shape.threads = Kernel::Threads;
+  emitted.shape.block[0] = Kernel::BlockWidth;
+  emitted.shape.block[1] = Kernel::Strips;
+  emitted.shape.block[2] = 1;
+  emitted.shape.block[3] = 1;
+  emitted.shape.strips = Kernel::Strips;
+  emitted.shape.residentBlocks = Kernel::ResidentBlocks;
+  emitted.function =
+    reinterpret_cast<const void *>(&EmittedStripKernel<Kernel, VPacking, static_cast<int>(sizeof(TPixelBits))>);
   return emitted;
 }
 

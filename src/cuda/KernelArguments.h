@@ -22,8 +22,10 @@
 
 #ifdef __CUDACC__
 #  define CUDAMEDIAN_UNROLL _Pragma("unroll")
+#  define CUDAMEDIAN_KEEP_LOOP _Pragma("unroll 1")
 #else
 #  define CUDAMEDIAN_UNROLL
+#  define CUDAMEDIAN_KEEP_LOOP
 #endif
 
 namespace cudamedian
@@ -49,6 +51,7 @@ struct KernelArguments
   std::uint64_t signMask;        ///< see KeyMapping::Integer
   std::uint32_t one;             ///< 1 and ~0, unknown to the compiler: see KeyRegisters::MaxBySum
   std::uint32_t minusOne;
+  std::int32_t  stripRows; ///< rows of a strip (StripKernel.h), an even number
 };
 
 } // namespace cudamedian

@@ -33,6 +33,19 @@ DivideUp(std::int64_t dividend, std::int64_t divisor)
   return (dividend + divisor - 1) / divisor;
 }
 
+/** Rows of a strip such that all multiprocessors are busy to the end: a whole number of waves of blocks, of strips
+ * short enough for small images and long enough that the rows above and below them do not count. */
+std::int32_t
+GetStripRows(const KernelShape & shape, std::int64_t columnsOfBlocks, std::int64_t height, int multiprocessors)
+{
+  constexpr std::int64_t longest = 32;
+  const auto             slots = static_cast<std::int64_t>(multiprocessors) * shape.residentBlocks;
+  const auto             rows = columnsOfBlocks * DivideUp(height, shape.strips); // if one wave had to do
+  const auto             waves = DivideUp(rows, slots * longest);
+  const auto             stripRows = DivideUp(rows, slots * waves);
+  return static_cast<std::int32_t>(DivideUp(stripRows, 2) * 2);
+}
+
 } // namespace
 
 const EmittedKernel *
@@ -50,9 +63,27 @@ LaunchEmittedKernel(const EmittedKernel & kernel, KernelArguments arguments, cud
 {
   const auto & block = kernel.shape.block;
   const auto blocksX = DivideUp(arguments.outputExtent[0] + arguments.outputOrigin[0] - arguments.gridOrigin, block[0]);
-  const auto blocksY = DivideUp(arguments.outputExtent[1], block[1]);
   const auto blocksZ = DivideUp(arguments.outputExtent[2], block[2]);
   const auto blocksZW = blocksZ * DivideUp(arguments.outputExtent[3], block[3]);
+  auto       blockHeight = static_cast<std::int64_t>(block[1]);
+  if (kernel.shape.strips > 0)
+  {
+    int        device = 0;
+    int        multiprocessors = 1;
+    const auto error = cudaGetDevice(&device);
+    if (error != cudaSuccess)
+    {
+      return error;
+    }
+    const auto attributeError = cudaDeviceGetAttribute(&multiprocessors, cudaDevAttrMultiProcessorCount, device);
+    if (attributeError != cudaSuccess)
+    {
+      return attributeError;
+    }
+    arguments.stripRows = GetStripRows(kernel.shape, blocksX * blocksZW, arguments.outputExtent[1], multiprocessors);
+    blockHeight *= arguments.stripRows;
+  }
+  const auto blocksY = DivideUp(arguments.outputExtent[1], blockHeight);
   arguments.blocksZ = static_cast<std::uint32_t>(blocksZ);
   arguments.one = 1;
   arguments.minusOne = ~std::uint32_t{ 0 };

@@ -19,6 +19,7 @@
 
 #include <map>
 #include <ostream>
+#include <initializer_list>
 #include <utility>
 
 namespace cudamedian
@@ -29,39 +30,40 @@ namespace
 class Emitter
 {
 public:
-  Emitter(const TileProgram & program, const KernelKind & kind, std::ostream & os)
-    : m_Program(program), m_Stream(os), m_LoadKeys(GetLoadKeys(program.GetTile(), kind))
-  {
-    const auto & tile = program.GetTile();
-    m_MissingInRow.assign(static_cast<std::size_t>(Volume(tile) / tile[0]), static_cast<int>(tile[0]));
-    for (std::size_t output = 0; output < program.GetOutputs().size(); ++output)
-    {
-      m_OutputsOfValue.emplace(program.GetOutputs()[output], output);
-    }
-  }
-
-  void
-  WriteConstants(const LoweredProgram & lowered)
+  Emitter(const KernelProgram & kernel, std::size_t phase, const KernelKind & kind, std::ostream & os)
+    : m_Phase(kernel.phases.phases[phase]), m_Program(m_Phase.program), m_Lowered(kernel.lowered[phase]),
+      m_Plan(kernel.plans[phase]), m_Shared(kernel.shared), m_Stream(os),
+      m_LoadKeys(GetLoadKeys(m_Program.GetTile(), kind))
   {
     const auto & tile = m_Program.GetTile();
-    const auto & radius = m_Program.GetRadius();
-    m_Stream << "  // " << lowered.instructions.size() << " instructions for " << Volume(tile) << " pixels.\n"
-             << "  static constexpr int Operations = " << m_Program.GetInstructions().size() << ";\n";
-    for (int axis = 0; axis < Dimension; ++axis)
+    m_MissingInRow.assign(static_cast<std::size_t>(Volume(tile) / tile[0]), static_cast<int>(tile[0]));
+    for (std::size_t output = 0; output < m_Program.GetOutputs().size(); ++output)
     {
-      const char letter = "XYZW"[axis];
-      m_Stream << "  static constexpr int Tile" << letter << " = " << tile[axis] << ";\n"
-               << "  static constexpr int Radius" << letter << " = " << radius[axis] << ";\n";
+      m_OutputsOfValue.emplace(m_Program.GetOutputs()[output], output);
     }
-    m_Stream << "  static constexpr int LoadKeys = " << m_LoadKeys << ";\n";
+    for (std::size_t i = 0; i < m_Phase.exports.size(); ++i)
+    {
+      const auto & place = m_Shared.places[m_Phase.exports[i]];
+      m_ExportOfValue.emplace(m_Program.GetExports()[i], place);
+      ++m_MissingInVector[place.vector];
+    }
   }
 
   void
-  WriteBody(const LoweredProgram & lowered, const RegisterPlan & plan)
+  WriteBody()
   {
-    for (std::size_t row = 0; row < m_MissingInRow.size(); ++row)
+    for (std::size_t row = 0; row < m_MissingInRow.size() && !m_Program.GetOutputs().empty(); ++row)
     {
-      m_Stream << "    typename TRegisters::Keys row" << row << "[TileX];\n";
+      m_Stream << "      typename TRegisters::Keys row" << row << "[TileX];\n";
+    }
+    for (const auto & vector : m_MissingInVector)
+    {
+      m_Stream << "      typename TRegisters::Keys shared" << vector.first << "[SharedKeys];\n";
+      // The rest of a vector that the phase does not fill.
+      for (int place = vector.second; place < m_Shared.keys; ++place)
+      {
+        m_Stream << "      shared" << vector.first << "[" << place << "] = 0;\n";
+      }
     }
     for (TileProgram::Value input = 0; input < m_Program.GetNumberOfInputs(); ++input)
     {
@@ -71,7 +73,7 @@ public:
         Store(input);
       }
     }
-    for (const auto & step : plan.steps)
+    for (const auto & step : m_Plan.steps)
     {
       switch (step.action)
       {
@@ -79,14 +81,14 @@ public:
           Load(step.value);
           break;
         case RegisterPlan::Action::Save:
-          m_Stream << "    access.Save(" << step.slot << ", " << GetText(step.value) << ");\n";
+          m_Stream << "      access.Save(" << step.slot << ", " << GetText(step.value) << ");\n";
           break;
         case RegisterPlan::Action::Restore:
           m_Restored[step.value] = GetText(step.value) + "r";
-          m_Stream << "    const auto " << GetText(step.value) << " = access.Restore(" << step.slot << ");\n";
+          m_Stream << "      const auto " << GetText(step.value) << " = access.Restore(" << step.slot << ");\n";
           break;
         default:
-          Compute(lowered.instructions[step.instruction]);
+          Compute(m_Lowered.instructions[step.instruction]);
       }
     }
   }
@@ -110,37 +112,50 @@ private:
     }
   }
 
-  bool
-  IsInput(TileProgram::Value value) const
-  {
-    return value < m_Program.GetNumberOfInputs();
-  }
-
   /** The variable with the vector that holds an input, as it was loaded last. */
   std::string
-  GetVectorText(const FootprintVector & vector) const
+  GetVectorText(const std::string & vector) const
   {
-    const auto loads = m_Loads.at({ vector.line, vector.column });
-    return "p" + std::to_string(vector.line) + "_" + std::to_string(vector.column + m_LoadKeys) +
-           (loads == 1 ? "" : "_" + std::to_string(loads));
+    const auto loads = m_Loads.at(vector);
+    return vector + (loads == 1 ? "" : "_" + std::to_string(loads));
+  }
+
+  const ProgramPhases::Import &
+  GetImport(TileProgram::Value value) const
+  {
+    return m_Phase.imports[value - m_Program.GetNumberOfPixels()];
+  }
+
+  std::string
+  GetVectorName(TileProgram::Value input) const
+  {
+    if (input < m_Program.GetNumberOfPixels())
+    {
+      const auto vector = GetFootprintVector(m_Program, input, m_LoadKeys);
+      return "p" + std::to_string(vector.line) + "_" + std::to_string(vector.column + m_LoadKeys);
+    }
+    const auto & import = GetImport(input);
+    return "s" + std::to_string(m_Shared.places[import.value].vector) + "_" +
+           std::to_string(import.position - m_Shared.firstPosition);
   }
 
   std::string
   GetText(TileProgram::Value value) const
   {
-    if (!IsInput(value))
+    if (value >= m_Program.GetNumberOfInputs())
     {
       const auto restored = m_Restored.find(value);
       return restored == m_Restored.end() ? "v" + std::to_string(value) : restored->second;
     }
-    const auto vector = GetFootprintVector(m_Program, value, m_LoadKeys);
-    return GetVectorText(vector) + ".Get(" + std::to_string(vector.place) + ")";
+    const auto place = value < m_Program.GetNumberOfPixels() ? GetFootprintVector(m_Program, value, m_LoadKeys).place
+                                                             : m_Shared.places[GetImport(value).value].place;
+    return GetVectorText(GetVectorName(value)) + ".Get(" + std::to_string(place) + ")";
   }
 
   void
   Compute(const LoweredProgram::Instruction & instruction)
   {
-    m_Stream << "    const auto v" << instruction.result << " = registers." << GetName(instruction.operation) << "(";
+    m_Stream << "      const auto v" << instruction.result << " = registers." << GetName(instruction.operation) << "(";
     for (int i = 0; i < instruction.numberOfOperands; ++i)
     {
       m_Stream << (i == 0 ? "" : ", ") << GetText(instruction.operands[i]);
@@ -152,14 +167,22 @@ private:
   void
   Load(TileProgram::Value value)
   {
+    const auto        name = GetVectorName(value);
+    const bool        isFirst = ++m_Loads[name] == 1;
+    const std::string again = isFirst ? "(" : "Again(";
+    m_Stream << "      const auto " << GetVectorText(name) << " = access.";
+    if (value >= m_Program.GetNumberOfPixels())
+    {
+      const auto & import = GetImport(value);
+      m_Stream << "LoadShared" << again << m_Shared.places[import.value].vector << ", " << import.position << ");\n";
+      return;
+    }
     const auto   vector = GetFootprintVector(m_Program, value, m_LoadKeys);
-    const auto   loads = ++m_Loads[{ vector.line, vector.column }];
     const auto & footprint = m_Program.GetFootprint();
     const auto   rows = static_cast<std::size_t>(footprint[1]);
     const auto   slices = static_cast<std::size_t>(footprint[2]);
-    m_Stream << "    const auto " << GetVectorText(vector) << " = access." << (loads == 1 ? "Load(" : "LoadAgain(")
-             << vector.column << ", " << vector.line % rows << ", " << vector.line / rows % slices << ", "
-             << vector.line / rows / slices << ");\n";
+    m_Stream << "Load" << again << vector.column << ", " << vector.line % rows << ", " << vector.line / rows % slices
+             << ", " << vector.line / rows / slices << ");\n";
   }
 
   void
@@ -170,26 +193,97 @@ private:
     for (auto entry = range.first; entry != range.second; ++entry)
     {
       const auto row = entry->second / static_cast<std::size_t>(tile[0]);
-      m_Stream << "    row" << row << "[" << entry->second % static_cast<std::size_t>(tile[0])
+      m_Stream << "      row" << row << "[" << entry->second % static_cast<std::size_t>(tile[0])
                << "] = " << GetText(value) << ";\n";
       if (--m_MissingInRow[row] == 0)
       {
         const auto rows = static_cast<std::size_t>(tile[1]);
         const auto slices = static_cast<std::size_t>(tile[2]);
-        m_Stream << "    access.Store(" << row % rows << ", " << row / rows % slices << ", " << row / rows / slices
+        m_Stream << "      access.Store(" << row % rows << ", " << row / rows % slices << ", " << row / rows / slices
                  << ", row" << row << ");\n";
+      }
+    }
+    const auto exported = m_ExportOfValue.find(value);
+    if (exported != m_ExportOfValue.end())
+    {
+      const auto & place = exported->second;
+      m_Stream << "      shared" << place.vector << "[" << place.place << "] = " << GetText(value) << ";\n";
+      if (--m_MissingInVector[place.vector] == 0)
+      {
+        m_Stream << "      access.StoreShared(" << place.vector << ", shared" << place.vector << ");\n";
       }
     }
   }
 
-  const TileProgram &                            m_Program;
-  std::ostream &                                 m_Stream;
-  int                                            m_LoadKeys;
-  std::map<std::pair<std::size_t, int>, int>     m_Loads;    // how often each vector was loaded
-  std::map<TileProgram::Value, std::string>      m_Restored; // variables of values that were restored
-  std::vector<int>                               m_MissingInRow;
-  std::multimap<TileProgram::Value, std::size_t> m_OutputsOfValue;
+  const ProgramPhases::Phase &                      m_Phase;
+  const TileProgram &                               m_Program;
+  const LoweredProgram &                            m_Lowered;
+  const RegisterPlan &                              m_Plan;
+  const SharedLayout &                              m_Shared;
+  std::ostream &                                    m_Stream;
+  int                                               m_LoadKeys;
+  std::map<std::string, int>                        m_Loads;    // how often each vector was loaded
+  std::map<TileProgram::Value, std::string>         m_Restored; // variables of values that were restored
+  std::vector<int>                                  m_MissingInRow;
+  std::multimap<TileProgram::Value, std::size_t>    m_OutputsOfValue;
+  std::map<TileProgram::Value, SharedLayout::Place> m_ExportOfValue;
+  std::map<std::size_t, int>                        m_MissingInVector; // by vector: shared values still to come
 };
+
+/** Writes a constant for each phase. */
+template <typename TGet>
+void
+WritePhaseConstants(const char * name, const KernelProgram & program, std::ostream & os, const TGet & get)
+{
+  const auto & phases = program.phases.phases;
+  os << "  static CUDAMEDIAN_HOST_DEVICE constexpr int " << name << (phases.size() == 1 ? "(int)" : "(int phase)")
+     << "\n  {\n    return ";
+  for (std::size_t phase = 0; phase + 1 < phases.size(); ++phase)
+  {
+    os << "phase == " << phase << " ? " << get(phases[phase]) << " : ";
+  }
+  os << "0;\n  }\n";
+}
+
+/** What KernelProgram knows and TileKernel needs, as constants. Returns the counts. */
+EmittedProgram
+WriteConstants(const KernelProgram & program, const KernelPolicy & policy, const KernelKind & kind, std::ostream & os)
+{
+  EmittedProgram count;
+  for (std::size_t phase = 0; phase < program.lowered.size(); ++phase)
+  {
+    count.operations += program.phases.phases[phase].program.GetInstructions().size();
+    count.instructions += program.lowered[phase].instructions.size();
+  }
+  const auto & last = program.phases.phases.back().program;
+  os << "  // " << count.instructions << " instructions for " << Volume(last.GetTile()) << " pixels.\n"
+     << "  static constexpr int Operations = " << count.operations << ";\n";
+  for (int axis = 0; axis < Dimension; ++axis)
+  {
+    const char letter = "XYZW"[axis];
+    os << "  static constexpr int Tile" << letter << " = " << last.GetTile()[axis] << ";\n"
+       << "  static constexpr int Radius" << letter << " = " << last.GetRadius()[axis] << ";\n";
+  }
+  const auto & shared = program.shared;
+  for (const auto & [name, value] : std::initializer_list<std::pair<const char *, std::int64_t>>{
+         { "LoadKeys", GetLoadKeys(last.GetTile(), kind) },
+         { "BlockX", policy.blockX },
+         { "BlockY", policy.blockY },
+         { "Margin", program.margin },
+         { "SavedKeys", static_cast<std::int64_t>(program.savedValues) },
+         { "SharedVectors", static_cast<std::int64_t>(shared.numberOfVectors) },
+         { "SharedKeys", shared.keys },
+         { "FirstPosition", shared.firstPosition },
+         { "LastPosition", shared.lastPosition },
+         { "Phases", static_cast<std::int64_t>(program.lowered.size()) } })
+  {
+    os << "  static constexpr int " << name << " = " << value << ";\n";
+  }
+  os << "  /** The tiles, relative to the first and the last of a row, that run a phase. */\n";
+  WritePhaseConstants("GetFirstPosition", program, os, [](const auto & phase) { return phase.first; });
+  WritePhaseConstants("GetLastPosition", program, os, [](const auto & phase) { return phase.last; });
+  return count;
+}
 
 } // namespace
 
@@ -205,26 +299,25 @@ GetEmittedName(const Extent & radius, const KernelKind & kind)
 }
 
 EmittedProgram
-EmitProgram(const Extent &       radius,
-            const KernelPolicy & policy,
-            const KernelKind &   kind,
-            const std::string &  name,
-            std::ostream &       os)
+EmitProgram(const KernelProgram & program,
+            const KernelPolicy &  policy,
+            const KernelKind &    kind,
+            const std::string &   name,
+            std::ostream &        os)
 {
-  const auto program = BuildKernelProgram(radius, policy);
-  const auto lowered = LowerProgram(program, policy.lowering);
-  Emitter    emitter(program, kind, os);
-  const auto plan = PlanKernelRegisters(program, lowered, policy, kind);
   os << "struct " << name << "\n{\n";
-  emitter.WriteConstants(lowered);
-  os << "  static constexpr int BlockX = " << policy.blockX << ";\n  static constexpr int BlockY = " << policy.blockY
-     << ";\n  static constexpr int SavedKeys = " << plan.numberOfSlots
-     << ";\n\n  template <typename TRegisters, typename TAccess>\n"
+  const auto count = WriteConstants(program, policy, kind, os);
+  os << "\n  template <int VPhase, typename TRegisters, typename TAccess>\n"
      << "  static CUDAMEDIAN_HOST_DEVICE void\n  Run(const TRegisters & registers, const TAccess & access)\n  {\n"
      << "    (void)registers; // a window of one pixel compares nothing\n";
-  emitter.WriteBody(lowered, plan);
+  for (std::size_t phase = 0; phase < program.lowered.size(); ++phase)
+  {
+    os << "    if constexpr (VPhase == " << phase << ")\n    {\n";
+    Emitter(program, phase, kind, os).WriteBody();
+    os << "    }\n";
+  }
   os << "  }\n};\n";
-  return { program.GetInstructions().size(), lowered.instructions.size(), plan.numberOfSlots };
+  return count;
 }
 
 } // namespace cudamedian

@@ -18,7 +18,7 @@
 #ifndef ProgramEmitter_h
 #define ProgramEmitter_h
 
-#include "KernelPolicy.h"
+#include "KernelProgram.h"
 
 #include <iosfwd>
 #include <string>
@@ -35,22 +35,22 @@ struct EmittedProgram
 {
   std::size_t operations{ 0 };   ///< min and max of two operands
   std::size_t instructions{ 0 }; ///< for min and max
-  std::size_t savedValues{ 0 };  ///< places in shared memory that each thread saves values in
 };
 
 /** Writes the program of a policy as a struct in CUDA C++, which the host's compiler takes too.
  *
- * The struct has the tile, the radius and the block as constants and `static void Run<Registers>(registers, access)`:
+ * The struct has the tile, the radius and the block as constants and `static void Run<VPhase>(registers, access)`:
  * straight-line code that reads rows of the footprint with `access.Load`, calls the registers' Min, Max, Min3, Max3 and
- * MaxBySum, and writes each row of the tile with `access.Store` once it is complete.
+ * MaxBySum, and writes each row of the tile with `access.Store` once it is complete. Values that tiles share go from
+ * one phase to another through `access.StoreShared` and `access.LoadShared`.
  *
  * Values that do not fit in the policy's registers go through `access.Save` and `access.Restore`. */
 EmittedProgram
-EmitProgram(const Extent &       radius,
-            const KernelPolicy & policy,
-            const KernelKind &   kind,
-            const std::string &  name,
-            std::ostream &       os);
+EmitProgram(const KernelProgram & program,
+            const KernelPolicy &  policy,
+            const KernelKind &    kind,
+            const std::string &   name,
+            std::ostream &        os);
 
 } // namespace cudamedian
 

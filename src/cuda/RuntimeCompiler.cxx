@@ -150,15 +150,15 @@ RuntimeCompiler::Compile(const std::string & source, int architecture, std::stri
 }
 
 std::string
-MakeKernelSource(const Extent &       radius,
-                 const KernelPolicy & policy,
-                 const KernelKind &   kind,
-                 bool                 isFloat,
-                 EmittedProgram &     program)
+MakeKernelSource(const KernelProgram & program,
+                 const KernelPolicy &  policy,
+                 const KernelKind &    kind,
+                 bool                  isFloat,
+                 EmittedProgram &      count)
 {
   std::ostringstream source;
   source << "#include \"TileKernel.h\"\nnamespace cudamedian\n{\n";
-  program = EmitProgram(radius, policy, kind, "Program", source);
+  count = EmitProgram(program, policy, kind, "Program", source);
   source << "using Kernel = TileKernel<Program, std::uint" << 8 * kind.pixelBytes
          << "_t, KeyMapping::" << (isFloat ? "Float" : "Integer") << ", KeyPacking::" << ToString(kind.packing)
          << ", Program::BlockX, Program::BlockY>;\n}\n"

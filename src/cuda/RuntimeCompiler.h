@@ -44,11 +44,11 @@ constexpr char runtimeKernelName[] = "CudaMedianTileKernel";
  * \param isFloat whether 32- and 64-bit pixels are IEEE numbers
  * \param program receives what was written. */
 std::string
-MakeKernelSource(const Extent &       radius,
-                 const KernelPolicy & policy,
-                 const KernelKind &   kind,
-                 bool                 isFloat,
-                 EmittedProgram &     program);
+MakeKernelSource(const KernelProgram & program,
+                 const KernelPolicy &  policy,
+                 const KernelKind &    kind,
+                 bool                  isFloat,
+                 EmittedProgram &      count);
 
 /** NVRTC, if this machine has it. Loaded on first use and kept; the library does not depend on it. */
 class RuntimeCompiler

@@ -80,8 +80,9 @@ CompileRuntimeKernel(const Extent &       radius,
                      std::size_t          largestProgram)
 {
   const bool     isFloat = variant == KernelVariant::Float32 || variant == KernelVariant::Float64;
-  EmittedProgram program;
-  const auto     source = MakeKernelSource(radius, policy, kind, isFloat, program);
+  const auto     program = BuildKernelProgram(radius, policy, kind);
+  EmittedProgram count;
+  const auto     source = MakeKernelSource(program, policy, kind, isFloat, count);
   const auto &   compiler = RuntimeCompiler::Get();
 
   std::string key = std::string(projectVersion) + "\n" + compiler.GetDescription() + "\nsm_" +
@@ -91,18 +92,18 @@ CompileRuntimeKernel(const Extent &       radius,
     key += header.text;
   }
   const KernelCache cache(KernelCache::GetDefaultFolder());
-  EmittedKernel     kernel{ radius, variant, kind.packing, policy.tile, program.operations, {}, nullptr };
-  kernel.shape = GetKernelShape(radius, policy, kind, program.savedValues);
+  EmittedKernel     kernel{ radius, variant, kind.packing, policy.tile, count.operations, {}, nullptr };
+  kernel.shape = GetKernelShape(radius, policy, kind, program);
 
   const auto cached = cache.Load(key);
   if (cached && LoadKernel(*cached, kernel.function) == cudaSuccess)
   {
     return { Keep(kernel), "from the cache on disk" };
   }
-  if (program.instructions > largestProgram)
+  if (count.instructions > largestProgram)
   {
     return { nullptr,
-             "a program of " + std::to_string(program.instructions) +
+             "a program of " + std::to_string(count.instructions) +
                " instructions takes too long to compile at first use (at most " + std::to_string(largestProgram) +
                ")" };
   }

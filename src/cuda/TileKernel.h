@@ -24,13 +24,13 @@ namespace cudamedian
 {
 
 /** The kernel that runs a tile program: a block stages the footprint of its tiles in shared memory as keys, then each
- * thread runs the program on its tile.
+ * thread runs the program on its tile, phase by phase if there are values that neighbouring tiles share.
  *
  * With two keys to a register, the block's outputs are two halves along axis 1: a register holds a pixel and the one
  * half a block below it, so that no value moves between the halves of registers until the medians are stored, and
  * neighbouring keys lie side by side in shared memory, to be read four at a time.
  *
- * Written so that the host can run it too: the tests call Stage, StageBorder and Run for each thread in turn. */
+ * Written so that the host can run it too: the tests call Stage, StageBorder and RunPhase for each thread in turn. */
 template <typename TProgram, typename TPixelBits, KeyMapping VMapping, KeyPacking VPacking, int VBlockX, int VBlockY>
 class TileKernel
 {
@@ -40,6 +40,7 @@ public:
   using Key = PixelKey<TPixelBits, VMapping>;
 
   static constexpr int Threads = VBlockX * VBlockY;
+  static constexpr int Phases = TProgram::Phases;
   static constexpr int Halves = Registers::Pixels;
   /** Outputs of a block along axes 0 and 1, and of one half of it. */
   static constexpr int BlockWidth = VBlockX * TProgram::TileX;
@@ -48,16 +49,21 @@ public:
   /** Pixels that a thread stages at once: 16 bytes, or 8 of 8-bit pixels, whose keys are twice as wide. */
   static constexpr int StagePixels = sizeof(TPixelBits) == 1 ? 8 : 16 / static_cast<int>(sizeof(TPixelBits));
   /** Columns staged on either side, whole vectors. */
-  static constexpr int Halo = (TProgram::RadiusX + StagePixels - 1) / StagePixels * StagePixels;
+  static constexpr int Halo = (TProgram::Margin + StagePixels - 1) / StagePixels * StagePixels;
   /** Keys of a staged line, and lines: axes 1, 2 and 3 of the footprint, axis 1 fastest. */
   static constexpr int Pitch = BlockWidth + 2 * Halo;
   static constexpr int Rows = HalfHeight + 2 * TProgram::RadiusY;
   static constexpr int Slices = TProgram::TileZ + 2 * TProgram::RadiusZ;
   static constexpr int Volumes = TProgram::TileW + 2 * TProgram::RadiusW;
   static constexpr int Lines = Rows * Slices * Volumes;
-  /** Keys in shared memory: the footprint, then what each thread saves. */
+  /** Tiles of a row that leave values for others: the block's and some beside it. */
+  static constexpr int Positions = VBlockX + TProgram::LastPosition - TProgram::FirstPosition;
+  /** Keys from a vector of shared values to the next one of the same tile. */
+  static constexpr int SharedPitch = VBlockY * Positions * TProgram::SharedKeys;
+  /** Keys in shared memory: the footprint, then the shared values, then what each thread saves. */
   static constexpr int FootprintKeys = Pitch * Lines;
-  static constexpr int SharedBytes = (FootprintKeys + TProgram::SavedKeys * Threads) * static_cast<int>(sizeof(Keys));
+  static constexpr int SavedOffset = FootprintKeys + TProgram::SharedVectors * SharedPitch;
+  static constexpr int SharedBytes = (SavedOffset + TProgram::SavedKeys * Threads) * static_cast<int>(sizeof(Keys));
 
   /** First output of a block, relative to the input box. */
   struct Block
@@ -123,7 +129,7 @@ public:
         const unsigned int line = firstLine + (round + i) * linesAtOnce;
         if (line < Lines)
         {
-          Registers::template StoreKeys<Key>(pixels[i], signMask, shared + line * Pitch + column);
+          Registers::template MakeKeys<Key>(pixels[i], signMask).Store(shared + line * Pitch + column);
         }
       }
     }
@@ -138,7 +144,7 @@ public:
         PixelVector<TPixelBits, StagePixels> pixels[Halves];
         LoadLine(
           arguments, block, input + ClampColumn(arguments, left + static_cast<std::int32_t>(haloColumn)), line, pixels);
-        Registers::template StoreKeys<Key>(pixels, signMask, shared + line * Pitch + haloColumn);
+        Registers::template MakeKeys<Key>(pixels, signMask).Store(shared + line * Pitch + haloColumn);
       }
     }
   }
@@ -174,16 +180,24 @@ public:
     }
   }
 
-  /** One thread's view of the staged footprint and of its outputs. */
+  /** One thread's view of the staged footprint, of the shared values and of its outputs. */
   class Access
   {
   public:
+    /** For the tile at `position` of row `tileRow`; the block's tiles have the positions 0 to VBlockX-1. */
     CUDAMEDIAN_HOST_DEVICE
-    Access(const KernelArguments & arguments, const Block & block, unsigned int thread, Keys * shared)
-      : m_Arguments(arguments), m_Saved(shared + FootprintKeys + thread)
+    Access(const KernelArguments & arguments,
+           const Block &           block,
+           unsigned int            thread,
+           int                     position,
+           int                     tileRow,
+           Keys *                  shared)
+      : m_Arguments(arguments), m_Saved(shared + SavedOffset + thread),
+        m_Shared(shared + FootprintKeys +
+                 (tileRow * Positions + position - TProgram::FirstPosition) * TProgram::SharedKeys)
     {
-      const int x = static_cast<int>(thread % VBlockX) * TProgram::TileX;
-      const int y = static_cast<int>(thread / VBlockX) * TProgram::TileY;
+      const int x = position * TProgram::TileX;
+      const int y = tileRow * TProgram::TileY;
       m_Keys = shared + y * Pitch + x + (Halo - TProgram::RadiusX);
       const std::int32_t row = block.first[1] - arguments.outputOrigin[1] + y;
       const std::int32_t slice = block.first[2] - arguments.outputOrigin[2];
@@ -214,12 +228,42 @@ public:
     CUDAMEDIAN_HOST_DEVICE PixelVector<Keys, TProgram::LoadKeys>
                            LoadAgain(int x, int y, int z, int w) const
     {
-      PixelVector<Keys, TProgram::LoadKeys> keys;
 #ifdef __CUDA_ARCH__
       asm volatile("" ::: "memory");
 #endif
-      keys.Load(m_Keys + ((w * Slices + z) * Rows + y) * Pitch + x);
+      return Load(x, y, z, w);
+    }
+
+    /** A vector of shared values of the tile that is `position` to the right. */
+    CUDAMEDIAN_HOST_DEVICE PixelVector<Keys, TProgram::SharedKeys>
+                           LoadShared(int vector, int position) const
+    {
+      PixelVector<Keys, TProgram::SharedKeys> keys;
+      keys.Load(m_Shared + vector * SharedPitch + position * TProgram::SharedKeys);
       return keys;
+    }
+
+    /** The same for a vector that was loaded before, like LoadAgain. */
+    CUDAMEDIAN_HOST_DEVICE PixelVector<Keys, TProgram::SharedKeys>
+                           LoadSharedAgain(int vector, int position) const
+    {
+#ifdef __CUDA_ARCH__
+      asm volatile("" ::: "memory");
+#endif
+      return LoadShared(vector, position);
+    }
+
+    /** Leaves a vector of shared values. */
+    CUDAMEDIAN_HOST_DEVICE void
+    StoreShared(int vector, const Keys (&keys)[TProgram::SharedKeys]) const
+    {
+      PixelVector<Keys, TProgram::SharedKeys> values;
+      CUDAMEDIAN_UNROLL
+      for (int i = 0; i < TProgram::SharedKeys; ++i)
+      {
+        values.Set(i, keys[i]);
+      }
+      values.Store(m_Shared + vector * SharedPitch);
     }
 
     /** Saves a key in the thread's own part of shared memory. */
@@ -250,23 +294,14 @@ public:
         {
           return;
         }
-        PixelVector<TPixelBits, TProgram::TileX> pixels;
-        Registers::template GetPixels<Key>(keys, half, static_cast<TPixelBits>(m_Arguments.signMask), pixels);
-        TPixelBits * const output =
-          m_Output + w * m_Arguments.outputPitch[3] + z * m_Arguments.outputPitch[2] + row * m_Arguments.outputPitch[1];
-        if (m_Whole)
-        {
-          pixels.Store(output);
-          continue;
-        }
-        CUDAMEDIAN_UNROLL
-        for (int i = 0; i < TProgram::TileX; ++i)
-        {
-          if (i >= m_Skip && i < m_Columns)
-          {
-            output[i] = pixels.Get(i);
-          }
-        }
+        StoreMedians<Registers, Key>(keys,
+                                     half,
+                                     static_cast<TPixelBits>(m_Arguments.signMask),
+                                     m_Whole,
+                                     m_Skip,
+                                     m_Columns,
+                                     m_Output + w * m_Arguments.outputPitch[3] + z * m_Arguments.outputPitch[2] +
+                                       row * m_Arguments.outputPitch[1]);
       }
     }
 
@@ -274,6 +309,7 @@ public:
     const KernelArguments & m_Arguments;
     const Keys *            m_Keys;
     Keys *                  m_Saved;
+    Keys *                  m_Shared;
     TPixelBits *            m_Output;
     std::int32_t            m_Skip;
     std::int32_t            m_Columns;
@@ -283,12 +319,34 @@ public:
     bool                    m_Whole;
   };
 
-  /** Runs the program on a thread's tile. \pre the footprint is staged. */
+  /** Runs a thread's share of a phase. \pre the footprint is staged, and all threads have run the phase before. */
+  template <int VPhase>
   static CUDAMEDIAN_HOST_DEVICE void
-  Run(const KernelArguments & arguments, const Block & block, unsigned int thread, Keys * shared)
+  RunPhase(const KernelArguments & arguments, const Block & block, unsigned int thread, Keys * shared)
   {
-    const Access access(arguments, block, thread, shared);
-    TProgram::template Run<Registers>(Registers(arguments), access);
+    const Registers registers(arguments);
+    if constexpr (VPhase == TProgram::Phases - 1)
+    {
+      const Access access(
+        arguments, block, thread, static_cast<int>(thread % VBlockX), static_cast<int>(thread / VBlockX), shared);
+      TProgram::template Run<VPhase, Registers>(registers, access);
+    }
+    else
+    {
+      constexpr int          first = TProgram::GetFirstPosition(VPhase);
+      constexpr unsigned int positions = VBlockX + TProgram::GetLastPosition(VPhase) - first;
+      CUDAMEDIAN_KEEP_LOOP
+      for (unsigned int tile = thread; tile < positions * VBlockY; tile += Threads)
+      {
+        const Access access(arguments,
+                            block,
+                            thread,
+                            static_cast<int>(tile % positions) + first,
+                            static_cast<int>(tile / positions),
+                            shared);
+        TProgram::template Run<VPhase, Registers>(registers, access);
+      }
+    }
   }
 
 private:
@@ -343,6 +401,21 @@ private:
 };
 
 #ifdef __CUDACC__
+/** The phases of a block from one on. */
+template <typename TKernel, int VPhase>
+__device__ __forceinline__ void
+RunTileKernelPhases(const KernelArguments &         arguments,
+                    const typename TKernel::Block & block,
+                    typename TKernel::Keys *        shared)
+{
+  TKernel::template RunPhase<VPhase>(arguments, block, threadIdx.x, shared);
+  if constexpr (VPhase + 1 < TKernel::Phases)
+  {
+    __syncthreads();
+    RunTileKernelPhases<TKernel, VPhase + 1>(arguments, block, shared);
+  }
+}
+
 /** A block of TileKernel. */
 template <typename TKernel>
 __device__ __forceinline__ void
@@ -358,7 +431,7 @@ RunTileKernelBlock(const KernelArguments & arguments)
     TKernel::StageBorder(arguments, block, threadIdx.x, shared);
     __syncthreads();
   }
-  TKernel::Run(arguments, block, threadIdx.x, shared);
+  RunTileKernelPhases<TKernel, 0>(arguments, block, shared);
 }
 #endif
 

@@ -17,6 +17,8 @@
  *=========================================================================*/
 #include "KernelPolicy.h"
 
+#include "KernelProgram.h"
+
 #include <algorithm>
 
 namespace cudamedian
@@ -41,6 +43,10 @@ constexpr int largestSharedBytes = 227 * 1024;
  * no longer. Gpixel/s with four and eight warps: 9x9 139 and 146, 11x11 96 and 99, 5x5x5 42 and 51; but 7x7, with fewer
  * values, 232 and 201. */
 constexpr std::size_t valuesOfLargeBlocks = 105;
+
+/** Phases that are tried: sorted columns, pairs of them, or whatever there is, in one shared phase or two. A third one
+ * gains less than its room and its barrier cost. */
+constexpr PhaseOptions triedPhases[] = { { 0, 0, 0 }, { 1, 0, 1 }, { 1, 0, 2 }, { 1, 0, 0 }, { 2, 0, 2 }, { 2, 0, 0 } };
 
 int
 CountWindowAxes(const Extent & radius)
@@ -95,12 +101,12 @@ CompletePolicy(const KernelKind & kind, std::size_t liveValues, KernelPolicy & p
   policy.blockY = liveValues * static_cast<std::size_t>(kind.GetRegisterBytes() / 4) > valuesOfLargeBlocks ? 8 : 4;
 }
 
-/** Takes threads away until a block's footprint and saved values fit in its shared memory. */
+/** Takes threads away until a block's footprint, shared and saved values fit in its shared memory. */
 void
-FitSharedMemory(const Extent & radius, const KernelKind & kind, const TileProgram & program, KernelPolicy & policy)
+FitSharedMemory(const Extent & radius, const KernelKind & kind, KernelPolicy & policy)
 {
-  const auto slots = PlanKernelRegisters(program, LowerProgram(program, policy.lowering), policy, kind).numberOfSlots;
-  while (GetKernelShape(radius, policy, kind, slots).sharedBytes > largestSharedBytes)
+  const auto program = BuildKernelProgram(radius, policy, kind);
+  while (GetKernelShape(radius, policy, kind, program).sharedBytes > largestSharedBytes)
   {
     if (policy.blockY > 1)
     {
@@ -117,9 +123,56 @@ FitSharedMemory(const Extent & radius, const KernelKind & kind, const TileProgra
   }
 }
 
-/** The policy whose program has the lowest floor, with what staging and cramped registers add.
- *
- * Searched are root tiles, rows of them, both orders of merging, and shares of maxima by sums. */
+/** Clocks of an SM that a pixel takes by the cost model: the program's floor, with what staging, sharing, cramped
+ * registers and code beyond the instruction cache add. */
+double
+Score(const Extent &        radius,
+      const KernelKind &    kind,
+      const ProgramPhases & phases,
+      const PhasesCost &    counted,
+      KernelPolicy &        policy)
+{
+  CompletePolicy(kind, counted.cost.liveValues, policy);
+
+  // Comparing and choosing 64 bits takes three instructions.
+  const auto each = kind.pixelBytes == 8 ? 3.0 : 1.0;
+  auto       clocks = each * counted.cost.clocks;
+  if (each * counted.code > cachedInstructions)
+  {
+    clocks = std::max(clocks, (each * counted.cost.minMax + counted.cost.multiplyAdd) / fetchedPerClock);
+  }
+  // Four values come with one instruction, and the banks bring 32 a clock.
+  const auto keyBytes = kind.GetRegisterBytes();
+  clocks += 0.4 / 62 * counted.sharedMemory * keyBytes / 4;
+  // Every staged key costs about as much as four comparisons.
+  const double width = policy.blockX * static_cast<int>(policy.tile[0]);
+  double       staged = width + 2 * static_cast<double>(radius[0]);
+  double       outputs = width;
+  for (int axis = 1; axis < Dimension; ++axis)
+  {
+    const auto size = static_cast<double>(policy.tile[axis]) * (axis == 1 ? policy.blockY : 1);
+    staged *= size + 2 * static_cast<double>(radius[axis]);
+    outputs *= size;
+  }
+  clocks += 4.0 / 62 * staged / outputs;
+
+  // Warps that an SM holds, by its 64 Ki registers and its shared memory.
+  const auto   layout = LayOut(phases, kind);
+  const auto   live = static_cast<double>(counted.cost.liveValues);
+  const auto   values = static_cast<double>(GetRegisterValues(kind));
+  const double threads = policy.blockX * policy.blockY;
+  const double positions = policy.blockX + layout.lastPosition - layout.firstPosition;
+  const auto   sharedKeys = static_cast<double>(layout.numberOfVectors) * layout.keys * positions / policy.blockX +
+                          std::max(0.0, live - values) + staged / threads;
+  const auto byRegisters = 2048 / (std::min(live, values) * keyBytes / 4 + 30);
+  const auto byShared = largestSharedBytes / (32 * sharedKeys * keyBytes);
+  const auto warps = std::min(byRegisters, byShared);
+  // As measured: 16 warps and more hide each other's latencies, 8 reach five sixths, 4 reach 0.6.
+  return clocks * std::max(1.0, 0.8 * (warps + 4) / warps);
+}
+
+/** The policy with the lowest score. Searched are root tiles, rows of them, orders of merging, phases, and shares of
+ * maxima by sums. */
 KernelPolicy
 SearchPolicy(const Extent & radius, const KernelKind & kind)
 {
@@ -135,50 +188,64 @@ SearchPolicy(const Extent & radius, const KernelKind & kind)
         policy.tiling = { root, division };
         policy.tile = root;
         policy.tile[0] = tileX;
-        const auto program = BuildKernelProgram(radius, policy);
-        for (const int sumPercent : { 60, 30, 0 })
+        policy.lowering.threeInput = kind.pixelBytes != 8 && kind.packing != KeyPacking::HalfPair;
+        const auto program = BuildHierarchicalTilingProgram(radius, policy.tile, policy.tiling);
+        // Three operands to an instruction and phases make a program shorter, but not by half.
+        if (bestScore != 0 && static_cast<double>(program.GetInstructions().size()) > 2 * cachedInstructions)
         {
-          policy.lowering.threeInput = kind.pixelBytes != 8 && kind.packing != KeyPacking::HalfPair;
-          policy.lowering.sumPercent = kind.pixelBytes == 8 ? 0 : sumPercent;
-          const auto cost = CountProgram(program, LowerProgram(program, policy.lowering));
-          CompletePolicy(kind, cost.liveValues, policy);
-
-          // Comparing and choosing 64 bits takes three instructions.
-          const auto each = kind.pixelBytes == 8 ? 3.0 : 1.0;
-          const auto instructions = each * cost.minMax + cost.multiplyAdd;
-          auto       clocks = each * cost.clocks;
-          if (instructions * static_cast<double>(Volume(policy.tile)) > cachedInstructions)
+          continue;
+        }
+        for (const auto & phaseOptions : triedPhases)
+        {
+          policy.phases = phaseOptions;
+          if (policy.phases.sharedPhases > 0 && tileX > root[0])
           {
-            clocks = std::max(clocks, instructions / fetchedPerClock);
+            break; // what a row of root tiles shares by itself, phases share better
           }
-          const auto crowding = static_cast<double>(cost.liveValues) / static_cast<double>(GetRegisterValues(kind));
-          clocks *= 0.9 + 0.2 * crowding;
-          // Every staged key costs about as much as four comparisons.
-          const auto shape = GetKernelShape(radius, policy, kind, 0);
-          const auto outputs = shape.block[0] * shape.block[1] * shape.block[2] * shape.block[3] / kind.GetPixels();
-          clocks += 4.0 / 62 * shape.sharedBytes / kind.GetRegisterBytes() / outputs;
-          if (bestScore == 0 || clocks < bestScore)
+          const auto phases = CutIntoPhases(program, policy.phases);
+          if (phases.phases.size() <= static_cast<std::size_t>(policy.phases.sharedPhases))
           {
-            best = policy;
-            bestScore = clocks;
+            continue; // nothing to share
+          }
+          // Counted once: a maximum by sum takes two instructions on one pipe for one on the other.
+          constexpr int mostSums = 60;
+          policy.lowering.sumPercent = kind.pixelBytes == 8 ? 0 : mostSums;
+          const auto counted = CountPhases(phases, policy.lowering, policy.blockX);
+          for (const int sumPercent : { mostSums, mostSums / 2, 0 })
+          {
+            auto       cost = counted;
+            const auto fewer = counted.cost.multiplyAdd * (mostSums - sumPercent) / mostSums;
+            cost.cost.multiplyAdd -= fewer;
+            cost.cost.minMax += fewer / 2;
+            cost.cost.clocks = GetFloorClocks(cost.cost);
+            cost.code -= fewer / 2 * static_cast<double>(Volume(policy.tile));
+            policy.lowering.sumPercent = kind.pixelBytes == 8 ? 0 : sumPercent;
+            const auto score = Score(radius, kind, phases, cost, policy);
+            if (bestScore == 0 || score < bestScore)
+            {
+              best = policy;
+              bestScore = score;
+            }
           }
         }
       }
     }
   }
-  FitSharedMemory(radius, kind, BuildKernelProgram(radius, best), best);
+  FitSharedMemory(radius, kind, best);
   return best;
 }
 
 /** A policy that was measured against others: CudaMedianKernelBenchmark --tune. */
 struct MeasuredPolicy
 {
-  Extent window;
-  int    keys; ///< in a register: 2 for the packed kinds, 1 for 32 bits
-  Extent tile;
-  Extent root;
-  int    sumPercent;
-  int    blockY;
+  Extent       window;
+  int          keys; ///< in a register: 2 for the packed kinds, 1 for 32 bits
+  Extent       tile;
+  Extent       root;
+  int          sumPercent;
+  int          blockY;
+  Division     division{ Division::Halves };
+  PhaseOptions phases{};
 };
 
 /** Behind each, its Gpixel/s on an H200, 16-bit or 32-bit pixels, and in brackets those of the best other. */
@@ -189,17 +256,31 @@ constexpr MeasuredPolicy measuredPolicies[] = {
   // 467 (4x4 of 2x2, 60 %: 458) and 244
   { { { 5, 5, 1, 1 } }, 2, { { 8, 2, 1, 1 } }, { { 2, 2, 1, 1 } }, 80, 4 },
   { { { 5, 5, 1, 1 } }, 1, { { 8, 2, 1, 1 } }, { { 2, 2, 1, 1 } }, 80, 4 },
-  // 243 (8x2 of 4x2, 80 %: 232) and 122 (8x4 of 4x4, 60 %: 100)
-  { { { 7, 7, 1, 1 } }, 2, { { 4, 4, 1, 1 } }, { { 4, 4, 1, 1 } }, 80, 4 },
-  { { { 7, 7, 1, 1 } }, 1, { { 4, 4, 1, 1 } }, { { 4, 4, 1, 1 } }, 80, 4 },
-  // 146 (4x4 of 4x4, 60 %: 141) and 73 (8x2 of 4x2, 60 %: 61)
-  { { { 9, 9, 1, 1 } }, 2, { { 4, 2, 1, 1 } }, { { 4, 2, 1, 1 } }, 60, 8 },
-  { { { 9, 9, 1, 1 } }, 1, { { 4, 2, 1, 1 } }, { { 4, 2, 1, 1 } }, 60, 8 },
-  // 102 (8x2 of 4x2, 60 %: 87) and 52 (4 rows of threads: 49)
-  { { { 11, 11, 1, 1 } }, 2, { { 4, 4, 1, 1 } }, { { 4, 4, 1, 1 } }, 60, 8 },
-  { { { 11, 11, 1, 1 } }, 1, { { 4, 4, 1, 1 } }, { { 4, 4, 1, 1 } }, 60, 8 },
-  // 65 (2x4 of 2x4, 60 %: 58; 30 % makes the program too long for the instruction cache: 42)
-  { { { 13, 13, 1, 1 } }, 2, { { 4, 4, 1, 1 } }, { { 4, 4, 1, 1 } }, 0, 8 },
+  // 262 (8x2 of 4x2: 240; 4x4 without phases: 242) and 134 (122)
+  { { { 7, 7, 1, 1 } }, 2, { { 4, 2, 1, 1 } }, { { 4, 2, 1, 1 } }, 80, 4, Division::Halves, { 1, 3, 0 } },
+  { { { 7, 7, 1, 1 } }, 1, { { 4, 2, 1, 1 } }, { { 4, 2, 1, 1 } }, 80, 4, Division::Halves, { 1, 3, 0 } },
+  // 168 (two shared phases: 163; 4x2 without phases: 148) and 86 (77)
+  { { { 9, 9, 1, 1 } }, 2, { { 4, 2, 1, 1 } }, { { 4, 2, 1, 1 } }, 60, 4, Division::PowerFirst, { 1, 0, 0 } },
+  { { { 9, 9, 1, 1 } }, 1, { { 4, 2, 1, 1 } }, { { 4, 2, 1, 1 } }, 60, 4, Division::PowerFirst, { 1, 0, 0 } },
+  // 112 (4 rows of threads: 104; all columns shared: 90; 4x4: 102) and 58 (4 rows of threads: 53)
+  { { { 11, 11, 1, 1 } }, 2, { { 4, 2, 1, 1 } }, { { 4, 2, 1, 1 } }, 60, 8, Division::Halves, { 1, 3, 2 } },
+  { { { 11, 11, 1, 1 } }, 1, { { 4, 2, 1, 1 } }, { { 4, 2, 1, 1 } }, 75, 8, Division::Halves, { 1, 3, 2 } },
+  // 75 (4x2: 69; without phases: 65; 60 % makes the program too long for the instruction cache: 35)
+  { { { 13, 13, 1, 1 } }, 2, { { 4, 4, 1, 1 } }, { { 4, 4, 1, 1 } }, 30, 8, Division::Halves, { 1, 3, 1 } },
+  // 36 (one shared phase: 33; without: 32)
+  { { { 13, 13, 1, 1 } }, 1, { { 2, 4, 1, 1 } }, { { 2, 4, 1, 1 } }, 60, 4, Division::PowerFirst, { 2, 0, 2 } },
+  // 59 (2x4 of 2x4 in two shared phases: 51; without phases: 31)
+  { { { 15, 15, 1, 1 } }, 2, { { 4, 2, 1, 1 } }, { { 4, 2, 1, 1 } }, 60, 8, Division::PowerLast, { 1, 3, 0 } },
+  { { { 15, 15, 1, 1 } }, 1, { { 4, 2, 1, 1 } }, { { 4, 2, 1, 1 } }, 60, 8, Division::PowerLast, { 1, 3, 0 } },
+  // 39 (4 rows of threads: 34; without phases: 25) and 20 (one shared phase: 17)
+  { { { 17, 17, 1, 1 } }, 2, { { 2, 4, 1, 1 } }, { { 2, 4, 1, 1 } }, 30, 8, Division::PowerFirst, { 2, 0, 4 } },
+  { { { 17, 17, 1, 1 } }, 1, { { 2, 4, 1, 1 } }, { { 2, 4, 1, 1 } }, 30, 8, Division::PowerFirst, { 2, 0, 4 } },
+  // 99 (4x4 in two phases: 90) and 48
+  { { { 5, 5, 3, 1 } }, 2, { { 8, 2, 1, 1 } }, { { 4, 2, 1, 1 } }, 60, 8 },
+  { { { 5, 5, 3, 1 } }, 1, { { 8, 2, 1, 1 } }, { { 4, 2, 1, 1 } }, 60, 8 },
+  // 49 (4x2 in two phases: 48) and 26
+  { { { 7, 7, 3, 1 } }, 2, { { 2, 4, 1, 1 } }, { { 2, 4, 1, 1 } }, 60, 8 },
+  { { { 7, 7, 3, 1 } }, 1, { { 2, 4, 1, 1 } }, { { 2, 4, 1, 1 } }, 60, 8 },
   // 276 (4x2x2 of 2x2x2, 40 %: 266) and 141 (2x2x2, 8 rows of threads: 110)
   { { { 3, 3, 3, 1 } }, 2, { { 2, 2, 2, 1 } }, { { 2, 2, 2, 1 } }, 60, 8 },
   { { { 3, 3, 3, 1 } }, 1, { { 4, 2, 2, 1 } }, { { 2, 2, 2, 1 } }, 60, 4 },
@@ -240,6 +321,12 @@ IsCoveredByKernels(const Extent & radius)
            largestKernelWindow;
 }
 
+bool
+IsFilteredInStrips(const Extent & radius)
+{
+  return radius == Extent{ { 1, 1, 0, 0 } };
+}
+
 KernelPolicy
 GetKernelPolicy(const Extent & radius, const KernelKind & kind)
 {
@@ -254,72 +341,15 @@ GetKernelPolicy(const Extent & radius, const KernelKind & kind)
   }
   KernelPolicy policy;
   policy.tile = measured->tile;
-  policy.tiling = { measured->root, Division::Halves };
+  policy.tiling = { measured->root, measured->division };
+  policy.phases = measured->phases;
   policy.lowering.threeInput = kind.packing != KeyPacking::HalfPair;
   policy.lowering.sumPercent = measured->sumPercent;
-  const auto program = BuildKernelProgram(radius, policy);
-  CompletePolicy(kind, CountProgram(program, LowerProgram(program, policy.lowering)).liveValues, policy);
+  const auto phases = BuildKernelPhases(radius, policy);
+  CompletePolicy(kind, CountPhases(phases, policy.lowering, policy.blockX).cost.liveValues, policy);
   policy.blockY = measured->blockY;
-  FitSharedMemory(radius, kind, program, policy);
+  FitSharedMemory(radius, kind, policy);
   return policy;
-}
-
-TileProgram
-BuildKernelProgram(const Extent & radius, const KernelPolicy & policy)
-{
-  return BuildHierarchicalTilingProgram(radius, policy.tile, policy.tiling);
-}
-
-int
-GetLoadKeys(const Extent & tile, const KernelKind & kind)
-{
-  int keys = 1;
-  while (2 * keys * kind.GetRegisterBytes() <= 16 && tile[0] % (2 * keys) == 0)
-  {
-    keys *= 2;
-  }
-  return keys;
-}
-
-FootprintVector
-GetFootprintVector(const TileProgram & program, TileProgram::Value input, int loadKeys)
-{
-  const auto width = static_cast<std::size_t>(program.GetFootprint()[0]);
-  const auto shift = (loadKeys - static_cast<int>(program.GetRadius()[0] % loadKeys)) % loadKeys;
-  const auto column = static_cast<int>(input % width) + shift;
-  return { input / width, column / loadKeys * loadKeys - shift, column % loadKeys };
-}
-
-RegisterPlan
-PlanKernelRegisters(const TileProgram &    program,
-                    const LoweredProgram & lowered,
-                    const KernelPolicy &   policy,
-                    const KernelKind &     kind)
-{
-  const auto loadKeys = GetLoadKeys(program.GetTile(), kind);
-  const auto width = static_cast<std::size_t>(program.GetFootprint()[0]);
-  return PlanRegisters(program, lowered, policy.registers, [&](TileProgram::Value input) {
-    const auto vector = GetFootprintVector(program, input, loadKeys);
-    return vector.line * (width + 8) + static_cast<std::size_t>(vector.column + loadKeys);
-  });
-}
-
-KernelShape
-GetKernelShape(const Extent & radius, const KernelPolicy & policy, const KernelKind & kind, std::size_t savedValues)
-{
-  const auto  stagePixels = kind.pixelBytes == 1 ? 8 : 16 / kind.pixelBytes;
-  const auto  halo = (static_cast<int>(radius[0]) + stagePixels - 1) / stagePixels * stagePixels;
-  KernelShape shape;
-  shape.threads = policy.blockX * policy.blockY;
-  shape.block[0] = policy.blockX * static_cast<int>(policy.tile[0]);
-  shape.block[1] = policy.blockY * static_cast<int>(policy.tile[1]) * kind.GetPixels();
-  shape.block[2] = static_cast<int>(policy.tile[2]);
-  shape.block[3] = static_cast<int>(policy.tile[3]);
-  const auto rows = shape.block[1] / kind.GetPixels() + 2 * static_cast<int>(radius[1]);
-  shape.sharedBytes = (shape.block[0] + 2 * halo) * rows * (shape.block[2] + 2 * static_cast<int>(radius[2])) *
-                        (shape.block[3] + 2 * static_cast<int>(radius[3])) * kind.GetRegisterBytes() +
-                      static_cast<int>(savedValues) * shape.threads * kind.GetRegisterBytes();
-  return shape;
 }
 
 } // namespace cudamedian

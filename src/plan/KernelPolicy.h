@@ -21,7 +21,7 @@
 #include "HierarchicalTiling.h"
 #include "KeyPacking.h"
 #include "ProgramLowering.h"
-#include "RegisterPlan.h"
+#include "ProgramPhases.h"
 
 namespace cudamedian
 {
@@ -62,6 +62,7 @@ struct KernelPolicy
 {
   Extent          tile; ///< outputs of one thread (twice as many with packed keys)
   TilingOptions   tiling;
+  PhaseOptions    phases;
   LoweringOptions lowering;
   int             blockX{ 32 }; ///< threads along axis 0
   int             blockY{ 4 };  ///< threads along axis 1
@@ -80,46 +81,24 @@ struct KernelShape
   int threads{ 0 };
   int block[Dimension]{ 0, 0, 0, 0 }; ///< outputs of a block along each axis
   int sharedBytes{ 0 };               ///< shared memory of a block
+  /** For kernels whose blocks are as high as the launch says: strips one below the other in a block, `block[1]` being
+   * the height when each has one row; and blocks that a multiprocessor runs at once. Otherwise 0. */
+  int strips{ 0 };
+  int residentBlocks{ 0 };
 };
 
 /** Whether kernels run a window as a tile program in registers. */
 bool
 IsCoveredByKernels(const Extent & radius);
 
+/** Whether a window has a kernel of its own (StripKernel.h), which no program is emitted for when it is compiled ahead.
+ */
+bool
+IsFilteredInStrips(const Extent & radius);
+
 /** The policy for a window, measured or by rule. \pre IsCoveredByKernels(radius) */
 KernelPolicy
 GetKernelPolicy(const Extent & radius, const KernelKind & kind);
-
-/** Neighbouring keys that one load from the staged footprint brings: as many as the tile's width and 16 bytes allow. */
-int
-GetLoadKeys(const Extent & tile, const KernelKind & kind);
-
-/** Where a pixel of the footprint lies among the vectors that loads bring. */
-struct FootprintVector
-{
-  std::size_t line;   ///< axes 1 to 3 of the footprint, axis 1 fastest
-  int         column; ///< first column of the vector; columns of vectors are those aligned in the staged lines, and the
-                      ///< first may lie before the footprint
-  int place;          ///< of the pixel in the vector
-};
-FootprintVector
-GetFootprintVector(const TileProgram & program, TileProgram::Value input, int loadKeys);
-
-/** Plans the registers of a policy's program. */
-RegisterPlan
-PlanKernelRegisters(const TileProgram &    program,
-                    const LoweredProgram & lowered,
-                    const KernelPolicy &   policy,
-                    const KernelKind &     kind);
-
-/** The launch shape of a policy: what TileKernel computes from the same numbers. `savedValues` is the number of slots
- * of the program's register plan. */
-KernelShape
-GetKernelShape(const Extent & radius, const KernelPolicy & policy, const KernelKind & kind, std::size_t savedValues);
-
-/** The program of a policy. */
-TileProgram
-BuildKernelProgram(const Extent & radius, const KernelPolicy & policy);
 
 } // namespace cudamedian
 

@@ -20,6 +20,7 @@
 #include "KernelBodies.h"
 #include "Planner.h"
 #include "ProgramEmitter.h"
+#include "StripKernel.h"
 #include "TileKernel.h"
 #include "emitted/TileProgram_11x11x1x1_16.h"
 #include "emitted/TileProgram_1x1x1x1_16.h"
@@ -42,6 +43,8 @@
 #include "emitted/TileProgram_7x7x1x1_16.h"
 #include "emitted/TileProgram_7x7x1x1_32.h"
 #include "emitted/TileProgram_7x7x1x1_8.h"
+#include "emitted/TileProgram_9x9x1x1_16.h"
+#include "emitted/TileProgram_9x9x1x1_32.h"
 
 #include <gtest/gtest.h>
 
@@ -165,6 +168,21 @@ ForEachThread(const LaunchShape & shape, const TBody & body)
   }
 }
 
+/** The phases of a block from one on. */
+template <typename TKernel, int VPhase>
+void
+RunPhases(const KernelArguments & arguments, const typename TKernel::Block & block, typename TKernel::Keys * shared)
+{
+  for (unsigned int thread = 0; thread < TKernel::Threads; ++thread)
+  {
+    TKernel::template RunPhase<VPhase>(arguments, block, thread, shared);
+  }
+  if constexpr (VPhase + 1 < TKernel::Phases)
+  {
+    RunPhases<TKernel, VPhase + 1>(arguments, block, shared);
+  }
+}
+
 /** Runs every block of a kernel; its threads take turns between the barriers. */
 template <typename TProgram, typename TBits, KeyMapping VMapping, KeyPacking VPacking>
 void
@@ -198,9 +216,34 @@ RunEmitted(KernelArguments arguments)
             Kernel::StageBorder(arguments, block, thread, shared.data());
           }
         }
+        RunPhases<Kernel, 0>(arguments, block, shared.data());
+      }
+    }
+  }
+}
+
+/** Runs every strip. */
+template <typename TBits, KeyMapping VMapping, KeyPacking VPacking>
+void
+RunStrips(KernelArguments arguments)
+{
+  using Kernel = StripKernel<TBits, VMapping, VPacking>;
+  const auto divideUp = [](std::int64_t a, std::int64_t b) { return static_cast<std::uint32_t>((a + b - 1) / b); };
+  arguments.blocksZ = divideUp(arguments.outputExtent[2], 1);
+  arguments.stripRows = 4;
+  arguments.one = 1;
+  arguments.minusOne = ~std::uint32_t{ 0 };
+  const auto blocksX =
+    divideUp(arguments.outputOrigin[0] + arguments.outputExtent[0] - arguments.gridOrigin, Kernel::BlockWidth);
+  for (std::uint32_t z = 0; z < arguments.blocksZ * static_cast<std::uint32_t>(arguments.outputExtent[3]); ++z)
+  {
+    for (std::uint32_t y = 0; y < divideUp(arguments.outputExtent[1], Kernel::Strips * arguments.stripRows); ++y)
+    {
+      for (std::uint32_t x = 0; x < blocksX; ++x)
+      {
         for (unsigned int thread = 0; thread < Kernel::Threads; ++thread)
         {
-          Kernel::Run(arguments, block, thread, shared.data());
+          Kernel::Run(arguments, x, y, z, thread);
         }
       }
     }
@@ -262,6 +305,23 @@ CheckEmitted(const TSizes & sizes, PixelType type)
   }
 }
 
+template <typename TBits, KeyMapping VMapping, KeyPacking VPacking>
+void
+CheckStrips(PixelType type)
+{
+  const std::vector<Extent> sizes{ { { 1, 1, 1, 1 } },   { { 1, 7, 1, 1 } },   { { 23, 1, 1, 1 } },
+                                   { { 3, 2, 1, 1 } },   { { 9, 18, 1, 1 } },  { { 16, 65, 1, 1 } },
+                                   { { 37, 29, 1, 1 } }, { { 261, 5, 1, 1 } }, { { 13, 11, 7, 1 } },
+                                   { { 9, 6, 4, 2 } } };
+  for (const auto & size : sizes)
+  {
+    for (const std::size_t budget : { std::size_t{ 1 } << 30, std::size_t{ 8000 } })
+    {
+      CheckSlabs<TBits, VMapping>(size, { { 1, 1, 0, 0 } }, type, budget, RunStrips<TBits, VMapping, VPacking>);
+    }
+  }
+}
+
 constexpr auto Integer = KeyMapping::Integer;
 constexpr auto Float = KeyMapping::Float;
 constexpr auto Pair = KeyPacking::Pair;
@@ -284,6 +344,50 @@ TEST(CudaMedianHostKernels, Emitted3x3)
   CheckEmitted<TileProgram_3x3x1x1_64Single, std::uint64_t, Integer, Single>(sizes2D, PixelType::UInt64);
   CheckEmitted<TileProgram_3x3x1x1_64Single, std::uint64_t, Float, Single>(sizes3D, PixelType::Float64);
 }
+TEST(CudaMedianHostKernels, Strips)
+{
+  CheckStrips<std::uint8_t, Integer, Pair>(PixelType::Int8);
+  CheckStrips<std::uint8_t, Integer, HalfPair>(PixelType::UInt8);
+  CheckStrips<std::uint8_t, Integer, Single>(PixelType::UInt8);
+  CheckStrips<std::uint16_t, Integer, Pair>(PixelType::Int16);
+  CheckStrips<std::uint16_t, Integer, Single>(PixelType::UInt16);
+  CheckStrips<std::uint32_t, Integer, Single>(PixelType::Int32);
+  CheckStrips<std::uint32_t, Float, Single>(PixelType::Float32);
+  CheckStrips<std::uint64_t, Integer, Single>(PixelType::UInt64);
+  CheckStrips<std::uint64_t, Float, Single>(PixelType::Float64);
+}
+TEST(CudaMedianHostKernels, StripsOfAllZeroOneWindows)
+{
+  // Window n is centred on pixel 3n+1 of the middle row.
+  std::vector<std::uint16_t> image(3 * 3 * 512);
+  const std::size_t          width = 3 * 512;
+  for (std::size_t window = 0; window < 512; ++window)
+  {
+    for (std::size_t pixel = 0; pixel < 9; ++pixel)
+    {
+      image[pixel / 3 * width + 3 * window + pixel % 3] = window >> pixel & 1;
+    }
+  }
+  std::vector<std::uint16_t> output(image.size());
+  KernelArguments            arguments{};
+  arguments.input = image.data();
+  arguments.output = output.data();
+  for (int axis = 0; axis < Dimension; ++axis)
+  {
+    arguments.inputExtent[axis] = arguments.outputExtent[axis] = axis == 0 ? 3 * 512 : axis == 1 ? 3 : 1;
+    arguments.inputPitch[axis] = arguments.outputPitch[axis] = axis == 0 ? 1 : axis == 1 ? 3 * 512 : 9 * 512;
+  }
+  RunStrips<std::uint16_t, Integer, Pair>(arguments);
+  for (std::size_t window = 0; window < 512; ++window)
+  {
+    std::size_t ones = 0;
+    for (std::size_t pixel = 0; pixel < 9; ++pixel)
+    {
+      ones += window >> pixel & 1;
+    }
+    EXPECT_EQ(output[width + 3 * window + 1], ones > 4 ? 1 : 0) << "window " << window;
+  }
+}
 TEST(CudaMedianHostKernels, Emitted5x5)
 {
   CheckEmitted<TileProgram_5x5x1x1_8Pair, std::uint8_t, Integer, Pair>(sizes2D, PixelType::UInt8);
@@ -297,6 +401,11 @@ TEST(CudaMedianHostKernels, Emitted7x7)
   CheckEmitted<TileProgram_7x7x1x1_8Pair, std::uint8_t, Integer, Pair>(sizes2D, PixelType::UInt8);
   CheckEmitted<TileProgram_7x7x1x1_16Pair, std::uint16_t, Integer, Pair>(sizes2D, PixelType::UInt16);
   CheckEmitted<TileProgram_7x7x1x1_32Single, std::uint32_t, Integer, Single>(sizes2D, PixelType::UInt32);
+}
+TEST(CudaMedianHostKernels, Emitted9x9)
+{
+  CheckEmitted<TileProgram_9x9x1x1_16Pair, std::uint16_t, Integer, Pair>(sizes2D, PixelType::UInt16);
+  CheckEmitted<TileProgram_9x9x1x1_32Single, std::uint32_t, Float, Single>(sizes2D, PixelType::Float32);
 }
 TEST(CudaMedianHostKernels, Emitted11x11)
 {
@@ -452,7 +561,8 @@ CheckShape(int computeCapability)
   using Kernel = TileKernel<TProgram, TBits, Integer, VPacking, TProgram::BlockX, TProgram::BlockY>;
   const Extent radius{ { TProgram::RadiusX, TProgram::RadiusY, TProgram::RadiusZ, TProgram::RadiusW } };
   const auto   kind = GetKernelKind(static_cast<int>(sizeof(TBits)), computeCapability);
-  const auto   shape = GetKernelShape(radius, GetKernelPolicy(radius, kind), kind, TProgram::SavedKeys);
+  const auto   policy = GetKernelPolicy(radius, kind);
+  const auto   shape = GetKernelShape(radius, policy, kind, BuildKernelProgram(radius, policy, kind));
   EXPECT_EQ(static_cast<int>(kind.packing), static_cast<int>(VPacking));
   EXPECT_EQ(shape.threads, static_cast<int>(Kernel::Threads));
   EXPECT_EQ(shape.block[0], static_cast<int>(Kernel::BlockWidth));
@@ -479,12 +589,13 @@ TEST(CudaMedianProgramEmitter, WritesLoadsOperationsAndStores)
   KernelPolicy policy;
   policy.tile = policy.tiling.root = { { 1, 1, 1, 1 } };
   std::ostringstream text;
-  EmitProgram({ { 1, 0, 0, 0 } }, policy, GetKernelKind(4, 90), "TileProgram_3", text);
+  const auto         kind = GetKernelKind(4, 90);
+  EmitProgram(BuildKernelProgram({ { 1, 0, 0, 0 } }, policy, kind), policy, kind, "TileProgram_3", text);
   EXPECT_NE(text.str().find("struct TileProgram_3\n"), std::string::npos);
-  EXPECT_NE(text.str().find("    const auto p0_1 = access.Load(0, 0, 0, 0);\n"), std::string::npos) << text.str();
+  EXPECT_NE(text.str().find("const auto p0_1 = access.Load(0, 0, 0, 0);\n"), std::string::npos) << text.str();
   EXPECT_NE(text.str().find(" = registers.Min(p0_"), std::string::npos) << text.str();
   EXPECT_NE(text.str().find(".Get(0)"), std::string::npos) << text.str();
-  EXPECT_NE(text.str().find("    access.Store(0, 0, 0, row0);\n"), std::string::npos) << text.str();
+  EXPECT_NE(text.str().find("access.Store(0, 0, 0, row0);\n"), std::string::npos) << text.str();
 }
 
 TEST(CudaMedianProgramEmitter, ReadsFourKeysAtOnceFromBeforeTheFootprint)
@@ -493,7 +604,8 @@ TEST(CudaMedianProgramEmitter, ReadsFourKeysAtOnceFromBeforeTheFootprint)
   policy.tile = policy.tiling.root = { { 4, 1, 1, 1 } };
   policy.tiling.root[0] = 1;
   std::ostringstream text;
-  EmitProgram({ { 1, 0, 0, 0 } }, policy, GetKernelKind(2, 90), "Program", text);
+  const auto         kind = GetKernelKind(2, 90);
+  EmitProgram(BuildKernelProgram({ { 1, 0, 0, 0 } }, policy, kind), policy, kind, "Program", text);
   // Column 0 of the footprint is the last of a vector that starts three columns before it.
   EXPECT_NE(text.str().find("p0_1 = access.Load(-3, 0, 0, 0);\n"), std::string::npos) << text.str();
   EXPECT_NE(text.str().find("p0_5 = access.Load(1, 0, 0, 0);\n"), std::string::npos) << text.str();

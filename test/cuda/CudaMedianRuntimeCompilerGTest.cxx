@@ -30,8 +30,9 @@ void
 CheckCompiles(const Extent & radius, int pixelBytes, bool isFloat, int architecture)
 {
   const auto     kind = GetKernelKind(pixelBytes, architecture);
-  EmittedProgram program;
-  const auto     source = MakeKernelSource(radius, GetKernelPolicy(radius, kind), kind, isFloat, program);
+  const auto     policy = GetKernelPolicy(radius, kind);
+  EmittedProgram count;
+  const auto     source = MakeKernelSource(BuildKernelProgram(radius, policy, kind), policy, kind, isFloat, count);
   std::string    error;
   const auto     binary = RuntimeCompiler::Get().Compile(source, architecture, error);
   EXPECT_EQ(error, "");

@@ -173,6 +173,30 @@ TEST(CudaMedianImageFilterDevice, KernelsCompiledAhead)
   ExpectKernelsAheadEqualToItk<unsigned long long>(3, { { { 1, 1, 1 } } });
 }
 
+// The kernel of 3x3 passes columns between the lanes of a warp: strips end at every column, warps within and at the end
+// of the image, strips in every row.
+TEST(CudaMedianImageFilterDevice, StripsOfEveryWidth)
+{
+  CUDAMEDIAN_NEEDS_GPU();
+  CUDAMEDIAN_TRACE_SEED();
+  for (itk::SizeValueType width = 505; width <= 521; ++width)
+  {
+    const auto height = width - 490;
+    for (const auto & algorithm :
+         { ExpectKernelEqualToItk<itk::Image<unsigned char, 2>>({ { width, height } }, { { 1, 1 } }),
+           ExpectKernelEqualToItk<itk::Image<signed char, 2>>({ { width, height } }, { { 1, 1 } }),
+           ExpectKernelEqualToItk<itk::Image<short, 2>>({ { width, height } }, { { 1, 1 } }),
+           ExpectKernelEqualToItk<itk::Image<unsigned short, 2>>({ { width, height } }, { { 1, 1 } }),
+           ExpectKernelEqualToItk<itk::Image<float, 2>>({ { width, height } }, { { 1, 1 } }),
+           ExpectKernelEqualToItk<itk::Image<double, 2>>({ { width, height } }, { { 1, 1 } }) })
+    {
+      EXPECT_NE(algorithm.find("compiled ahead"), std::string::npos) << algorithm;
+    }
+  }
+  ExpectKernelEqualToItk<itk::Image<short, 3>>({ { 301, 1203, 3 } }, { { 1, 1, 0 } });
+  ExpectKernelEqualToItk<itk::Image<short, 2>>({ { 37, 7001 } }, { { 1, 1 } });
+}
+
 // With NVRTC the kernel is compiled (or comes from the cache on disk); without, something else runs and says so.
 TEST(CudaMedianImageFilterDevice, WindowsThatAreNotCompiledAhead)
 {

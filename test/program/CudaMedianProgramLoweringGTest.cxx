@@ -16,7 +16,7 @@
  *
  *=========================================================================*/
 #include "HierarchicalTiling.h"
-#include "KernelPolicy.h"
+#include "KernelProgram.h"
 #include "ProgramLowering.h"
 #include "RegisterPlan.h"
 #include "ZeroOneCheck.h"
@@ -343,7 +343,8 @@ TEST(CudaMedianKernelPolicy, ProgramsPassTheZeroOneCheck)
   {
     for (const int pixelBytes : { 2, 8 })
     {
-      const auto program = BuildKernelProgram(radius, GetKernelPolicy(radius, GetKernelKind(pixelBytes, 90)));
+      const auto policy = GetKernelPolicy(radius, GetKernelKind(pixelBytes, 90));
+      const auto program = BuildHierarchicalTilingProgram(radius, policy.tile, policy.tiling);
       EXPECT_EQ(CheckSampledZeroOneFootprints(program, seed, 40), "")
         << "radius " << radius[0] << "x" << radius[1] << "x" << radius[2] << "x" << radius[3] << ", " << pixelBytes
         << " bytes, seed " << seed;
@@ -353,9 +354,9 @@ TEST(CudaMedianKernelPolicy, ProgramsPassTheZeroOneCheck)
 
 TEST(CudaMedianKernelPolicy, ThreeByThreeProgramExhaustively)
 {
-  EXPECT_EQ(CheckAllZeroOneWindows(
-              BuildKernelProgram({ { 1, 1, 0, 0 } }, GetKernelPolicy({ { 1, 1, 0, 0 } }, GetKernelKind(2, 90)))),
-            "");
+  const Extent radius{ { 1, 1, 0, 0 } };
+  const auto   policy = GetKernelPolicy(radius, GetKernelKind(2, 90));
+  EXPECT_EQ(CheckAllZeroOneWindows(BuildHierarchicalTilingProgram(radius, policy.tile, policy.tiling)), "");
 }
 
 // What sharing between root tiles and instructions of three operands promise; a change that costs must show.
@@ -363,8 +364,7 @@ TEST(CudaMedianKernelPolicy, InstructionsPerPixel)
 {
   const auto count = [](const Extent & radius) {
     const auto policy = GetKernelPolicy(radius, GetKernelKind(2, 90));
-    const auto program = BuildKernelProgram(radius, policy);
-    return CountProgram(program, LowerProgram(program, policy.lowering)).minMax;
+    return CountPhases(BuildKernelPhases(radius, policy), policy.lowering, policy.blockX).cost.minMax;
   };
   EXPECT_LE(count({ { 1, 1, 0, 0 } }), 16.8);
   EXPECT_LE(count({ { 2, 2, 0, 0 } }), 39.1);
@@ -404,9 +404,7 @@ TEST(CudaMedianKernelPolicy, EveryCoveredWindowFitsABlock)
     {
       const auto kind = GetKernelKind(pixelBytes, 90);
       const auto policy = GetKernelPolicy(radius, kind);
-      const auto program = BuildKernelProgram(radius, policy);
-      const auto plan = PlanKernelRegisters(program, LowerProgram(program, policy.lowering), policy, kind);
-      const auto shape = GetKernelShape(radius, policy, kind, plan.numberOfSlots);
+      const auto shape = GetKernelShape(radius, policy, kind, BuildKernelProgram(radius, policy, kind));
       SCOPED_TRACE(std::to_string(radius[0]) + "x" + std::to_string(radius[1]) + "x" + std::to_string(radius[2]) + "x" +
                    std::to_string(radius[3]) + ", " + std::to_string(pixelBytes) + " bytes");
       EXPECT_LE(shape.sharedBytes, 227 * 1024);

@@ -1,0 +1,200 @@
+/*=========================================================================
+ *
+ *  Copyright NumFOCUS
+ *
+ *  Licensed under the Apache License, Version 2.0 (the "License");
+ *  you may not use this file except in compliance with the License.
+ *  You may obtain a copy of the License at
+ *
+ *         https://www.apache.org/licenses/LICENSE-2.0.txt
+ *
+ *  Unless required by applicable law or agreed to in writing, software
+ *  distributed under the License is distributed on an "AS IS" BASIS,
+ *  WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ *  See the License for the specific language governing permissions and
+ *  limitations under the License.
+ *
+ *=========================================================================*/
+#include "KernelProgram.h"
+
+#include <algorithm>
+
+namespace cudamedian
+{
+
+SharedLayout
+LayOut(const ProgramPhases & phases, const KernelKind & kind)
+{
+  SharedLayout layout;
+  layout.keys = 16 / kind.GetRegisterBytes();
+  for (std::size_t value = 0; value < phases.groupOfValue.size(); ++value)
+  {
+    const bool startsGroup = value == 0 || phases.groupOfValue[value] != phases.groupOfValue[value - 1];
+    if (startsGroup || layout.places.back().place == layout.keys - 1)
+    {
+      layout.places.push_back({ layout.numberOfVectors++, 0 });
+    }
+    else
+    {
+      layout.places.push_back({ layout.places.back().vector, layout.places.back().place + 1 });
+    }
+  }
+  for (const auto & phase : phases.phases)
+  {
+    layout.firstPosition = std::min(layout.firstPosition, phase.first);
+    layout.lastPosition = std::max(layout.lastPosition, phase.last);
+  }
+  return layout;
+}
+
+namespace
+{
+
+/** Columns beside a block's outputs that its phases read. */
+int
+GetMargin(const ProgramPhases & phases)
+{
+  std::int64_t margin = 0;
+  for (const auto & phase : phases.phases)
+  {
+    const auto & program = phase.program;
+    const auto   radius = program.GetRadius()[0];
+    const auto   tile = program.GetTile()[0];
+    margin = std::max(margin, radius);
+    for (const auto & instruction : program.GetInstructions())
+    {
+      for (const auto operand : { instruction.a, instruction.b })
+      {
+        if (operand < program.GetNumberOfPixels())
+        {
+          const auto column = static_cast<std::int64_t>(operand) % program.GetFootprint()[0];
+          margin =
+            std::max({ margin, radius - phase.first * tile - column, (phase.last - 1) * tile + column - radius + 1 });
+        }
+      }
+    }
+  }
+  return static_cast<int>(margin);
+}
+
+} // namespace
+
+ProgramPhases
+BuildKernelPhases(const Extent & radius, const KernelPolicy & policy)
+{
+  return CutIntoPhases(BuildHierarchicalTilingProgram(radius, policy.tile, policy.tiling), policy.phases);
+}
+
+KernelProgram
+BuildKernelProgram(const Extent & radius, const KernelPolicy & policy, const KernelKind & kind)
+{
+  KernelProgram result;
+  result.phases = BuildKernelPhases(radius, policy);
+  result.shared = LayOut(result.phases, kind);
+  result.margin = GetMargin(result.phases);
+  const auto loadKeys = GetLoadKeys(policy.tile, kind);
+  for (const auto & phase : result.phases.phases)
+  {
+    const auto & program = phase.program;
+    const auto   pixels = program.GetNumberOfPixels();
+    // Groups are vectors: of the footprint by line and column, then of shared values by vector and position.
+    const auto width = static_cast<std::size_t>(program.GetFootprint()[0]) + 8;
+    const auto positions = static_cast<std::size_t>(result.shared.lastPosition - result.shared.firstPosition + 1);
+    const auto groupOf = [&](TileProgram::Value input) {
+      if (input < pixels)
+      {
+        const auto vector = GetFootprintVector(program, input, loadKeys);
+        return vector.line * width + static_cast<std::size_t>(vector.column + loadKeys);
+      }
+      const auto & import = phase.imports[input - pixels];
+      return pixels * width + result.shared.places[import.value].vector * positions +
+             static_cast<std::size_t>(import.position - result.shared.firstPosition);
+    };
+    result.lowered.push_back(LowerProgram(program, policy.lowering));
+    result.plans.push_back(PlanRegisters(program, result.lowered.back(), policy.registers, groupOf));
+    result.savedValues = std::max(result.savedValues, result.plans.back().numberOfSlots);
+  }
+  return result;
+}
+
+PhasesCost
+CountPhases(const ProgramPhases & phases, const LoweringOptions & options, int tilesOfRow)
+{
+  PhasesCost sum;
+  for (const auto & phase : phases.phases)
+  {
+    const auto & program = phase.program;
+    const auto   cost = CountProgram(program, LowerProgram(program, options));
+    const auto   runs = static_cast<double>(tilesOfRow + phase.last - phase.first) / tilesOfRow;
+    sum.cost.operations += cost.operations * runs;
+    sum.cost.minMax += cost.minMax * runs;
+    sum.cost.multiplyAdd += cost.multiplyAdd * runs;
+    sum.cost.clocks += cost.clocks * runs;
+    sum.cost.liveValues = std::max(sum.cost.liveValues, cost.liveValues);
+
+    const auto        pixels = static_cast<double>(Volume(program.GetTile()));
+    std::vector<bool> isRead(program.GetNumberOfPixels(), false);
+    for (const auto & instruction : program.GetInstructions())
+    {
+      for (const auto operand : { instruction.a, instruction.b })
+      {
+        if (operand < isRead.size())
+        {
+          isRead[operand] = true;
+        }
+      }
+    }
+    const auto moved = static_cast<std::size_t>(std::count(isRead.begin(), isRead.end(), true)) + phase.imports.size() +
+                       phase.exports.size();
+    sum.sharedMemory += static_cast<double>(moved) / pixels * runs;
+    sum.code += (cost.minMax + cost.multiplyAdd) * pixels + static_cast<double>(moved) / 4;
+  }
+  return sum;
+}
+
+int
+GetLoadKeys(const Extent & tile, const KernelKind & kind)
+{
+  int keys = 1;
+  while (2 * keys * kind.GetRegisterBytes() <= 16 && tile[0] % (2 * keys) == 0)
+  {
+    keys *= 2;
+  }
+  return keys;
+}
+
+FootprintVector
+GetFootprintVector(const TileProgram & program, TileProgram::Value input, int loadKeys)
+{
+  const auto width = static_cast<std::size_t>(program.GetFootprint()[0]);
+  const auto shift = (loadKeys - static_cast<int>(program.GetRadius()[0] % loadKeys)) % loadKeys;
+  const auto column = static_cast<int>(input % width) + shift;
+  return { input / width, column / loadKeys * loadKeys - shift, column % loadKeys };
+}
+
+KernelShape
+GetKernelShape(const Extent &        radius,
+               const KernelPolicy &  policy,
+               const KernelKind &    kind,
+               const KernelProgram & program)
+{
+  const auto  stagePixels = kind.pixelBytes == 1 ? 8 : 16 / kind.pixelBytes;
+  const auto  halo = (program.margin + stagePixels - 1) / stagePixels * stagePixels;
+  KernelShape shape;
+  shape.threads = policy.blockX * policy.blockY;
+  shape.block[0] = policy.blockX * static_cast<int>(policy.tile[0]);
+  shape.block[1] = policy.blockY * static_cast<int>(policy.tile[1]) * kind.GetPixels();
+  shape.block[2] = static_cast<int>(policy.tile[2]);
+  shape.block[3] = static_cast<int>(policy.tile[3]);
+  const auto rows = shape.block[1] / kind.GetPixels() + 2 * static_cast<int>(radius[1]);
+  const auto staged = (shape.block[0] + 2 * halo) * rows * (shape.block[2] + 2 * static_cast<int>(radius[2])) *
+                      (shape.block[3] + 2 * static_cast<int>(radius[3]));
+  const auto positions = policy.blockX + program.shared.lastPosition - program.shared.firstPosition;
+  const auto shared =
+    static_cast<int>(program.shared.numberOfVectors) * program.shared.keys * policy.blockY * positions;
+  shape.sharedBytes =
+    (staged + shared + static_cast<int>(program.savedValues) * shape.threads) * kind.GetRegisterBytes();
+  return shape;
+}
+
+} // namespace cudamedian

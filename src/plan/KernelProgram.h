@@ -1,0 +1,103 @@
+/*=========================================================================
+ *
+ *  Copyright NumFOCUS
+ *
+ *  Licensed under the Apache License, Version 2.0 (the "License");
+ *  you may not use this file except in compliance with the License.
+ *  You may obtain a copy of the License at
+ *
+ *         https://www.apache.org/licenses/LICENSE-2.0.txt
+ *
+ *  Unless required by applicable law or agreed to in writing, software
+ *  distributed under the License is distributed on an "AS IS" BASIS,
+ *  WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ *  See the License for the specific language governing permissions and
+ *  limitations under the License.
+ *
+ *=========================================================================*/
+#ifndef KernelProgram_h
+#define KernelProgram_h
+
+#include "KernelPolicy.h"
+#include "ProgramPhases.h"
+#include "RegisterPlan.h"
+
+namespace cudamedian
+{
+
+/** Where the values that neighbouring tiles share lie in a block's shared memory: in vectors of 16 bytes for each tile,
+ * those of neighbouring tiles side by side. */
+struct SharedLayout
+{
+  struct Place
+  {
+    std::size_t vector;
+    int         place; ///< in the vector
+  };
+  std::vector<Place> places; ///< by number of the shared value
+  std::size_t        numberOfVectors{ 0 };
+  int                keys{ 4 };          ///< in a vector
+  int                firstPosition{ 0 }; ///< of the tiles that leave values, relative to the first tile of a row …
+  int                lastPosition{ 0 };  ///< … and to the last
+};
+
+/** Lays out the values that tiles share. */
+SharedLayout
+LayOut(const ProgramPhases & phases, const KernelKind & kind);
+
+/** The program of a policy, lowered and planned, as it is emitted. */
+struct KernelProgram
+{
+  ProgramPhases               phases;
+  std::vector<LoweredProgram> lowered; ///< of each phase
+  std::vector<RegisterPlan>   plans;   ///< of each phase
+  SharedLayout                shared;
+  std::size_t                 savedValues{ 0 }; ///< most slots of a phase's plan
+  int                         margin{ 0 };      ///< columns staged on either side of a block's outputs, at least
+};
+
+/** Builds the program of a policy. */
+KernelProgram
+BuildKernelProgram(const Extent & radius, const KernelPolicy & policy, const KernelKind & kind);
+
+/** The program of a policy, cut into phases, but not lowered. */
+ProgramPhases
+BuildKernelPhases(const Extent & radius, const KernelPolicy & policy);
+
+/** What the phases cost per pixel in a row of tiles, at whose ends phases run for more tiles than the row has:
+ * operations add up, live values are those of the most crowded phase, instructions are those of all phases for a tile.
+ */
+struct PhasesCost
+{
+  ProgramCost cost;
+  double      sharedMemory{ 0 }; ///< pixels and shared values read and written
+  double      code{ 0 };         ///< instructions of the straight-line code, as they lie in memory
+};
+PhasesCost
+CountPhases(const ProgramPhases & phases, const LoweringOptions & options, int tilesOfRow);
+
+/** Neighbouring keys that one load from the staged footprint brings: as many as the tile's width and 16 bytes allow. */
+int
+GetLoadKeys(const Extent & tile, const KernelKind & kind);
+
+/** Where a pixel of the footprint lies among the vectors that loads bring. */
+struct FootprintVector
+{
+  std::size_t line;   ///< axes 1 to 3 of the footprint, axis 1 fastest
+  int         column; ///< first column of the vector; columns of vectors are those aligned in the staged lines, and the
+                      ///< first may lie before the footprint
+  int place;          ///< of the pixel in the vector
+};
+FootprintVector
+GetFootprintVector(const TileProgram & program, TileProgram::Value input, int loadKeys);
+
+/** The launch shape of a policy: what TileKernel computes from the same numbers. */
+KernelShape
+GetKernelShape(const Extent &        radius,
+               const KernelPolicy &  policy,
+               const KernelKind &    kind,
+               const KernelProgram & program);
+
+} // namespace cudamedian
+
+#endif
