@@ -365,7 +365,7 @@ AsJson(const Row & row)
            { "window", row.window },
            { "size", row.size },
            { "tile", Join(row.policy.tile) },
-           { "root", Join(row.policy.tiling.root) },
+           { "root", Describe(row.policy) },
            { "sum_percent", row.policy.lowering.sumPercent },
            { "block", { row.policy.blockX, row.policy.blockY } },
            { "operations_per_pixel", row.cost.operations },
@@ -382,6 +382,19 @@ AsJson(const Row & row)
            { "kernel", row.how } };
 }
 
+/** What a strip of 3x3 costs per pixel (StripKernel.h): two rows of `width` pixels and the columns beside them. */
+ProgramCost
+CountStrips(double width)
+{
+  ProgramCost cost;
+  const auto  columns = (width + 2) / (2 * width);
+  cost.operations = 10 * columns + 11;
+  cost.minMax = 9 * columns + 7.5;
+  cost.multiplyAdd = 2 * (columns + 1.5);
+  cost.clocks = GetFloorClocks(cost);
+  return cost;
+}
+
 /** What the cost model says of a policy: fills the counts and the floor of a row. */
 void
 Count(const Extent & radius, const KernelPolicy & policy, const PixelKind & pixel, const Device & device, Row & row)
@@ -391,7 +404,9 @@ Count(const Extent & radius, const KernelPolicy & policy, const PixelKind & pixe
   row.pixel = pixel.name;
   row.window = Join({ { 2 * radius[0] + 1, 2 * radius[1] + 1, 2 * radius[2] + 1, 2 * radius[3] + 1 } });
   row.policy = policy;
-  row.cost = CountPhases(BuildKernelPhases(radius, policy), policy.lowering, policy.blockX).cost;
+  row.cost = IsFilteredInStrips(radius) && row.how != "NVRTC"
+               ? CountStrips(bytes == 1 ? 8 : 16.0 / static_cast<double>(bytes))
+               : CountPhases(BuildKernelPhases(radius, policy), policy.lowering, policy.blockX).cost;
   // Comparing and choosing 64 bits takes three instructions.
   const auto compute =
     device.multiprocessors * device.clock / (row.cost.clocks / kind.GetPixels() * (bytes == 8 ? 3 : 1));
