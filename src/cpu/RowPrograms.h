@@ -55,37 +55,27 @@ GetRowPrograms();
 const RowProgram *
 FindRowProgram(const Extent & radius, const Extent & tile);
 
-inline void
-RunRowProgram(const RowProgram &           program,
-              const std::uint8_t * const * inputs,
-              std::uint8_t * const *       outputs,
-              std::size_t                  lanes)
+/** Runs a program on rows of keys of any width. */
+template <typename TBits>
+void
+RunRowProgram(const RowProgram & program, const TBits * const * inputs, TBits * const * outputs, std::size_t lanes)
 {
-  program.run8(inputs, outputs, lanes);
-}
-inline void
-RunRowProgram(const RowProgram &            program,
-              const std::uint16_t * const * inputs,
-              std::uint16_t * const *       outputs,
-              std::size_t                   lanes)
-{
-  program.run16(inputs, outputs, lanes);
-}
-inline void
-RunRowProgram(const RowProgram &            program,
-              const std::uint32_t * const * inputs,
-              std::uint32_t * const *       outputs,
-              std::size_t                   lanes)
-{
-  program.run32(inputs, outputs, lanes);
-}
-inline void
-RunRowProgram(const RowProgram &            program,
-              const std::uint64_t * const * inputs,
-              std::uint64_t * const *       outputs,
-              std::size_t                   lanes)
-{
-  program.run64(inputs, outputs, lanes);
+  if constexpr (sizeof(TBits) == 1)
+  {
+    program.run8(inputs, outputs, lanes);
+  }
+  else if constexpr (sizeof(TBits) == 2)
+  {
+    program.run16(inputs, outputs, lanes);
+  }
+  else if constexpr (sizeof(TBits) == 4)
+  {
+    program.run32(inputs, outputs, lanes);
+  }
+  else
+  {
+    program.run64(inputs, outputs, lanes);
+  }
 }
 
 } // namespace cudamedian
