@@ -59,7 +59,8 @@ struct BenchmarkCase
   }
 };
 
-/** The cases of a group, "small" (seconds on a laptop) or "all" (with the sizes that a GPU needs to be busy). */
+/** The cases of a group: "small" (seconds on a laptop), "cpu" (the windows of the CPU's table) or "all" (with the sizes
+ * that a GPU needs to be busy). */
 inline std::vector<BenchmarkCase>
 BenchmarkCases(const std::string & group)
 {
@@ -67,6 +68,23 @@ BenchmarkCases(const std::string & group)
     { "ITK performance suite", CasePixel::UInt8, { 181, 217, 181 }, { 2, 2, 2 } },
   };
   const CasePixel pixels[] = { CasePixel::UInt8, CasePixel::Int16, CasePixel::Float32 };
+  if (group == "cpu")
+  {
+    cases.clear();
+    for (const CasePixel pixel : pixels)
+    {
+      cases.push_back({ "", pixel, { 512, 512, 0 }, { 1, 1, 0 } });
+      for (const std::size_t r : { 1, 2, 3, 5, 8, 15 })
+      {
+        cases.push_back({ "", pixel, { 2048, 2048, 0 }, { r, r, 0 } });
+      }
+      for (const std::size_t r : { 1, 2, 3, 4 })
+      {
+        cases.push_back({ "", pixel, { 256, 256, 128 }, { r, r, r } });
+      }
+    }
+    return cases;
+  }
   for (const CasePixel pixel : pixels)
   {
     for (const std::size_t r : { 1, 2, 3, 5 })

@@ -2,6 +2,7 @@
 // blocks and shares by which policies are chosen.
 
 #include "KernelLaunch.h"
+#include "RankLaunch.h"
 #include "KernelProgram.h"
 #include "RuntimeKernels.h"
 
@@ -206,15 +207,20 @@ MakeArguments(const Extent & size, const Extent & radius, const PixelKind & pixe
 }
 
 /** Compares blocks of a kernel's output with the selecting kernel's. \returns the number of differing pixels. */
+template <typename TLaunch>
 std::size_t
-CountDifferences(const EmittedKernel & kernel, const Extent & size, const PixelKind & pixel, const Memory & memory)
+CountDifferences(const Extent &    radius,
+                 const Extent &    size,
+                 const PixelKind & pixel,
+                 const Memory &    memory,
+                 const TLaunch &   launch)
 {
   const auto bytes = PixelBytes(pixel.type);
   const auto pixels = static_cast<std::size_t>(Volume(size));
-  auto       arguments = MakeArguments(size, kernel.radius, pixel);
+  auto       arguments = MakeArguments(size, radius, pixel);
   arguments.input = memory.GetInput(0, pixels * bytes);
   arguments.output = memory.GetOutput();
-  Check(LaunchEmittedKernel(kernel, arguments, nullptr), "LaunchEmittedKernel");
+  Check(launch(arguments), "launch");
 
   std::size_t differences = 0;
   for (const int place : { 0, 1, 2 })
@@ -439,9 +445,7 @@ public:
           const std::string &   how,
           int                   launches)
   {
-    const auto bytes = PixelBytes(pixel.type);
-    const auto pixels = static_cast<double>(Volume(size));
-    Row        row;
+    Row row;
     row.size = Join(size);
     row.how = how;
     Count(kernel.radius, policy, pixel, m_Device, row);
@@ -458,14 +462,46 @@ public:
           "cudaOccupancyMaxActiveBlocksPerMultiprocessor");
     row.warps = blocks * kernel.shape.threads / 32;
 
-    row.differences = CountDifferences(kernel, size, pixel, m_Memory);
-    auto arguments = MakeArguments(size, kernel.radius, pixel);
-    arguments.output = m_Memory.GetOutput();
-    row.seconds = TimeLaunches(launches, [&](std::size_t i) {
-      arguments.input = m_Memory.GetInput(i, static_cast<std::size_t>(pixels) * bytes);
+    Time(kernel.radius, pixel, size, launches, row, [&](const KernelArguments & arguments) {
       return LaunchEmittedKernel(kernel, arguments, nullptr);
     });
-    row.gigapixels = pixels / row.seconds * 1e-9;
+    return row;
+  }
+
+  /** Local ranks. Operations are the pixels that enter or leave a window for an output, the first window included; the
+   * floor is six instructions for each and 40 for an output, 128 a clock and SM, without the sorting. */
+  Row
+  MeasureRanks(const Extent & radius, const PixelKind & pixel, const Extent & size, int launches)
+  {
+    RankShape shape{};
+    if (!FindRankShape(radius, static_cast<int>(PixelBytes(pixel.type)), shape))
+    {
+      throw std::runtime_error("no block of local ranks covers the window");
+    }
+    Row row;
+    row.pixel = pixel.name;
+    row.window = Join({ { 2 * radius[0] + 1, 2 * radius[1] + 1, 2 * radius[2] + 1, 2 * radius[3] + 1 } });
+    row.size = Join(size);
+    row.how = "local ranks, " + std::to_string(shape.pixels) + " pixels sorted by " +
+              std::to_string(shape.sortThreads) + "x" + std::to_string(shape.sortItems);
+    row.policy.tile = GetRankTile(shape);
+    row.policy.tiling.root = row.policy.tile;
+    row.policy.blockX = shape.threads;
+    row.policy.blockY = 1;
+    const auto slice = static_cast<double>((2 * radius[static_cast<std::size_t>(shape.axes[0])] + 1) *
+                                           (2 * radius[static_cast<std::size_t>(shape.axes[1])] + 1));
+    const auto depth = static_cast<double>(2 * radius[static_cast<std::size_t>(shape.axes[2])] + 1);
+    row.cost.operations = slice * (2 * (shape.steps - 1) + depth) / shape.steps;
+    row.floorGigapixels = m_Device.multiprocessors * m_Device.clock * 128 / (6 * row.cost.operations + 40) * 1e-9;
+    row.warps = 233472 / (shape.sharedBytes + 1024) * shape.threads / 32;
+
+    const auto bytes = GetRankScratchBytes(shape, size, Memory::bytes);
+    void *     scratch = nullptr;
+    Check(cudaMalloc(&scratch, bytes), "cudaMalloc");
+    Time(radius, pixel, size, launches, row, [&](const KernelArguments & arguments) {
+      return LaunchRankWindows(arguments, shape, pixel.variant, scratch, bytes, nullptr);
+    });
+    Check(cudaFree(scratch), "cudaFree");
     return row;
   }
 
@@ -474,6 +510,10 @@ public:
   MeasureChosen(const Extent & radius, const PixelKind & pixel, const Extent & size, int launches)
   {
     const auto kind = GetKernelKind(static_cast<int>(PixelBytes(pixel.type)), m_Device.computeCapability);
+    if (!IsCoveredByKernels(radius))
+    {
+      return MeasureRanks(radius, pixel, size, launches);
+    }
     const auto policy = GetKernelPolicy(radius, kind);
     if (const auto * emitted = FindEmittedKernel(radius, pixel.variant, kind.packing))
     {
@@ -494,6 +534,26 @@ public:
   }
 
 private:
+  template <typename TLaunch>
+  void
+  Time(const Extent &    radius,
+       const PixelKind & pixel,
+       const Extent &    size,
+       int               launches,
+       Row &             row,
+       const TLaunch &   launch)
+  {
+    const auto pixels = static_cast<std::size_t>(Volume(size));
+    row.differences = CountDifferences(radius, size, pixel, m_Memory, launch);
+    auto arguments = MakeArguments(size, radius, pixel);
+    arguments.output = m_Memory.GetOutput();
+    row.seconds = TimeLaunches(launches, [&](std::size_t i) {
+      arguments.input = m_Memory.GetInput(i, pixels * PixelBytes(pixel.type));
+      return launch(arguments);
+    });
+    row.gigapixels = static_cast<double>(pixels) / row.seconds * 1e-9;
+  }
+
   Memory m_Memory;
   Device m_Device;
 };
@@ -570,8 +630,9 @@ main(int argc, char * argv[])
   try
   {
     CLI::App                 application{ "Times the median kernels on images in device memory, beside their floors." };
-    std::vector<std::string> windows{ "3x3",   "5x5",   "7x7",   "9x9",   "11x11", "13x13", "15x15",
-                                      "17x17", "3x3x3", "5x5x3", "5x5x5", "7x7x3", "7x7x7" };
+    std::vector<std::string> windows{ "3x3",   "5x5",   "7x7",   "9x9",   "11x11", "13x13",    "15x15",    "17x17",
+                                      "19x19", "21x21", "25x25", "31x31", "41x41", "51x51",    "75x75",    "3x3x3",
+                                      "5x5x3", "5x5x5", "7x7x3", "7x7x7", "9x9x9", "11x11x11", "15x15x15", "21x21x3" };
     std::vector<std::string> pixels{ "uint8", "int16", "float32" };
     std::vector<std::string> tiles;
     std::vector<int>         sums;

@@ -66,11 +66,13 @@ enum class Backend : std::uint8_t
 /** How the medians are found.
  * - `Automatic`: the planner decides by window and backend.
  * - `TileProgram`: a list of min and max operations that yields all medians of a tile (hierarchical tiling).
+ * - `LocalRank`: the pixels of a block are sorted once, and windows slide over their ranks.
  * - `Selection`: each window on its own, any size (CPU: nth_element on keys; CUDA: bitwise counting on keys). */
 enum class Algorithm : std::uint8_t
 {
   Automatic,
   TileProgram,
+  LocalRank,
   Selection
 };
 

@@ -41,6 +41,22 @@ public:
     Cuda,
     Cpu
   };
+
+  /** \class Algorithm
+   * \ingroup CudaMedian
+   * How the medians are found. All yield the same image.
+   * - `Automatic`: the fastest for the window, by measurement.
+   * - `TileProgram`: one list of min and max operations for all pixels of a tile; windows up to 17x17 or 7x7x5.
+   * - `LocalRank`: sorts the pixels of a block once and slides windows over their ranks; windows up to about 95x95 or
+   *   21x21x21 on CUDA, 230x230 or 39x39x39 on the CPU.
+   * - `Selection`: each window on its own, of any size. */
+  enum class Algorithm : uint8_t
+  {
+    Automatic,
+    TileProgram,
+    LocalRank,
+    Selection
+  };
 };
 
 /** Writes the name of the backend. */
@@ -48,6 +64,13 @@ inline std::ostream &
 operator<<(std::ostream & out, CudaMedianImageFilterEnums::Backend value)
 {
   return out << cudamedian::ToString(static_cast<cudamedian::Backend>(value));
+}
+
+/** Writes the name of the algorithm. */
+inline std::ostream &
+operator<<(std::ostream & out, CudaMedianImageFilterEnums::Algorithm value)
+{
+  return out << cudamedian::ToString(static_cast<cudamedian::Algorithm>(value));
 }
 
 /** \class CudaMedianImageFilter
@@ -65,7 +88,9 @@ operator<<(std::ostream & out, CudaMedianImageFilterEnums::Backend value)
  *
  * The window is compiled into a tile program, a list of min and max operations that yields all medians of a tile, by
  * hierarchical tiling (L. Sugy, "A Fast Parallel Median Filtering Algorithm Using Hierarchical Tiling", SIGGRAPH 2025);
- * both backends run the same programs. Windows beyond the programs' range are selected pixel by pixel.
+ * both backends run the same programs. Larger windows slide over the ranks of the pixels of a block, which are sorted
+ * once (after T. S. Huang, "A Fast Two-Dimensional Median Filtering Algorithm", 1979, with ranks for grey values). What
+ * neither covers is selected pixel by pixel.
  *
  * Requested regions, streaming, progress, abort and the number of work units behave as in itk::MedianImageFilter. An
  * exception leaves the filter reusable.
@@ -100,6 +125,7 @@ public:
   using OutputPixelType = typename OutputImageType::PixelType;
   using RadiusType = typename Superclass::RadiusType;
   using BackendEnum = CudaMedianImageFilterEnums::Backend;
+  using AlgorithmEnum = CudaMedianImageFilterEnums::Algorithm;
 
   /** Filter a volume slice by slice: the radius along the last axis counts as 0. Off by default. */
   itkSetMacro(SliceWise, bool);
@@ -110,6 +136,11 @@ public:
    * `Cpu` makes no CUDA call at all. Default: `Auto`. */
   itkSetEnumMacro(Backend, BackendEnum);
   itkGetEnumMacro(Backend, BackendEnum);
+
+  /** How the medians are found; one that does not cover the window throws at Update() and says what it covers. Default:
+   * `Automatic`. */
+  itkSetEnumMacro(Algorithm, AlgorithmEnum);
+  itkGetEnumMacro(Algorithm, AlgorithmEnum);
 
   /** Bytes of device memory the filter may use; 0, the default, allows a share of what is free. The image is processed
    * in as many slabs as that needs. A budget that cannot hold the smallest slab throws at Update(). */
@@ -159,6 +190,7 @@ private:
 
   bool                        m_SliceWise{ false };
   BackendEnum                 m_Backend{ BackendEnum::Auto };
+  AlgorithmEnum               m_Algorithm{ AlgorithmEnum::Automatic };
   SizeValueType               m_DeviceMemoryBudget{ 0 };
   cudamedian::ExecutionReport m_ExecutionReport;
   const RadiusType *          m_SuperclassRadius{ nullptr };

@@ -227,6 +227,7 @@ CudaMedianImageFilter<TInputImage, TOutputImage>::RunEngine(const RadiusType & r
     request.convertRow = &CudaMedianImageFilterDetail::ConvertRow<InputPixelType, OutputPixelType>;
   }
   request.backend = static_cast<cudamedian::Backend>(m_Backend);
+  request.algorithm = static_cast<cudamedian::Algorithm>(m_Algorithm);
   request.deviceMemoryBudget = m_DeviceMemoryBudget;
   request.workUnits = static_cast<unsigned int>(this->GetNumberOfWorkUnits());
   request.parallelFor = [this](std::size_t count, const std::function<void(std::size_t)> & body) {
@@ -267,6 +268,7 @@ CudaMedianImageFilter<TInputImage, TOutputImage>::PrintSelf(std::ostream & os, I
   Superclass::PrintSelf(os, indent);
   os << indent << "SliceWise: " << (m_SliceWise ? "On" : "Off") << std::endl;
   os << indent << "Backend: " << m_Backend << std::endl;
+  os << indent << "Algorithm: " << m_Algorithm << std::endl;
   os << indent << "DeviceMemoryBudget: " << m_DeviceMemoryBudget << std::endl;
   os << indent << "ExecutionReport: " << (m_ExecutionReport.backend.empty() ? "(none)" : "") << std::endl;
   if (!m_ExecutionReport.backend.empty())

@@ -154,6 +154,8 @@ ToString(Algorithm algorithm)
   {
     case Algorithm::TileProgram:
       return "tile program";
+    case Algorithm::LocalRank:
+      return "local ranks";
     case Algorithm::Selection:
       return "selection";
     default:
@@ -233,6 +235,10 @@ RunMedian(const MedianRequest & givenRequest)
   {
     report.tile = plan.compiled->program.GetTile();
     report.operations = plan.compiled->program.GetInstructions().size();
+  }
+  if (plan.rank)
+  {
+    report.tile = GetRankTile(*plan.rank);
   }
   if (cuda)
   {

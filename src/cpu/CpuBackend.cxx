@@ -17,7 +17,9 @@
  *=========================================================================*/
 #include "CpuBackend.h"
 
+#include "KeyedImage.h"
 #include "LaneInterpreter.h"
+#include "RankBlockRunner.h"
 #include "RankSelection.h"
 #include "RowPhases.h"
 #include "RowPrograms.h"
@@ -33,89 +35,6 @@ namespace cudamedian
 {
 namespace
 {
-
-/** Reads keys from the request's input and writes keys to its output. */
-template <typename TKey, KeyMapping VMapping>
-class KeyedImage
-{
-public:
-  explicit KeyedImage(const MedianRequest & request)
-    : m_Request(request), m_SignMask(static_cast<TKey>(GetSignMask(request.pixelType))),
-      m_OutputPixelBytes(request.outputPixelBytes)
-  {
-    m_InputStride[0] = 1;
-    for (int axis = 1; axis < Dimension; ++axis)
-    {
-      m_InputStride[axis] = m_InputStride[axis - 1] * request.inputExtent[axis - 1];
-    }
-  }
-
-  /** First pixel of the input row at (y, z, w). */
-  const TKey *
-  GetRow(std::int64_t y, std::int64_t z, std::int64_t w) const
-  {
-    return static_cast<const TKey *>(m_Request.input) + y * m_InputStride[1] + z * m_InputStride[2] +
-           w * m_InputStride[3];
-  }
-
-  TKey
-  ToKey(TKey bits) const
-  {
-    return PixelKey<TKey, VMapping>::FromBits(bits, m_SignMask);
-  }
-
-  TKey
-  ToBits(TKey key) const
-  {
-    return PixelKey<TKey, VMapping>::ToBits(key, m_SignMask);
-  }
-
-  /** Rows of both. The mask is a copy: 8-bit keys may alias everything, this object included. */
-  void
-  ToKeys(const TKey * bits, TKey * keys, std::int64_t count) const
-  {
-    const TKey signMask = m_SignMask;
-    for (std::int64_t i = 0; i < count; ++i)
-    {
-      keys[i] = PixelKey<TKey, VMapping>::FromBits(bits[i], signMask);
-    }
-  }
-  void
-  ToBits(TKey * keys, std::int64_t count) const
-  {
-    const TKey signMask = m_SignMask;
-    for (std::int64_t i = 0; i < count; ++i)
-    {
-      keys[i] = PixelKey<TKey, VMapping>::ToBits(keys[i], signMask);
-    }
-  }
-
-  /** Writes `count` pixels, given as bits, from the output position on along axis 0. */
-  void
-  StoreRow(const Extent & position, const TKey * bits, std::int64_t count) const
-  {
-    std::int64_t offset = 0;
-    for (int axis = 0; axis < Dimension; ++axis)
-    {
-      offset += (position[axis] - m_Request.outputOrigin[axis]) * m_Request.outputStride[axis];
-    }
-    auto * destination = static_cast<char *>(m_Request.output) + offset * static_cast<std::int64_t>(m_OutputPixelBytes);
-    if (m_Request.convertRow != nullptr)
-    {
-      m_Request.convertRow(bits, destination, static_cast<std::size_t>(count));
-    }
-    else
-    {
-      std::memcpy(destination, bits, static_cast<std::size_t>(count) * sizeof(TKey));
-    }
-  }
-
-private:
-  const MedianRequest & m_Request;
-  TKey                  m_SignMask;
-  std::size_t           m_OutputPixelBytes;
-  Extent                m_InputStride;
-};
 
 /** One row of tiles: all tiles along axis 0 at a tile position of the other axes. */
 Extent
@@ -299,9 +218,9 @@ private:
           if (inside)
           {
             JoinPhases<TKey>(m_Results.data() + output,
-                       m_Linear.data(),
-                       static_cast<std::size_t>(m_Tile[0]),
-                       static_cast<std::size_t>(m_Lanes));
+                             m_Linear.data(),
+                             static_cast<std::size_t>(m_Tile[0]),
+                             static_cast<std::size_t>(m_Lanes));
             m_Image.ToBits(m_Linear.data(), count);
             m_Image.StoreRow(position, m_Linear.data(), count);
           }
@@ -497,6 +416,10 @@ RunKeyed(const MedianRequest & request, const Plan & plan)
   if (plan.algorithm == Algorithm::TileProgram)
   {
     RunRows<TileRowRunner<TKey, VMapping>>(request, plan);
+  }
+  else if (plan.algorithm == Algorithm::LocalRank)
+  {
+    RunRows<RankBlockRunner<TKey, VMapping>>(request, plan);
   }
   else
   {

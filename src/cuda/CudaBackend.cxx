@@ -18,10 +18,13 @@
 #include "CudaBackend.h"
 
 #include "KernelLaunch.h"
+#include "RankLaunch.h"
 #include "RuntimeKernels.h"
 
 #include <algorithm>
 #include <chrono>
+#include <memory>
+#include <optional>
 
 namespace cudamedian
 {
@@ -243,7 +246,7 @@ public:
   SlabRunner(const MedianRequest & request, const Plan & plan, ExecutionReport & report)
     : m_Request(request), m_Plan(plan), m_Report(report), m_Variant(GetKernelVariant(request.pixelType)),
       m_PixelBytes(PixelBytes(request.pixelType)), m_Input(plan.deviceInputBytes, plan),
-      m_Output(plan.deviceOutputBytes, plan), m_Program(plan.deviceProgramBytes, plan)
+      m_Output(plan.deviceOutputBytes, plan), m_Program(plan.deviceProgramBytes, plan), m_Rank(plan.rank)
   {
     m_Report.deviceBytes = plan.GetDeviceBytes();
     ChooseKernel();
@@ -297,6 +300,11 @@ private:
   void
   ChooseKernel()
   {
+    if (m_Plan.algorithm == Algorithm::LocalRank)
+    {
+      AllocateScratch(m_Plan.deviceScratchBytes);
+      ChooseRanks();
+    }
     if (m_Plan.algorithm != Algorithm::TileProgram)
     {
       return;
@@ -354,10 +362,57 @@ private:
       reason += ", and interpreting it takes " + std::to_string(m_SharedBytes) +
                 " bytes of shared memory where the device has " + std::to_string(limit);
     }
+    // The budget may have room for the ranks of some blocks besides the slab.
+    RankShape  shape{};
+    const auto used = m_Plan.GetDeviceBytes();
+    if (m_Plan.deviceMemoryBudget > used && FindRankShape(m_Request.radius, static_cast<int>(m_PixelBytes), shape))
+    {
+      const auto bytes =
+        GetRankScratchBytes(shape, m_Plan.slabs.front().output.extent, m_Plan.deviceMemoryBudget - used);
+      if (bytes != 0)
+      {
+        m_Rank = shape;
+        AllocateScratch(bytes);
+        m_Report.deviceBytes += bytes;
+        m_Report.algorithm = ToString(Algorithm::LocalRank);
+        m_Report.algorithmReason = reason;
+        m_Report.tile = GetRankTile(shape);
+        m_Report.operations = 0;
+        ChooseRanks();
+        return;
+      }
+    }
+    Select(reason);
+  }
+
+  void
+  AllocateScratch(std::size_t bytes)
+  {
+    m_Scratch = std::make_unique<DeviceBuffer>(bytes, m_Plan);
+    m_ScratchBytes = bytes;
+  }
+
+  void
+  Select(const std::string & reason)
+  {
     m_Report.algorithm = ToString(Algorithm::Selection);
     m_Report.algorithmReason = reason;
     m_Report.tile = { { 0, 0, 0, 0 } };
     m_Report.operations = 0;
+  }
+
+  /** Local ranks need more shared memory for larger windows; falls back to selection on a device that has less. */
+  void
+  ChooseRanks()
+  {
+    const auto limit = GetSharedMemoryLimit();
+    const auto needed = GetRankSharedBytes(*m_Rank, m_Variant);
+    if (needed > static_cast<std::size_t>(limit))
+    {
+      Select("local ranks take " + std::to_string(needed) + " bytes of shared memory where a block of the device has " +
+             std::to_string(limit));
+      m_Rank.reset();
+    }
   }
 
   void
@@ -407,6 +462,10 @@ private:
     if (m_Emitted != nullptr)
     {
       return LaunchEmittedKernel(*m_Emitted, arguments, m_Stream.Get());
+    }
+    if (m_Rank)
+    {
+      return LaunchRankWindows(arguments, *m_Rank, m_Variant, m_Scratch->Get(), m_ScratchBytes, m_Stream.Get());
     }
     return m_Interpret ? LaunchInterpreter(arguments, m_Interpreted, m_Variant, m_SharedBytes, m_Stream.Get())
                        : LaunchSelection(arguments, m_Variant, m_Stream.Get());
@@ -475,6 +534,11 @@ private:
   DeviceBuffer          m_Input;
   DeviceBuffer          m_Output;
   DeviceBuffer          m_Program;
+
+  std::optional<RankShape>      m_Rank;
+  std::unique_ptr<DeviceBuffer> m_Scratch;
+  std::size_t                   m_ScratchBytes{ 0 };
+
   const EmittedKernel * m_Emitted{ nullptr };
   bool                  m_Interpret{ false };
   std::size_t           m_SharedBytes{ 0 };

@@ -12,7 +12,6 @@ set(CUDAMEDIAN_WINDOWS_AHEAD
   "2 2 1 0 4"
   "2 2 2 0 4"
   "3 3 1 0 4"
-  "3 3 3 0 4"
   CACHE STRING "Windows whose CUDA kernels are compiled ahead; the others are compiled at first use")
 mark_as_advanced(CUDAMEDIAN_WINDOWS_AHEAD)
 include(${CMAKE_CURRENT_LIST_DIR}/EmitPrograms.cmake)
@@ -25,7 +24,8 @@ set(CudaMedian_CUDA_SRCS
   cuda/ProgramEmitter.cxx
   cuda/RuntimeCompiler.cxx
   cuda/RuntimeKernels.cxx
-  cuda/GenericKernels.cu)
+  cuda/GenericKernels.cu
+  cuda/RankKernels.cu)
 set(declarations "")
 set(calls "")
 foreach(window IN LISTS CUDAMEDIAN_WINDOWS_AHEAD)

@@ -20,14 +20,6 @@
 
 #include "PixelKey.h"
 
-#ifdef __CUDACC__
-#  define CUDAMEDIAN_UNROLL _Pragma("unroll")
-#  define CUDAMEDIAN_KEEP_LOOP _Pragma("unroll 1")
-#else
-#  define CUDAMEDIAN_UNROLL
-#  define CUDAMEDIAN_KEEP_LOOP
-#endif
-
 namespace cudamedian
 {
 

@@ -42,25 +42,60 @@ Join(const Extent & extent)
 }
 
 void
-ChooseAlgorithm(const MedianRequest & request, Plan & plan)
+ChooseAlgorithm(const MedianRequest & request, std::size_t budget, Plan & plan)
 {
-  const bool interpreted = IsCoveredByTilePrograms(request.radius);
-  const bool covered = interpreted || (plan.backend == Backend::Cuda && IsCoveredByKernels(request.radius));
+  const bool cuda = plan.backend == Backend::Cuda;
+  const bool interpreted = cuda ? IsInterpretedOnDevices(request.radius) : IsCoveredByTilePrograms(request.radius);
+  const bool covered = interpreted || (cuda && IsCoveredByKernels(request.radius));
   if (request.algorithm == Algorithm::TileProgram && !covered)
   {
     throw RequestError(
       "No tile program covers a window of radius " + Join(request.radius) +
-      ": on the CPU at most two axes of radius up to 5, or three of radius up to 2; on CUDA radii up to " +
-      std::to_string(largestKernelRadius) + " and at most " + std::to_string(largestKernelWindow) +
-      " pixels, or what the CPU takes");
+      ": on the CPU at most two axes of radius up to 15, or three of radius up to 4; on CUDA radii up to " +
+      std::to_string(largestKernelRadius) + " and at most " + std::to_string(largestKernelWindow) + " pixels");
+  }
+  RankShape  shape{};
+  const auto pixelBytes = static_cast<int>(PixelBytes(request.pixelType));
+  const bool ranked =
+    cuda ? FindRankShape(request.radius, pixelBytes, shape)
+         : FindHostRankShape(request.radius, pixelBytes, request.outputExtent, std::max(1U, request.workUnits), shape);
+  if (request.algorithm == Algorithm::LocalRank && !ranked)
+  {
+    throw RequestError("No block of local ranks covers a window of radius " + Join(request.radius) +
+                       ": at most three axes may have a radius, and the smallest block must touch no more than " +
+                       (plan.backend == Backend::Cpu ? "65536"
+                        : pixelBytes == 8            ? "8192"
+                                                     : "16384") +
+                       " pixels");
   }
   plan.algorithm = request.algorithm;
   plan.algorithmReason = "asked for";
   if (request.algorithm == Algorithm::Automatic)
   {
-    plan.algorithm = covered ? Algorithm::TileProgram : Algorithm::Selection;
-    plan.algorithmReason =
-      covered ? "the window is within the range of tile programs" : "the window is beyond the range of tile programs";
+    // A block and the smallest slab for it.
+    const bool roomForRanks = !cuda || static_cast<std::size_t>(shape.scratchBytes) <= budget / 4;
+    const bool program = cuda ? covered : IsTileProgramFastestOnHost(request.radius, pixelBytes);
+    plan.algorithm = program                  ? Algorithm::TileProgram
+                     : ranked && roomForRanks ? Algorithm::LocalRank
+                                              : Algorithm::Selection;
+    plan.algorithmReason = program   ? "the window is within the range of tile programs"
+                           : covered ? "faster than the window's tile program, by measurement"
+                                     : "the window is beyond the range of tile programs";
+    if (!program && !ranked)
+    {
+      plan.algorithmReason += " and of local ranks";
+    }
+    else if (!program && !roomForRanks)
+    {
+      plan.algorithmReason +=
+        ", and a quarter of the budget cannot hold the " + std::to_string(shape.scratchBytes) + " bytes of local ranks";
+    }
+  }
+  if (plan.algorithm == Algorithm::LocalRank)
+  {
+    plan.rank = shape;
+    plan.tileReason = "lowest cost by the model of sorting and sliding";
+    return;
   }
   if (plan.algorithm == Algorithm::TileProgram)
   {
@@ -75,6 +110,18 @@ ChooseAlgorithm(const MedianRequest & request, Plan & plan)
   {
     plan.tileReason = "no program runs";
   }
+}
+
+/** Scratch memory of the plan's blocks: a quarter of the budget is plenty. */
+std::size_t
+ChooseScratchBytes(const MedianRequest & request, const Plan & plan, std::size_t budget)
+{
+  if (!plan.rank)
+  {
+    return 0;
+  }
+  const auto one = static_cast<std::size_t>(plan.rank->scratchBytes);
+  return GetRankScratchBytes(*plan.rank, request.outputExtent, std::max(budget / 4, one));
 }
 
 /** Kernels count positions along an axis with 32 bits. */
@@ -112,10 +159,10 @@ Extent
 ChooseSlabExtent(const MedianRequest & request, const Plan & plan, std::size_t budget)
 {
   const Extent single{ { 1, 1, 1, 1 } };
-  const Extent tile = plan.compiled ? plan.compiled->program.GetTile() : single;
+  const Extent tile = plan.compiled ? plan.compiled->program.GetTile() : plan.rank ? GetRankTile(*plan.rank) : single;
   const auto   needed = [&](const Extent & extent) {
     const auto bytes = GetSlabBytes(request, extent);
-    return bytes.first + bytes.second + plan.deviceProgramBytes;
+    return bytes.first + bytes.second + plan.deviceProgramBytes + plan.deviceScratchBytes;
   };
 
   Extent extent;
@@ -218,12 +265,13 @@ PlanMedian(const MedianRequest & request, Backend backend, std::size_t budget)
 {
   Plan plan;
   plan.backend = backend;
-  ChooseAlgorithm(request, plan);
+  ChooseAlgorithm(request, budget, plan);
   Extent slabExtent = request.outputExtent;
   if (backend == Backend::Cuda)
   {
     plan.deviceMemoryBudget = budget;
     plan.deviceProgramBytes = plan.compiled ? GetDeviceProgramBytes(plan.compiled->schedule) : 0;
+    plan.deviceScratchBytes = ChooseScratchBytes(request, plan, budget);
     slabExtent = ChooseSlabExtent(request, plan, budget);
     const auto bytes = GetSlabBytes(request, slabExtent);
     plan.deviceInputBytes = bytes.first;

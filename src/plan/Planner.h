@@ -20,9 +20,11 @@
 
 #include "itkCudaMedianEngine.h"
 #include "ProgramSchedule.h"
+#include "RankPolicy.h"
 #include "TileProgram.h"
 
 #include <memory>
+#include <optional>
 
 namespace cudamedian
 {
@@ -55,11 +57,13 @@ struct Plan
   Backend                                backend{ Backend::Cpu };
   Algorithm                              algorithm{ Algorithm::Selection };
   std::shared_ptr<const CompiledProgram> compiled; ///< what can be interpreted; null where nothing can
+  std::optional<RankShape>               rank;     ///< how blocks are cut for Algorithm::LocalRank
   std::vector<Slab>                      slabs;
   std::size_t                            deviceMemoryBudget{ 0 };
   std::size_t                            deviceInputBytes{ 0 };  ///< buffer that holds the input of any slab
   std::size_t                            deviceOutputBytes{ 0 }; ///< buffer that holds the output of any slab
   std::size_t                            deviceProgramBytes{ 0 };
+  std::size_t                            deviceScratchBytes{ 0 }; ///< ranks of blocks
   std::string                            algorithmReason;
   std::string                            tileReason;
   std::string                            slabReason;
@@ -67,7 +71,7 @@ struct Plan
   std::size_t
   GetDeviceBytes() const
   {
-    return deviceInputBytes + deviceOutputBytes + deviceProgramBytes;
+    return deviceInputBytes + deviceOutputBytes + deviceProgramBytes + deviceScratchBytes;
   }
 };
 

@@ -37,7 +37,26 @@ IsCoveredByTilePrograms(const Extent & radius)
 {
   const auto axes = CountWindowAxes(radius);
   const auto largest = *std::max_element(radius.begin(), radius.end());
+  return axes <= 2 ? largest <= 15 : axes == 3 && largest <= 4;
+}
+
+bool
+IsInterpretedOnDevices(const Extent & radius)
+{
+  const auto axes = CountWindowAxes(radius);
+  const auto largest = *std::max_element(radius.begin(), radius.end());
   return axes <= 2 ? largest <= 5 : axes == 3 && largest <= 2;
+}
+
+bool
+IsTileProgramFastestOnHost(const Extent & radius, int pixelBytes)
+{
+  std::int64_t pixels = 1;
+  for (const auto r : radius)
+  {
+    pixels *= 2 * std::min<std::int64_t>(r, 1 << 10) + 1;
+  }
+  return IsCoveredByTilePrograms(radius) && pixels * pixelBytes <= 2400;
 }
 
 Extent

@@ -23,11 +23,21 @@
 namespace cudamedian
 {
 
-/** Whether a window runs as a tile program: up to two axes of radius 1 to 5, or three of radius 1 to 2. */
+/** Whether the CPU can run a window as a tile program: up to two axes of radius 1 to 15, or three of radius 1 to 4. */
 bool
 IsCoveredByTilePrograms(const Extent & radius);
 
-/** The root tile for a window that tile programs cover.
+/** Whether a kernel can interpret the window's program: up to two axes of radius 1 to 5, or three of radius 1 to 2. */
+bool
+IsInterpretedOnDevices(const Extent & radius);
+
+/** Whether the CPU is faster with the window's program than with local ranks, by measurement (AVX-512, two threads,
+ * program : ranks): 8-bit 31x31 2.8, 9x9x9 3.2; 16-bit 31x31 1.7, 9x9x9 1.4; float 21x21 1.3, 31x31 0.8, 7x7x7 1.5,
+ * 9x9x9 0.9; programs take time in proportion to the bytes of a pixel, ranks hardly. */
+bool
+IsTileProgramFastestOnHost(const Extent & radius, int pixelBytes);
+
+/** The root tile of a window's program on the CPU and where kernels interpret it.
  *
  * Along each axis the largest power of two t with 2t <= window + 1, at most 4, and at most 2 when three axes have a
  * radius. Operations per pixel counted with these tiles: 3x3 19.5, 5x5 72, 7x7 127, 9x9 215, 11x11 315, 3x3x3 107,

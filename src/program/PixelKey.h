@@ -44,6 +44,15 @@ using uint64_t = unsigned long long;
 #  define CUDAMEDIAN_HOST_DEVICE inline
 #endif
 
+/** Loops of kernels: unrolled, or kept as they are. */
+#ifdef __CUDACC__
+#  define CUDAMEDIAN_UNROLL _Pragma("unroll")
+#  define CUDAMEDIAN_KEEP_LOOP _Pragma("unroll 1")
+#else
+#  define CUDAMEDIAN_UNROLL
+#  define CUDAMEDIAN_KEEP_LOOP
+#endif
+
 namespace cudamedian
 {
 

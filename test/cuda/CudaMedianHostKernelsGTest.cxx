@@ -18,6 +18,7 @@
 #include "CudaMedianTestReference.h"
 #include "CudaMedianTestSeed.h"
 #include "KernelBodies.h"
+#include "RankKernels.h"
 #include "Planner.h"
 #include "ProgramEmitter.h"
 #include "StripKernel.h"
@@ -272,6 +273,76 @@ RunInterpreted(const KernelArguments & arguments, const CompiledProgram & compil
                 [&](const std::int64_t * index) {
                   RunInterpretedTile<TBits, VMapping>(arguments, program, index, slots.data(), stride);
                 });
+}
+
+/** Sorts every block's region as the device does, and slides every thread's window. */
+template <typename TBits, KeyMapping VMapping, int VThreads>
+void
+RunRanked(const KernelArguments & slab, const RankShape & shape)
+{
+  RankArguments arguments{};
+  arguments.slab = slab;
+  arguments.shape = shape;
+  const auto blocks = CountRankBlocks(
+    shape, { { slab.outputExtent[0], slab.outputExtent[1], slab.outputExtent[2], slab.outputExtent[3] } });
+  for (std::int64_t number = 0; number < blocks; ++number)
+  {
+    const RankBlock    block(arguments, number);
+    const auto         mask = static_cast<TBits>(slab.signMask);
+    std::vector<TBits> keys;
+    for (int row = 0; row < arguments.GetRows(); ++row)
+    {
+      for (int column = 0; column < shape.region[0]; ++column)
+      {
+        const auto offset = GetRowOffset(arguments, block, row) + GetOffsetAlong(arguments, block, 0, column);
+        keys.push_back(PixelKey<TBits, VMapping>::FromBits(static_cast<const TBits *>(slab.input)[offset], mask));
+      }
+    }
+    ASSERT_EQ(keys.size(), static_cast<std::size_t>(shape.pixels));
+    std::vector<std::size_t> order(keys.size());
+    std::iota(order.begin(), order.end(), std::size_t{ 0 });
+    std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return keys[a] < keys[b]; });
+    std::vector<std::uint16_t> ranks(keys.size());
+    std::vector<TBits>         sorted(keys.size());
+    for (std::size_t rank = 0; rank < order.size(); ++rank)
+    {
+      ranks[order[rank]] = PackRank(static_cast<int>(rank), shape.rankShift);
+      sorted[rank] = PixelKey<TBits, VMapping>::ToBits(keys[order[rank]], mask);
+    }
+    std::vector<std::uint32_t> bits(static_cast<std::size_t>(shape.words) * VThreads);
+    for (int thread = 0; thread < VThreads; ++thread)
+    {
+      SlideRankWindow<TBits, VThreads>(arguments, block, thread, ranks.data(), bits.data(), sorted.data());
+    }
+  }
+}
+
+template <typename TBits, KeyMapping VMapping>
+void
+CheckRanked(PixelType type)
+{
+  const std::vector<Extent> radii{ { { 9, 9, 0, 0 } }, { { 2, 11, 0, 0 } }, { { 12, 1, 0, 0 } }, { { 3, 3, 3, 0 } },
+                                   { { 0, 4, 2, 0 } }, { { 1, 0, 5, 1 } },  { { 0, 0, 17, 0 } }, { { 0, 0, 0, 0 } } };
+  const std::vector<Extent> sizes{ { { 1, 1, 1, 1 } }, { { 3, 2, 1, 1 } }, { { 67, 41, 1, 1 } }, { { 13, 11, 7, 2 } } };
+  std::size_t               threads[2] = { 0, 0 };
+  for (const auto & radius : radii)
+  {
+    RankShape shape{};
+    ASSERT_TRUE(FindRankShape(radius, sizeof(TBits), shape));
+    ++threads[shape.threads / 64];
+    for (const auto & size : sizes)
+    {
+      for (const std::size_t budget : { std::size_t{ 1 } << 30, std::size_t{ 16000 } })
+      {
+        CheckSlabs<TBits, VMapping>(size, radius, type, budget, [&](const KernelArguments & arguments) {
+          shape.threads == 32 ? RunRanked<TBits, VMapping, 32>(arguments, shape)
+                              : RunRanked<TBits, VMapping, 64>(arguments, shape);
+        });
+      }
+    }
+  }
+  EXPECT_GT(threads[0], 0U) << "blocks of 32 threads";
+  EXPECT_GT(threads[1], 0U) << "blocks of 64 threads";
 }
 
 template <typename TBits, KeyMapping VMapping>
@@ -611,4 +682,13 @@ TEST(CudaMedianProgramEmitter, ReadsFourKeysAtOnceFromBeforeTheFootprint)
   EXPECT_NE(text.str().find("p0_5 = access.Load(1, 0, 0, 0);\n"), std::string::npos) << text.str();
   EXPECT_NE(text.str().find("p0_9 = access.Load(5, 0, 0, 0);\n"), std::string::npos) << text.str();
   EXPECT_EQ(text.str().find("p0_13"), std::string::npos) << text.str();
+}
+
+TEST(CudaMedianHostKernels, LocalRanks)
+{
+  CheckRanked<std::uint8_t, Integer>(PixelType::Int8);
+  CheckRanked<std::uint16_t, Integer>(PixelType::UInt16);
+  CheckRanked<std::uint32_t, Integer>(PixelType::Int32);
+  CheckRanked<std::uint32_t, Float>(PixelType::Float32);
+  CheckRanked<std::uint64_t, Float>(PixelType::Float64);
 }

@@ -153,9 +153,11 @@ TEST(CudaMedianPlanner, KernelsTakeMoreWindowsThanTheCpu)
   };
   EXPECT_EQ(choose({ { 5, 5, 0, 0 } }), Algorithm::TileProgram);
   EXPECT_EQ(choose({ { 8, 8, 0, 0 } }), Algorithm::TileProgram);
-  EXPECT_EQ(choose({ { 3, 3, 3, 0 } }), Algorithm::TileProgram);
   EXPECT_EQ(choose({ { 15, 0, 0, 0 } }), Algorithm::TileProgram);
-  EXPECT_EQ(choose({ { 10, 10, 0, 0 } }), Algorithm::Selection);
+  EXPECT_EQ(choose({ { 9, 9, 0, 0 } }), Algorithm::LocalRank);
+  EXPECT_EQ(choose({ { 3, 3, 3, 0 } }), Algorithm::LocalRank);
+  EXPECT_EQ(choose({ { 40, 0, 0, 0 } }), Algorithm::LocalRank);
+  EXPECT_EQ(choose({ { 200, 200, 0, 0 } }), Algorithm::Selection);
   EXPECT_EQ(choose({ { 1, 1, 1, 1 } }), Algorithm::Selection);
 }
 
@@ -169,11 +171,16 @@ TEST(CudaMedianPlanner, AlgorithmByWindow)
   EXPECT_EQ(choose({ { 5, 5, 0, 0 } }), Algorithm::TileProgram);
   EXPECT_EQ(choose({ { 0, 5, 0, 4 } }), Algorithm::TileProgram);
   EXPECT_EQ(choose({ { 2, 0, 2, 2 } }), Algorithm::TileProgram);
-  EXPECT_EQ(choose({ { 6, 1, 0, 0 } }), Algorithm::Selection);
-  EXPECT_EQ(choose({ { 3, 1, 1, 0 } }), Algorithm::Selection);
+  EXPECT_EQ(choose({ { 15, 15, 0, 0 } }), Algorithm::TileProgram);
+  EXPECT_EQ(choose({ { 4, 4, 4, 0 } }), Algorithm::TileProgram);
+  EXPECT_EQ(choose({ { 16, 1, 0, 0 } }), Algorithm::LocalRank);
+  EXPECT_EQ(choose({ { 5, 1, 1, 0 } }), Algorithm::LocalRank);
+  EXPECT_EQ(choose({ { 200, 200, 0, 0 } }), Algorithm::Selection);
+  EXPECT_EQ(choose({ { 0, 1, 1, 6 } }), Algorithm::Selection);
   EXPECT_EQ(choose({ { 1, 1, 1, 1 } }), Algorithm::Selection);
   auto request = MakeRequest({ { 9, 9, 1, 1 } }, { { 6, 6, 0, 0 } });
   request.algorithm = Algorithm::TileProgram;
+  request.radius = { { 16, 16, 0, 0 } };
   EXPECT_THROW(cudamedian::PlanMedian(request, Backend::Cpu, 0), cudamedian::RequestError);
   request.radius = { { 1, 1, 0, 0 } };
   request.algorithm = Algorithm::Selection;
@@ -187,4 +194,104 @@ TEST(CudaMedianTilePolicy, TilesAreAtMostHalfTheWindowRoundedUp)
   EXPECT_EQ(cudamedian::ChooseTile({ { 5, 5, 0, 0 } }), (Extent{ { 4, 4, 1, 1 } }));
   EXPECT_EQ(cudamedian::ChooseTile({ { 2, 2, 2, 0 } }), (Extent{ { 2, 2, 2, 1 } }));
   EXPECT_EQ(cudamedian::ChooseTile({ { 0, 0, 0, 0 } }), (Extent{ { 1, 1, 1, 1 } }));
+}
+
+TEST(CudaMedianRankPolicy, BlocksHoldTogether)
+{
+  for (const int bytes : { 1, 2, 4, 8 })
+  {
+    for (const Extent & radius : { Extent{ { 9, 9, 0, 0 } },
+                                   Extent{ { 30, 2, 0, 0 } },
+                                   Extent{ { 45, 45, 0, 0 } },
+                                   Extent{ { 0, 3, 3, 3 } },
+                                   Extent{ { 0, 0, 0, 0 } },
+                                   Extent{ { 0, 0, 0, 500 } },
+                                   Extent{ { 7, 7, 7, 0 } } })
+    {
+      cudamedian::RankShape shape{};
+      if (bytes == 8 && radius[0] == 45)
+      {
+        EXPECT_FALSE(cudamedian::FindRankShape(radius, bytes, shape)) << "91x91 pixels and more of 64 bits";
+        continue;
+      }
+      ASSERT_TRUE(cudamedian::FindRankShape(radius, bytes, shape));
+      EXPECT_EQ(shape.threads % (shape.lanes[0] * shape.lanes[1]), 0);
+      EXPECT_EQ(shape.tile[2], shape.threads / (shape.lanes[0] * shape.lanes[1]) * shape.steps);
+      int         pixels = 1;
+      std::size_t axes = 0;
+      for (int axis = 0; axis < 3; ++axis)
+      {
+        EXPECT_EQ(shape.region[axis], shape.tile[axis] + 2 * radius[static_cast<std::size_t>(shape.axes[axis])]);
+        pixels *= shape.region[axis];
+      }
+      for (const int axis : shape.axes)
+      {
+        axes |= std::size_t{ 1 } << axis;
+      }
+      EXPECT_EQ(axes, 15U) << "each axis once";
+      EXPECT_EQ(radius[static_cast<std::size_t>(shape.axes[3])], 0);
+      EXPECT_EQ(shape.region[0] % 2, 0) << "pairs of ranks are aligned alike in all rows";
+      EXPECT_EQ(shape.pixels, pixels);
+      EXPECT_LE(shape.pixels, shape.sortThreads * shape.sortItems);
+      EXPECT_GE(32 * shape.words, shape.pixels);
+      EXPECT_LE(shape.words << shape.rankShift, 65536);
+      EXPECT_EQ(1 << shape.rankShift, 4 * shape.threads);
+      EXPECT_LE(shape.sharedBytes, 99 * 1024) << "what blocks of sm_86 and sm_89 have";
+    }
+  }
+}
+
+TEST(CudaMedianRankPolicy, WindowsBeyondAnyBlock)
+{
+  cudamedian::RankShape shape{};
+  EXPECT_FALSE(cudamedian::FindRankShape({ { 1, 1, 1, 1 } }, 2, shape));
+  EXPECT_FALSE(cudamedian::FindRankShape({ { 70, 70, 0, 0 } }, 2, shape));
+  EXPECT_FALSE(cudamedian::FindRankShape({ { std::int64_t{ 1 } << 40, 0, 0, 0 } }, 2, shape));
+  EXPECT_FALSE(cudamedian::FindHostRankShape({ { 130, 130, 0, 0 } }, 2, { { 512, 512, 1, 1 } }, 4, shape));
+  EXPECT_FALSE(cudamedian::FindHostRankShape({ { 0, 1, 1, 1 } }, 2, { { 512, 512, 1, 1 } }, 4, shape));
+  EXPECT_FALSE(
+    cudamedian::FindHostRankShape({ { std::int64_t{ 1 } << 40, 0, 0, 0 } }, 2, { { 9, 1, 1, 1 } }, 4, shape));
+  auto request = MakeRequest({ { 9, 9, 1, 1 } }, { { 200, 200, 0, 0 } });
+  request.algorithm = cudamedian::Algorithm::LocalRank;
+  for (const auto backend : { Backend::Cpu, Backend::Cuda })
+  {
+    EXPECT_THROW(cudamedian::PlanMedian(request, backend, 1 << 20), cudamedian::RequestError);
+  }
+}
+
+TEST(CudaMedianPlanner, OnTheCpuWidePixelsTakeRanksEarlier)
+{
+  for (const auto & [type, algorithm] :
+       { std::pair{ cudamedian::PixelType::Int16, cudamedian::Algorithm::TileProgram },
+         std::pair{ cudamedian::PixelType::Float32, cudamedian::Algorithm::LocalRank } })
+  {
+    auto request = MakeRequest({ { 90, 50, 1, 1 } }, { { 15, 15, 0, 0 } });
+    request.pixelType = type;
+    EXPECT_EQ(cudamedian::PlanMedian(request, Backend::Cpu, 0).algorithm, algorithm);
+  }
+}
+
+TEST(CudaMedianPlanner, ABudgetWithoutRoomForRanksSelects)
+{
+  auto       request = MakeRequest({ { 90, 50, 1, 1 } }, { { 12, 12, 0, 0 } });
+  const auto plan = cudamedian::PlanMedian(request, Backend::Cuda, 10000);
+  EXPECT_EQ(plan.algorithm, cudamedian::Algorithm::Selection);
+  EXPECT_NE(plan.algorithmReason.find("budget"), std::string::npos) << plan.algorithmReason;
+  request.algorithm = cudamedian::Algorithm::LocalRank;
+  EXPECT_THROW(cudamedian::PlanMedian(request, Backend::Cuda, 10000), cudamedian::RequestError);
+}
+
+TEST(CudaMedianRankPolicy, ScratchStaysWithinTheBudget)
+{
+  auto       request = MakeRequest({ { 300, 200, 1, 1 } }, { { 12, 12, 0, 0 } });
+  const auto whole = cudamedian::PlanMedian(request, Backend::Cuda, std::size_t{ 1 } << 30);
+  ASSERT_TRUE(whole.rank.has_value());
+  EXPECT_EQ(whole.deviceScratchBytes,
+            static_cast<std::size_t>(cudamedian::CountRankBlocks(*whole.rank, request.outputExtent) *
+                                     whole.rank->scratchBytes));
+  const auto small = cudamedian::PlanMedian(request, Backend::Cuda, 100000);
+  EXPECT_LE(small.GetDeviceBytes(), 100000U);
+  EXPECT_GT(small.deviceScratchBytes, 0U);
+  EXPECT_LE(small.deviceScratchBytes, 25000U);
+  EXPECT_GT(small.slabs.size(), 1U);
 }

@@ -33,7 +33,7 @@ using cudamedian::BuildHierarchicalTilingProgram;
 using cudamedian::Extent;
 using cudamedian::TileProgram;
 
-/** Every radius that tile programs cover, on axes 0 to 2. */
+/** Every radius up to 11x11 and 5x5x5 on axes 0 to 2, and some of the larger ones that tile programs cover. */
 std::vector<Extent>
 GetCoveredRadii()
 {
@@ -45,12 +45,23 @@ GetCoveredRadii()
       for (std::int64_t x = 0; x <= 5; ++x)
       {
         const Extent radius{ { x, y, z, 0 } };
-        if (cudamedian::IsCoveredByTilePrograms(radius))
+        if (cudamedian::IsInterpretedOnDevices(radius))
         {
           radii.push_back(radius);
         }
       }
     }
+  }
+  for (const Extent & radius : { Extent{ { 8, 8, 0, 0 } },
+                                 Extent{ { 0, 15, 1, 0 } },
+                                 Extent{ { 15, 15, 0, 0 } },
+                                 Extent{ { 11, 0, 7, 0 } },
+                                 Extent{ { 3, 3, 3, 0 } },
+                                 Extent{ { 4, 1, 3, 0 } },
+                                 Extent{ { 4, 4, 4, 0 } } })
+  {
+    EXPECT_TRUE(cudamedian::IsCoveredByTilePrograms(radius));
+    radii.push_back(radius);
   }
   return radii;
 }

@@ -394,10 +394,10 @@ TEST(CudaMedianKernelPolicy, EveryCoveredWindowFitsABlock)
                                                     { { 0, 0, 0, 15 } },
                                                     { { 8, 8, 0, 0 } },
                                                     { { 15, 4, 0, 0 } },
-                                                    { { 0, 9, 0, 8 } },
-                                                    { { 3, 3, 3, 0 } },
-                                                    { { 5, 4, 1, 0 } },
-                                                    { { 1, 8, 0, 3 } } })
+                                                    { { 0, 8, 0, 8 } },
+                                                    { { 3, 3, 2, 0 } },
+                                                    { { 5, 3, 1, 0 } },
+                                                    { { 1, 8, 0, 2 } } })
   {
     ASSERT_TRUE(IsCoveredByKernels(radius));
     for (const int pixelBytes : { 1, 8 })

@@ -1,0 +1,113 @@
+/*=========================================================================
+ *
+ *  Copyright NumFOCUS
+ *
+ *  Licensed under the Apache License, Version 2.0 (the "License");
+ *  you may not use this file except in compliance with the License.
+ *  You may obtain a copy of the License at
+ *
+ *         https://www.apache.org/licenses/LICENSE-2.0.txt
+ *
+ *  Unless required by applicable law or agreed to in writing, software
+ *  distributed under the License is distributed on an "AS IS" BASIS,
+ *  WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ *  See the License for the specific language governing permissions and
+ *  limitations under the License.
+ *
+ *=========================================================================*/
+#ifndef KeyedImage_h
+#define KeyedImage_h
+
+#include "PixelKey.h"
+
+#include <cstring>
+
+namespace cudamedian
+{
+
+/** Reads keys from the request's input and writes keys to its output. */
+template <typename TKey, KeyMapping VMapping>
+class KeyedImage
+{
+public:
+  explicit KeyedImage(const MedianRequest & request)
+    : m_Request(request), m_SignMask(static_cast<TKey>(GetSignMask(request.pixelType))),
+      m_OutputPixelBytes(request.outputPixelBytes)
+  {
+    m_InputStride[0] = 1;
+    for (int axis = 1; axis < Dimension; ++axis)
+    {
+      m_InputStride[axis] = m_InputStride[axis - 1] * request.inputExtent[axis - 1];
+    }
+  }
+
+  /** First pixel of the input row at (y, z, w). */
+  const TKey *
+  GetRow(std::int64_t y, std::int64_t z, std::int64_t w) const
+  {
+    return static_cast<const TKey *>(m_Request.input) + y * m_InputStride[1] + z * m_InputStride[2] +
+           w * m_InputStride[3];
+  }
+
+  TKey
+  ToKey(TKey bits) const
+  {
+    return PixelKey<TKey, VMapping>::FromBits(bits, m_SignMask);
+  }
+
+  TKey
+  ToBits(TKey key) const
+  {
+    return PixelKey<TKey, VMapping>::ToBits(key, m_SignMask);
+  }
+
+  /** Rows of both. The mask is a copy: 8-bit keys may alias everything, this object included. */
+  void
+  ToKeys(const TKey * bits, TKey * keys, std::int64_t count) const
+  {
+    const TKey signMask = m_SignMask;
+    for (std::int64_t i = 0; i < count; ++i)
+    {
+      keys[i] = PixelKey<TKey, VMapping>::FromBits(bits[i], signMask);
+    }
+  }
+  void
+  ToBits(TKey * keys, std::int64_t count) const
+  {
+    const TKey signMask = m_SignMask;
+    for (std::int64_t i = 0; i < count; ++i)
+    {
+      keys[i] = PixelKey<TKey, VMapping>::ToBits(keys[i], signMask);
+    }
+  }
+
+  /** Writes `count` pixels, given as bits, from the output position on along axis 0. */
+  void
+  StoreRow(const Extent & position, const TKey * bits, std::int64_t count) const
+  {
+    std::int64_t offset = 0;
+    for (int axis = 0; axis < Dimension; ++axis)
+    {
+      offset += (position[axis] - m_Request.outputOrigin[axis]) * m_Request.outputStride[axis];
+    }
+    auto * destination = static_cast<char *>(m_Request.output) + offset * static_cast<std::int64_t>(m_OutputPixelBytes);
+    if (m_Request.convertRow != nullptr)
+    {
+      m_Request.convertRow(bits, destination, static_cast<std::size_t>(count));
+    }
+    else
+    {
+      std::memcpy(destination, bits, static_cast<std::size_t>(count) * sizeof(TKey));
+    }
+  }
+
+private:
+  const MedianRequest & m_Request;
+  TKey                  m_SignMask;
+  std::size_t           m_OutputPixelBytes;
+  Extent                m_InputStride;
+};
+
+} // namespace cudamedian
+
+#endif

@@ -1,0 +1,278 @@
+/*=========================================================================
+ *
+ *  Copyright NumFOCUS
+ *
+ *  Licensed under the Apache License, Version 2.0 (the "License");
+ *  you may not use this file except in compliance with the License.
+ *  You may obtain a copy of the License at
+ *
+ *         https://www.apache.org/licenses/LICENSE-2.0.txt
+ *
+ *  Unless required by applicable law or agreed to in writing, software
+ *  distributed under the License is distributed on an "AS IS" BASIS,
+ *  WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ *  See the License for the specific language governing permissions and
+ *  limitations under the License.
+ *
+ *=========================================================================*/
+#ifndef RankBlockRunner_h
+#define RankBlockRunner_h
+
+#include "KeyedImage.h"
+#include "Planner.h"
+#include "RankWindow.h"
+
+#include <algorithm>
+#include <array>
+#include <numeric>
+#include <utility>
+#include <vector>
+
+namespace cudamedian
+{
+
+/** Filters blocks by local ranks (see RankKernels.h): the pixels of a block's region are sorted once, and one window
+ * slides through the block up and down, without ever starting anew. One object per work unit; its memory is bounded by
+ * the largest region, 65,536 pixels, of two keys and four bytes each. */
+template <typename TKey, KeyMapping VMapping>
+class RankBlockRunner
+{
+public:
+  RankBlockRunner(const MedianRequest & request, const Plan & plan)
+    : m_Image(request), m_Extent(request.inputExtent), m_Radius(request.radius), m_Output(plan.slabs.front().output),
+      m_Shape(*plan.rank)
+  {}
+
+  static std::size_t
+  CountRows(const Plan & plan)
+  {
+    return static_cast<std::size_t>(CountRankBlocks(*plan.rank, plan.slabs.front().output.extent));
+  }
+
+  /** Steps of about a nanosecond: pixels that enter and leave windows. */
+  static double
+  CountWork(const Plan & plan, const MedianRequest & request)
+  {
+    const auto & axes = plan.rank->axes;
+    return static_cast<double>(Volume(plan.slabs.front().output.extent)) *
+           (20 + 2 * static_cast<double>((2 * request.radius[axes[0]] + 1) * (2 * request.radius[axes[1]] + 1)));
+  }
+
+  void
+  Run(std::size_t block)
+  {
+    Locate(static_cast<std::int64_t>(block));
+    LoadRegion();
+    Sort();
+    Slide();
+    Store();
+  }
+
+private:
+  /** The outputs of a block, cut off where the output box ends, and its region. */
+  void
+  Locate(std::int64_t block)
+  {
+    m_Origin = m_Output.origin;
+    for (int i = 0; i < 3; ++i)
+    {
+      const int  axis = m_Shape.axes[i];
+      const auto tiles = (m_Output.extent[axis] + m_Shape.tile[i] - 1) / m_Shape.tile[i];
+      const auto first = block % tiles * m_Shape.tile[i];
+      block /= tiles;
+      m_Origin[axis] += first;
+      m_Tile[i] = static_cast<int>(std::min<std::int64_t>(m_Shape.tile[i], m_Output.extent[axis] - first));
+      m_Window[i] = static_cast<int>(2 * m_Radius[axis] + 1);
+      m_Region[i] = m_Tile[i] + m_Window[i] - 1;
+    }
+    m_Origin[m_Shape.axes[3]] += block;
+  }
+
+  std::int64_t
+  Clamp(int axis, std::int64_t position) const
+  {
+    return std::min(std::max<std::int64_t>(position, 0), m_Extent[axis] - 1);
+  }
+
+  void
+  LoadRegion()
+  {
+    const auto count = static_cast<std::size_t>(m_Region[0]) * m_Region[1] * m_Region[2];
+    m_Keys.resize(count);
+    TKey *     keys = m_Keys.data();
+    const auto first = m_Origin[0] - m_Radius[0];
+    const auto inside = std::min<std::int64_t>(std::max<std::int64_t>(-first, 0), m_Region[0]);
+    const auto outside = std::max(inside, std::min<std::int64_t>(m_Extent[0] - first, m_Region[0]));
+    Extent     position = m_Origin;
+    const int  axis1 = m_Shape.axes[1];
+    const int  axis2 = m_Shape.axes[2];
+    for (int z = 0; z < m_Region[2]; ++z)
+    {
+      position[axis2] = Clamp(axis2, m_Origin[axis2] - m_Radius[axis2] + z);
+      for (int y = 0; y < m_Region[1]; ++y, keys += m_Region[0])
+      {
+        position[axis1] = Clamp(axis1, m_Origin[axis1] - m_Radius[axis1] + y);
+        const TKey * row = m_Image.GetRow(position[1], position[2], position[3]);
+        std::fill_n(keys, inside, m_Image.ToKey(row[0]));
+        m_Image.ToKeys(row + first + inside, keys + inside, outside - inside);
+        std::fill_n(keys + outside, m_Region[0] - outside, m_Image.ToKey(row[m_Extent[0] - 1]));
+      }
+    }
+  }
+
+  /** Radix sort from the lowest byte on; bytes in which all keys agree are passed over. */
+  void
+  Sort()
+  {
+    const auto count = m_Keys.size();
+    m_Numbers.resize(count);
+    m_OtherKeys.resize(count);
+    m_OtherNumbers.resize(count);
+    std::iota(m_Numbers.begin(), m_Numbers.end(), std::uint16_t{ 0 });
+    std::array<std::array<std::uint32_t, 256>, sizeof(TKey)> counts{};
+    for (const auto key : m_Keys)
+    {
+      for (std::size_t byte = 0; byte < sizeof(TKey); ++byte)
+      {
+        ++counts[byte][key >> (8 * byte) & 0xFF];
+      }
+    }
+    for (std::size_t byte = 0; byte < sizeof(TKey); ++byte)
+    {
+      auto & places = counts[byte];
+      if (places[m_Keys.front() >> (8 * byte) & 0xFF] == count)
+      {
+        continue;
+      }
+      std::uint32_t place = 0;
+      for (auto & entry : places)
+      {
+        place += std::exchange(entry, place);
+      }
+      for (std::size_t i = 0; i < count; ++i)
+      {
+        const auto to = places[m_Keys[i] >> (8 * byte) & 0xFF]++;
+        m_OtherKeys[to] = m_Keys[i];
+        m_OtherNumbers[to] = m_Numbers[i];
+      }
+      m_Keys.swap(m_OtherKeys);
+      m_Numbers.swap(m_OtherNumbers);
+    }
+    m_Ranks.resize(count);
+    for (std::size_t rank = 0; rank < count; ++rank)
+    {
+      m_Ranks[m_Numbers[rank]] = static_cast<std::uint16_t>(rank);
+    }
+  }
+
+  /** One window passes through all outputs, along axis 2 up and down, then a step along axis 0 or 1. */
+  void
+  Slide()
+  {
+    const int words = static_cast<int>((m_Ranks.size() + 31) / 32);
+    m_Bits.assign(static_cast<std::size_t>(words), 0);
+    m_Results.resize(static_cast<std::size_t>(m_Tile[0]) * m_Tile[1] * m_Tile[2]);
+    RankWindow<1>         window(m_Bits.data(), 0);
+    const std::ptrdiff_t  row = m_Region[0];
+    const std::ptrdiff_t  slice = row * m_Region[1];
+    const std::uint16_t * corner = m_Ranks.data();
+    const auto            below = static_cast<int>(std::int64_t{ m_Window[0] } * m_Window[1] * m_Window[2] / 2);
+    for (int z = 0; z < m_Window[2]; ++z)
+    {
+      for (int y = 0; y < m_Window[1]; ++y)
+      {
+        window.Insert(corner + z * slice + y * row, m_Window[0]);
+      }
+    }
+    window.StartAt(words / 2);
+
+    int x = 0;
+    int z = 0;
+    int stepX = 1;
+    int stepZ = 1;
+    for (int y = 0; y < m_Tile[1]; ++y)
+    {
+      for (int column = 0; column < m_Tile[0]; ++column)
+      {
+        for (int n = 0; n < m_Tile[2]; ++n)
+        {
+          m_Results[(static_cast<std::size_t>(z) * m_Tile[1] + y) * m_Tile[0] + x] =
+            m_Image.ToBits(m_Keys[static_cast<std::size_t>(window.FindRank(below))]);
+          if (n + 1 < m_Tile[2])
+          {
+            // The slice that one of the two windows has and the other has not.
+            const auto * before = corner + (stepZ > 0 ? 0 : (m_Window[2] - 1) * slice);
+            const auto * after = corner + (stepZ > 0 ? m_Window[2] * slice : -slice);
+            for (int i = 0; i < m_Window[1]; ++i)
+            {
+              window.Replace(after + i * row, before + i * row, m_Window[0]);
+            }
+            z += stepZ;
+            corner += stepZ * slice;
+          }
+        }
+        stepZ = -stepZ;
+        if (column + 1 < m_Tile[0])
+        {
+          const auto * before = corner + (stepX > 0 ? 0 : m_Window[0] - 1);
+          const auto * after = corner + (stepX > 0 ? m_Window[0] : -1);
+          for (int k = 0; k < m_Window[2]; ++k)
+          {
+            for (int i = 0; i < m_Window[1]; ++i)
+            {
+              window.Replace(after + k * slice + i * row, before + k * slice + i * row, 1);
+            }
+          }
+          x += stepX;
+          corner += stepX;
+        }
+      }
+      stepX = -stepX;
+      if (y + 1 < m_Tile[1])
+      {
+        for (int k = 0; k < m_Window[2]; ++k)
+        {
+          window.Replace(corner + m_Window[1] * row + k * slice, corner + k * slice, m_Window[0]);
+        }
+        corner += row;
+      }
+    }
+  }
+
+  void
+  Store()
+  {
+    Extent       position = m_Origin;
+    const TKey * results = m_Results.data();
+    for (int z = 0; z < m_Tile[2]; ++z)
+    {
+      position[m_Shape.axes[2]] = m_Origin[m_Shape.axes[2]] + z;
+      for (int y = 0; y < m_Tile[1]; ++y, results += m_Tile[0])
+      {
+        position[m_Shape.axes[1]] = m_Origin[m_Shape.axes[1]] + y;
+        m_Image.StoreRow(position, results, m_Tile[0]);
+      }
+    }
+  }
+
+  KeyedImage<TKey, VMapping> m_Image;
+  Extent                     m_Extent;
+  Extent                     m_Radius;
+  PixelBox                   m_Output;
+  RankShape                  m_Shape;
+  Extent                     m_Origin{ { 0, 0, 0, 0 } };
+  int                        m_Tile[3]{ 0, 0, 0 };
+  int                        m_Window[3]{ 0, 0, 0 };
+  int                        m_Region[3]{ 0, 0, 0 };
+  std::vector<TKey>          m_Keys; ///< of the region, in order once sorted
+  std::vector<TKey>          m_OtherKeys;
+  std::vector<std::uint16_t> m_Numbers; ///< of the pixels that have the keys
+  std::vector<std::uint16_t> m_OtherNumbers;
+  std::vector<std::uint16_t> m_Ranks; ///< of the region's pixels
+  std::vector<std::uint32_t> m_Bits;
+  std::vector<TKey>          m_Results;
+};
+
+} // namespace cudamedian
+
+#endif

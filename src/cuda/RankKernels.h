@@ -1,0 +1,177 @@
+/*=========================================================================
+ *
+ *  Copyright NumFOCUS
+ *
+ *  Licensed under the Apache License, Version 2.0 (the "License");
+ *  you may not use this file except in compliance with the License.
+ *  You may obtain a copy of the License at
+ *
+ *         https://www.apache.org/licenses/LICENSE-2.0.txt
+ *
+ *  Unless required by applicable law or agreed to in writing, software
+ *  distributed under the License is distributed on an "AS IS" BASIS,
+ *  WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ *  See the License for the specific language governing permissions and
+ *  limitations under the License.
+ *
+ *=========================================================================*/
+#ifndef RankKernels_h
+#define RankKernels_h
+
+#include "KernelArguments.h"
+#include "KernelVariant.h"
+#include "RankPolicy.h"
+#include "RankWindow.h"
+
+/** Medians of large windows by local ranks.
+ *
+ * All pixels that the windows of a block touch are sorted once and numbered: their ranks. A window is then a set of
+ * bits, one for each rank of the region, and each thread keeps one window. It walks along an axis: pixels that enter or
+ * leave flip their bits, and the number of pixels below a word of bits is kept up to date. The median lies in the word
+ * where half of the window is reached, which from step to step moves by a word or so, and its bit is found by counting.
+ * This is Huang's sliding histogram (1979) with ranks for values: its cost does not depend on how many values a pixel
+ * can have, only on the pixels that enter and leave, 2 (2r+1) in 2D and 2 (2r+1)^2 in 3D. Sorting costs the region
+ * divided by the outputs of the block. Memory: two bytes and a pixel for each pixel of a region, for as many regions as
+ * run at once.
+ *
+ * Written so that the host can run it: see KernelBodies.h. */
+namespace cudamedian
+{
+
+/** What the kernels are told besides the slab. */
+struct RankArguments
+{
+  KernelArguments slab;
+  RankShape       shape;
+  KernelVariant   variant;
+  std::int64_t    firstBlock; ///< of this launch
+  std::uint16_t * ranks;      ///< of the launch's regions, each GetPaddedPixels() long
+  void *          sorted;     ///< the pixels in order of rank, as long
+
+  CUDAMEDIAN_HOST_DEVICE int
+  GetPaddedPixels() const
+  {
+    return (shape.pixels + 7) / 8 * 8;
+  }
+  /** Rows of a region. */
+  CUDAMEDIAN_HOST_DEVICE int
+  GetRows() const
+  {
+    return shape.region[1] * shape.region[2];
+  }
+};
+
+/** The first output of a block along the region's axes, relative to the slab's first output. */
+struct RankBlock
+{
+  std::int64_t origin[Dimension];
+
+  CUDAMEDIAN_HOST_DEVICE
+  RankBlock(const RankArguments & arguments, std::int64_t block)
+  {
+    for (int axis = 0; axis < 3; ++axis)
+    {
+      const int          tile = arguments.shape.tile[axis];
+      const std::int64_t tiles = (arguments.slab.outputExtent[arguments.shape.axes[axis]] + tile - 1) / tile;
+      origin[axis] = block % tiles * tile;
+      block /= tiles;
+    }
+    origin[3] = block;
+  }
+};
+
+/** Where a position of a block's region along one of its axes lies in the slab's input, clamped to the image. */
+CUDAMEDIAN_HOST_DEVICE std::int64_t
+                       GetOffsetAlong(const RankArguments & arguments, const RankBlock & block, int axis, int position)
+{
+  const int          imageAxis = arguments.shape.axes[axis];
+  const std::int64_t last = arguments.slab.inputExtent[imageAxis] - 1;
+  const std::int64_t at =
+    block.origin[axis] + arguments.slab.outputOrigin[imageAxis] - arguments.slab.radius[imageAxis] + position;
+  return (at < 0 ? 0 : at > last ? last : at) * arguments.slab.inputPitch[imageAxis];
+}
+
+/** The same for a row of the region: a position along axes 1 and 2. */
+CUDAMEDIAN_HOST_DEVICE std::int64_t
+                       GetRowOffset(const RankArguments & arguments, const RankBlock & block, int row)
+{
+  const int rows = arguments.shape.region[1];
+  return GetOffsetAlong(arguments, block, 1, row % rows) + GetOffsetAlong(arguments, block, 2, row / rows) +
+         GetOffsetAlong(arguments, block, 3, 0);
+}
+
+/** Everything that one thread does once the ranks are known: its first window, and one output a step.
+ *
+ * \param ranks of the block's region, packed. \param bits of all threads, zero. \param sorted pixels by rank. */
+template <typename TPixelBits, int VThreads>
+CUDAMEDIAN_HOST_DEVICE void
+SlideRankWindow(const RankArguments & arguments,
+                const RankBlock &     block,
+                int                   thread,
+                const std::uint16_t * ranks,
+                std::uint32_t *       bits,
+                const TPixelBits *    sorted)
+{
+  const RankShape & shape = arguments.shape;
+  int               lane[3];
+  lane[0] = thread % shape.lanes[0];
+  lane[1] = thread / shape.lanes[0] % shape.lanes[1];
+  lane[2] = thread / (shape.lanes[0] * shape.lanes[1]) * shape.steps;
+
+  int          window[3];
+  std::int64_t output = arguments.slab.outputOrigin[0] - arguments.slab.gridOrigin +
+                        block.origin[3] * arguments.slab.outputPitch[shape.axes[3]];
+  bool         inside = true;
+  std::int64_t steps = shape.steps;
+  for (int axis = 0; axis < 3; ++axis)
+  {
+    const int imageAxis = shape.axes[axis];
+    window[axis] = 2 * static_cast<int>(arguments.slab.radius[imageAxis]) + 1;
+    const std::int64_t position = block.origin[axis] + lane[axis];
+    const std::int64_t left = arguments.slab.outputExtent[imageAxis] - position;
+    output += position * arguments.slab.outputPitch[imageAxis];
+    inside = inside && left > 0;
+    steps = axis == 2 && left < steps ? left : steps;
+  }
+  if (!inside)
+  {
+    return;
+  }
+
+  const int             row = shape.region[0];
+  const int             slice = row * shape.region[1];
+  const std::uint16_t * entering = ranks + lane[2] * slice + lane[1] * row + lane[0];
+  const std::uint16_t * leaving = entering;
+  RankWindow<VThreads>  ranksInside(bits, thread);
+  for (int z = 0; z < window[2]; ++z)
+  {
+    for (int y = 0; y < window[1]; ++y)
+    {
+      ranksInside.Insert(entering + y * row, window[0]);
+    }
+    entering += slice;
+  }
+  ranksInside.StartAt(shape.words / 2);
+
+  const int below = window[0] * window[1] * window[2] / 2;
+  auto *    pixels = static_cast<TPixelBits *>(arguments.slab.output);
+  for (;;)
+  {
+    pixels[output] = sorted[ranksInside.FindRank(below)];
+    if (--steps == 0)
+    {
+      return;
+    }
+    output += arguments.slab.outputPitch[shape.axes[2]];
+    for (int y = 0; y < window[1]; ++y)
+    {
+      ranksInside.Replace(entering + y * row, leaving + y * row, window[0]);
+    }
+    entering += slice;
+    leaving += slice;
+  }
+}
+
+} // namespace cudamedian
+
+#endif

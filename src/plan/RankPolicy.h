@@ -1,0 +1,83 @@
+/*=========================================================================
+ *
+ *  Copyright NumFOCUS
+ *
+ *  Licensed under the Apache License, Version 2.0 (the "License");
+ *  you may not use this file except in compliance with the License.
+ *  You may obtain a copy of the License at
+ *
+ *         https://www.apache.org/licenses/LICENSE-2.0.txt
+ *
+ *  Unless required by applicable law or agreed to in writing, software
+ *  distributed under the License is distributed on an "AS IS" BASIS,
+ *  WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ *  See the License for the specific language governing permissions and
+ *  limitations under the License.
+ *
+ *=========================================================================*/
+#ifndef RankPolicy_h
+#define RankPolicy_h
+
+#include "itkCudaMedianExtent.h"
+
+#include <cstddef>
+#include <cstdint>
+
+/** How windows too large for tile programs are cut into blocks of the local rank method (RankKernels.h). */
+namespace cudamedian
+{
+
+/** The shape of one block. Region axes 0, 1, 2 are image axes: threads lie along 0 and 1, and walk along 2. */
+struct RankShape
+{
+  int          axes[Dimension]; ///< image axis of each region axis; windows have radius 0 along the last
+  int          threads;         ///< of a block, 32 or 64, each with a window of its own
+  int          lanes[2];        ///< threads along region axes 0 and 1
+  int          steps;           ///< outputs of a thread, one behind the other along region axis 2
+  int          tile[3];         ///< outputs of a block along the region axes
+  int          region[3];       ///< footprint of a block
+  int          pixels;          ///< of the region
+  int          words;           ///< of 32 bits, one bit for each pixel of the region
+  int          rankShift;       ///< where a packed rank has its word's number: a row of words has 2^rankShift bytes
+  int          sortThreads;     ///< of the block that sorts a region
+  int          sortItems;       ///< pixels of each of them
+  int          sharedBytes;     ///< of a block that slides windows
+  std::int64_t scratchBytes;    ///< device memory that the ranks and sorted pixels of a block take
+};
+
+/** Finds the fastest block for a window by a model of its cost.
+ *
+ * \param pixelBytes 1, 2, 4 or 8.
+ * \returns false if there is none: the window has a radius along all four axes, or its smallest region has more than
+ * 16,384 pixels (8,192 of 64 bits), which is beyond what a block sorts. */
+bool
+FindRankShape(const Extent & radius, int pixelBytes, RankShape & shape);
+
+/** The same for the CPU: one window goes through the block up and down, so region axis 0 is image axis 0, and blocks
+ * are large, but enough for all work units.
+ *
+ * \returns false if there is none: the window has a radius along all four axes, or its smallest region has more than
+ * 65,536 pixels, which 16 bits number. */
+bool
+FindHostRankShape(const Extent & radius,
+                  int            pixelBytes,
+                  const Extent & outputExtent,
+                  unsigned       workUnits,
+                  RankShape &    shape);
+
+/** The outputs of a block along the image's axes. */
+Extent
+GetRankTile(const RankShape & shape);
+
+/** Device memory for the blocks of an output box: as many as are worth running at once, at most `available` bytes.
+ * \returns 0 if not even one block fits. */
+std::size_t
+GetRankScratchBytes(const RankShape & shape, const Extent & outputExtent, std::size_t available);
+
+/** Blocks that cover an output box. */
+std::int64_t
+CountRankBlocks(const RankShape & shape, const Extent & outputExtent);
+
+} // namespace cudamedian
+
+#endif
