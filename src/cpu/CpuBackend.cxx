@@ -30,6 +30,7 @@
 #include <cstring>
 #include <exception>
 #include <mutex>
+#include <new>
 
 namespace cudamedian
 {
@@ -60,6 +61,42 @@ CountTileRows(const PixelBox & output, const Extent & tile)
   }
   return rows;
 }
+
+/** Memory that starts at a cache line, so that no vector lies across two. */
+template <typename TValue>
+struct CacheLineAllocator
+{
+  using value_type = TValue;
+  static constexpr std::align_val_t alignment{ 64 };
+
+  CacheLineAllocator() = default;
+  template <typename TOther>
+  CacheLineAllocator(const CacheLineAllocator<TOther> &)
+  {}
+  TValue *
+  allocate(std::size_t count)
+  {
+    return static_cast<TValue *>(::operator new(count * sizeof(TValue), alignment));
+  }
+  void
+  deallocate(TValue * values, std::size_t)
+  {
+    ::operator delete(values, alignment);
+  }
+  friend bool
+  operator==(const CacheLineAllocator &, const CacheLineAllocator &)
+  {
+    return true;
+  }
+  friend bool
+  operator!=(const CacheLineAllocator &, const CacheLineAllocator &)
+  {
+    return false;
+  }
+};
+
+template <typename TValue>
+using AlignedVector = std::vector<TValue, CacheLineAllocator<TValue>>;
 
 /** Runs a tile program along a row of tiles. One object per work unit. */
 template <typename TKey, KeyMapping VMapping>
@@ -238,8 +275,8 @@ private:
   Extent                     m_Footprint;
   std::int64_t               m_Lanes;
   std::int64_t               m_PhaseLength;
-  std::vector<TKey>          m_Phases;
-  std::vector<TKey>          m_Slots;
+  AlignedVector<TKey>        m_Phases;
+  AlignedVector<TKey>        m_Slots;
   std::vector<TKey>          m_Linear;
   const RowProgram *         m_Program{ nullptr };
   std::vector<TKey *>        m_Operands;

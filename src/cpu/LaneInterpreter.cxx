@@ -17,30 +17,72 @@
  *=========================================================================*/
 #include "LaneInterpreter.h"
 
-// One copy per instruction set, chosen when the library is loaded. Sanitizers run before such a choice can be made.
-#if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__) && !defined(__SANITIZE_ADDRESS__) && \
-  !defined(__SANITIZE_THREAD__)
-#  define CUDAMEDIAN_INSTRUCTION_SETS __attribute__((target_clones("arch=skylake-avx512", "avx2", "default")))
-#else
-#  define CUDAMEDIAN_INSTRUCTION_SETS
-#endif
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "LaneInterpreter.cxx"
+#include "hwy/foreach_target.h"
+#include "hwy/highway.h"
 
-#if defined(__GNUC__)
-#  define CUDAMEDIAN_INLINE inline __attribute__((always_inline))
-#  define CUDAMEDIAN_NO_LOOP_DEPENDENCY _Pragma("GCC ivdep")
-#else
-#  define CUDAMEDIAN_INLINE inline
-#  define CUDAMEDIAN_NO_LOOP_DEPENDENCY
-#endif
-
+HWY_BEFORE_NAMESPACE();
 namespace cudamedian
+{
+namespace HWY_NAMESPACE
 {
 namespace
 {
 
-/** A slot may be both operand and result, but only lane by lane: no lane depends on another. */
+namespace hn = hwy::HWY_NAMESPACE;
+
+/** One instruction over all lanes, four vectors at a time. A slot may be operand and result, but only lane by lane:
+ * what is read is read before anything is written there. */
+template <bool VMin, bool VMax, typename TKey>
+HWY_INLINE void
+RunInstruction(const TKey * a, const TKey * b, TKey * low, TKey * high, std::size_t lanes)
+{
+  const hn::ScalableTag<TKey> d;
+  const std::size_t           n = hn::Lanes(d);
+  std::size_t                 i = 0;
+  for (; i + 4 * n <= lanes; i += 4 * n)
+  {
+    const auto a0 = hn::LoadU(d, a + i);
+    const auto a1 = hn::LoadU(d, a + i + n);
+    const auto a2 = hn::LoadU(d, a + i + 2 * n);
+    const auto a3 = hn::LoadU(d, a + i + 3 * n);
+    const auto b0 = hn::LoadU(d, b + i);
+    const auto b1 = hn::LoadU(d, b + i + n);
+    const auto b2 = hn::LoadU(d, b + i + 2 * n);
+    const auto b3 = hn::LoadU(d, b + i + 3 * n);
+    if (VMin)
+    {
+      hn::StoreU(hn::Min(a0, b0), d, low + i);
+      hn::StoreU(hn::Min(a1, b1), d, low + i + n);
+      hn::StoreU(hn::Min(a2, b2), d, low + i + 2 * n);
+      hn::StoreU(hn::Min(a3, b3), d, low + i + 3 * n);
+    }
+    if (VMax)
+    {
+      hn::StoreU(hn::Max(a0, b0), d, high + i);
+      hn::StoreU(hn::Max(a1, b1), d, high + i + n);
+      hn::StoreU(hn::Max(a2, b2), d, high + i + 2 * n);
+      hn::StoreU(hn::Max(a3, b3), d, high + i + 3 * n);
+    }
+  }
+  for (; i < lanes; i += n)
+  {
+    const auto a0 = hn::LoadU(d, a + i);
+    const auto b0 = hn::LoadU(d, b + i);
+    if (VMin)
+    {
+      hn::StoreU(hn::Min(a0, b0), d, low + i);
+    }
+    if (VMax)
+    {
+      hn::StoreU(hn::Max(a0, b0), d, high + i);
+    }
+  }
+}
+
 template <typename TKey>
-CUDAMEDIAN_INLINE void
+HWY_INLINE void
 Interpret(const ProgramSchedule & schedule, TKey * const * operands, std::size_t lanes)
 {
   using Operation = ProgramSchedule::Operation;
@@ -51,64 +93,72 @@ Interpret(const ProgramSchedule & schedule, TKey * const * operands, std::size_t
     const TKey * b = operands[instruction.b];
     TKey *       low = slots[instruction.low];
     TKey *       high = slots[instruction.high];
-    if (instruction.operation == Operation::MinMax)
+    switch (instruction.operation)
     {
-      CUDAMEDIAN_NO_LOOP_DEPENDENCY
-      for (std::size_t lane = 0; lane < lanes; ++lane)
-      {
-        const TKey x = a[lane];
-        const TKey y = b[lane];
-        low[lane] = x < y ? x : y;
-        high[lane] = x < y ? y : x;
-      }
-    }
-    else if (instruction.operation == Operation::Min)
-    {
-      CUDAMEDIAN_NO_LOOP_DEPENDENCY
-      for (std::size_t lane = 0; lane < lanes; ++lane)
-      {
-        const TKey x = a[lane];
-        const TKey y = b[lane];
-        low[lane] = x < y ? x : y;
-      }
-    }
-    else
-    {
-      CUDAMEDIAN_NO_LOOP_DEPENDENCY
-      for (std::size_t lane = 0; lane < lanes; ++lane)
-      {
-        const TKey x = a[lane];
-        const TKey y = b[lane];
-        high[lane] = x < y ? y : x;
-      }
+      case Operation::MinMax:
+        RunInstruction<true, true>(a, b, low, high, lanes);
+        break;
+      case Operation::Min:
+        RunInstruction<true, false>(a, b, low, high, lanes);
+        break;
+      default:
+        RunInstruction<false, true>(a, b, low, high, lanes);
+        break;
     }
   }
 }
 
-} // namespace
+// Highway dispatches functions, not templates.
+void
+InterpretAny(const ProgramSchedule & schedule, const void * operands, std::size_t keyBytes, std::size_t lanes)
+{
+  switch (keyBytes)
+  {
+    case 1:
+      return Interpret(schedule, static_cast<std::uint8_t * const *>(operands), lanes);
+    case 2:
+      return Interpret(schedule, static_cast<std::uint16_t * const *>(operands), lanes);
+    case 4:
+      return Interpret(schedule, static_cast<std::uint32_t * const *>(operands), lanes);
+    default:
+      return Interpret(schedule, static_cast<std::uint64_t * const *>(operands), lanes);
+  }
+}
 
-CUDAMEDIAN_INSTRUCTION_SETS void
+} // namespace
+} // namespace HWY_NAMESPACE
+} // namespace cudamedian
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace cudamedian
+{
+
+HWY_EXPORT(InterpretAny);
+
+void
 InterpretLanes(const ProgramSchedule & schedule, std::uint8_t * const * operands, std::size_t lanes)
 {
-  Interpret(schedule, operands, lanes);
+  HWY_DYNAMIC_DISPATCH(InterpretAny)(schedule, operands, 1, lanes);
 }
 
-CUDAMEDIAN_INSTRUCTION_SETS void
+void
 InterpretLanes(const ProgramSchedule & schedule, std::uint16_t * const * operands, std::size_t lanes)
 {
-  Interpret(schedule, operands, lanes);
+  HWY_DYNAMIC_DISPATCH(InterpretAny)(schedule, operands, 2, lanes);
 }
 
-CUDAMEDIAN_INSTRUCTION_SETS void
+void
 InterpretLanes(const ProgramSchedule & schedule, std::uint32_t * const * operands, std::size_t lanes)
 {
-  Interpret(schedule, operands, lanes);
+  HWY_DYNAMIC_DISPATCH(InterpretAny)(schedule, operands, 4, lanes);
 }
 
-CUDAMEDIAN_INSTRUCTION_SETS void
+void
 InterpretLanes(const ProgramSchedule & schedule, std::uint64_t * const * operands, std::size_t lanes)
 {
-  Interpret(schedule, operands, lanes);
+  HWY_DYNAMIC_DISPATCH(InterpretAny)(schedule, operands, 8, lanes);
 }
 
 } // namespace cudamedian
+#endif

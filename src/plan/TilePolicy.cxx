@@ -56,7 +56,7 @@ IsTileProgramFastestOnHost(const Extent & radius, int pixelBytes)
   {
     pixels *= 2 * std::min<std::int64_t>(r, 1 << 10) + 1;
   }
-  return IsCoveredByTilePrograms(radius) && pixels * pixelBytes <= 2400;
+  return IsCoveredByTilePrograms(radius) && pixels * pixelBytes <= 4000;
 }
 
 Extent

@@ -32,8 +32,8 @@ bool
 IsInterpretedOnDevices(const Extent & radius);
 
 /** Whether the CPU is faster with the window's program than with local ranks, by measurement (AVX-512, two threads,
- * program : ranks): 8-bit 31x31 2.8, 9x9x9 3.2; 16-bit 31x31 1.7, 9x9x9 1.4; float 21x21 1.3, 31x31 0.8, 7x7x7 1.5,
- * 9x9x9 0.9; programs take time in proportion to the bytes of a pixel, ranks hardly. */
+ * program : ranks): 8-bit 31x31 6.1, 9x9x9 3.4; 16-bit 31x31 2.6, 9x9x9 2.3; float 21x21 2.8, 31x31 1.4, 7x7x7 3.0,
+ * 9x9x9 1.7; programs take time in proportion to the bytes of a pixel, ranks hardly. */
 bool
 IsTileProgramFastestOnHost(const Extent & radius, int pixelBytes);
 

@@ -262,8 +262,8 @@ TEST(CudaMedianRankPolicy, WindowsBeyondAnyBlock)
 TEST(CudaMedianPlanner, OnTheCpuWidePixelsTakeRanksEarlier)
 {
   for (const auto & [type, algorithm] :
-       { std::pair{ cudamedian::PixelType::Int16, cudamedian::Algorithm::TileProgram },
-         std::pair{ cudamedian::PixelType::Float32, cudamedian::Algorithm::LocalRank } })
+       { std::pair{ cudamedian::PixelType::Float32, cudamedian::Algorithm::TileProgram },
+         std::pair{ cudamedian::PixelType::Float64, cudamedian::Algorithm::LocalRank } })
   {
     auto request = MakeRequest({ { 90, 50, 1, 1 } }, { { 15, 15, 0, 0 } });
     request.pixelType = type;
