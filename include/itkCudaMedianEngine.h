@@ -96,7 +96,7 @@ struct ExecutionReport
   std::size_t deviceMemoryBudget{ 0 }; ///< the budget the plan kept to; 0 when no device was used
   std::size_t deviceBytes{ 0 };        ///< device memory that was allocated at most at one time
   unsigned    workUnits{ 0 };          ///< threads of the CPU backend
-  double      transferSeconds{ 0 };    ///< upload and download
+  double      transferSeconds{ 0 };    ///< transfers and copies that no kernel ran beside
   double      kernelSeconds{ 0 };      ///< time of the kernels alone, or of the CPU backend
   double      totalSeconds{ 0 };       ///< the whole engine call
   std::string backendReason;
@@ -162,6 +162,21 @@ struct DeviceAvailability
 /** Looks for a usable CUDA device. Never throws; without a driver it says so. */
 CudaMedian_EXPORT DeviceAvailability
 QueryCudaDevice();
+
+/** Gives back the device memory and the pinned memory that is kept between calls for the next one. Does nothing while a
+ * call is under way in another thread, nor without a device. */
+CudaMedian_EXPORT void
+ReleaseCachedMemory();
+
+/** Pinned memory of the host, from and to which a GPU transfers at full speed without a copy in between.
+ *
+ * \returns null when there is none: no device, or not enough memory. */
+CudaMedian_EXPORT void *
+AllocatePinnedMemory(std::size_t bytes);
+
+/** Gives back what AllocatePinnedMemory() returned, which may be null. */
+CudaMedian_EXPORT void
+FreePinnedMemory(void * memory);
 
 /** Computes the exact median of every requested pixel.
  *

@@ -27,9 +27,10 @@ namespace cudamedian
 std::size_t
 GetFreeDeviceMemory();
 
-/** Runs a plan on the current CUDA device, slab by slab: upload, kernel, download. Progress is reported, and may stop
- * the run, between slabs. Fills in the report's algorithm, memory and times.
- * \throws DeviceError when a CUDA call fails; the text names the call and CUDA's error. */
+/** Runs a plan on the current CUDA device, slab by slab: upload, kernel and download of different slabs at once. When
+ * memory is short, with smaller slabs than planned. Progress is reported, and may stop the run, between slabs. Fills in
+ * the report's algorithm, memory and times. \throws DeviceError when a CUDA call fails; the text names the call and
+ * CUDA's error. */
 void
 RunOnCuda(const MedianRequest & request, const Plan & plan, ExecutionReport & report);
 

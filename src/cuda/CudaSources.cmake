@@ -19,6 +19,9 @@ cudamedian_get_architectures(architectures)
 
 set(CudaMedian_CUDA_SRCS
   cuda/CudaBackend.cxx
+  cuda/DeviceContext.cxx
+  cuda/SlabKernel.cxx
+  cuda/SlabPipeline.cxx
   cuda/KernelCache.cxx
   cuda/KernelLaunch.cxx
   cuda/ProgramEmitter.cxx

@@ -33,6 +33,20 @@ GetFreeDeviceMemory()
 }
 
 void
+ReleaseCachedMemory()
+{}
+
+void *
+AllocatePinnedMemory(std::size_t)
+{
+  return nullptr;
+}
+
+void
+FreePinnedMemory(void *)
+{}
+
+void
 RunOnCuda(const MedianRequest &, const Plan &, ExecutionReport &)
 {
   throw DeviceError(QueryCudaDevice().description);

@@ -22,6 +22,7 @@
 #include "TilePolicy.h"
 
 #include <algorithm>
+#include <limits>
 #include <map>
 #include <mutex>
 
@@ -154,23 +155,26 @@ GetSlabBytes(const MedianRequest & request, const Extent & extent)
   return { inputPixels * bytes, outputPixels * bytes };
 }
 
-/** The largest slab within the budget: full along the inner axes, cut along the outermost axes first. */
+/** The largest slab within the budget: full along the inner axes, cut along the outermost axes first; down to a tile
+ * also below a number of pixels. */
 Extent
-ChooseSlabExtent(const MedianRequest & request, const Plan & plan, std::size_t budget)
+ChooseSlabExtent(const MedianRequest & request, const Plan & plan, std::size_t budget, std::int64_t mostPixels)
 {
   const Extent single{ { 1, 1, 1, 1 } };
   const Extent tile = plan.compiled ? plan.compiled->program.GetTile() : plan.rank ? GetRankTile(*plan.rank) : single;
   const auto   needed = [&](const Extent & extent) {
     const auto bytes = GetSlabBytes(request, extent);
-    return bytes.first + bytes.second + plan.deviceProgramBytes + plan.deviceScratchBytes;
+    return static_cast<std::size_t>(plan.slabsInFlight) * (bytes.first + bytes.second) + plan.deviceProgramBytes +
+           plan.deviceScratchBytes;
   };
+  const auto fitting = [&](const Extent & extent) { return needed(extent) <= budget && Volume(extent) <= mostPixels; };
 
   Extent extent;
   for (int axis = 0; axis < Dimension; ++axis)
   {
     extent[axis] = std::min(request.outputExtent[axis], largestSlabExtent);
   }
-  for (int axis = Dimension - 1; axis >= 0 && needed(extent) > budget; --axis)
+  for (int axis = Dimension - 1; axis >= 0 && !fitting(extent); --axis)
   {
     std::int64_t fits = 0;
     std::int64_t tooMany = (extent[axis] + tile[axis] - 1) / tile[axis];
@@ -178,7 +182,7 @@ ChooseSlabExtent(const MedianRequest & request, const Plan & plan, std::size_t b
     {
       const auto middle = fits + (tooMany - fits) / 2;
       extent[axis] = middle * tile[axis];
-      (needed(extent) <= budget ? fits : tooMany) = middle;
+      (fitting(extent) ? fits : tooMany) = middle;
     }
     extent[axis] =
       std::min({ request.outputExtent[axis], largestSlabExtent, std::max<std::int64_t>(fits, 1) * tile[axis] });
@@ -190,6 +194,72 @@ ChooseSlabExtent(const MedianRequest & request, const Plan & plan, std::size_t b
                        " bytes");
   }
   return extent;
+}
+
+/** Pixels of a slab whose kernel ends soon enough for a display driver's watchdog, and for an abort: selection reads
+ * the window once per bit of a key, 220e9 pixels of windows a second at 16 bits on an H200; 0.02 s of it leave room for
+ * slower devices. The other kernels filter the largest slab in less. */
+std::int64_t
+GetMostPixels(const MedianRequest & request, const Plan & plan)
+{
+  if (plan.algorithm != Algorithm::Selection)
+  {
+    return std::numeric_limits<std::int64_t>::max();
+  }
+  double window = 8.0 * static_cast<double>(PixelBytes(request.pixelType)) / 16;
+  for (int axis = 0; axis < Dimension; ++axis)
+  {
+    window *=
+      std::min(2.0 * static_cast<double>(request.radius[axis]) + 1, static_cast<double>(request.inputExtent[axis]));
+  }
+  return std::max<std::int64_t>(1024, static_cast<std::int64_t>(0.02 * 220e9 / window));
+}
+
+/** Images of this many bytes, in and out, go through in several slabs, some on their way while others are filtered. */
+constexpr std::size_t smallestOverlapped = std::size_t{ 32 } << 20;
+/** The input of such a slab: small against an image, large against what it costs to start a transfer and a kernel. */
+constexpr std::size_t overlappedSlab = std::size_t{ 16 } << 20;
+constexpr int         overlappedSlabs = 3;
+
+/** The slabs' extent, and how many are in flight. */
+Extent
+ChooseSlabs(const MedianRequest & request, std::size_t budget, Plan & plan)
+{
+  const auto mostPixels = GetMostPixels(request, plan);
+  const auto whole = GetSlabBytes(request, request.outputExtent);
+  if (whole.first + whole.second > smallestOverlapped)
+  {
+    // A halo is transferred once for each of the two slabs that need it: slabs are five times as long as both halos.
+    int cut = Dimension - 1;
+    while (cut > 0 && request.outputExtent[cut] == 1)
+    {
+      --cut;
+    }
+    Extent slice = request.outputExtent;
+    slice[cut] = 1;
+    for (int axis = cut; axis < Dimension; ++axis)
+    {
+      slice[axis] = 1;
+    }
+    const auto layer = static_cast<std::size_t>(Volume(slice)) * PixelBytes(request.pixelType);
+    const auto halo = static_cast<std::size_t>(std::min(request.radius[cut], request.inputExtent[cut]));
+    const auto slab = std::max(overlappedSlab, 10 * halo * layer);
+    plan.slabsInFlight = overlappedSlabs;
+    const auto buffers = static_cast<std::size_t>(overlappedSlabs) * 2 * slab;
+    for (const auto limit : { std::min(budget, buffers + plan.deviceProgramBytes + plan.deviceScratchBytes), budget })
+    {
+      try
+      {
+        return ChooseSlabExtent(request, plan, limit, mostPixels);
+      }
+      catch (const RequestError &)
+      {
+        // Not even a tile: with the whole budget, or without slabs beside it.
+      }
+    }
+    plan.slabsInFlight = 1;
+  }
+  return ChooseSlabExtent(request, plan, budget, mostPixels);
 }
 
 void
@@ -272,12 +342,14 @@ PlanMedian(const MedianRequest & request, Backend backend, std::size_t budget)
     plan.deviceMemoryBudget = budget;
     plan.deviceProgramBytes = plan.compiled ? GetDeviceProgramBytes(plan.compiled->schedule) : 0;
     plan.deviceScratchBytes = ChooseScratchBytes(request, plan, budget);
-    slabExtent = ChooseSlabExtent(request, plan, budget);
+    slabExtent = ChooseSlabs(request, budget, plan);
     const auto bytes = GetSlabBytes(request, slabExtent);
     plan.deviceInputBytes = bytes.first;
     plan.deviceOutputBytes = bytes.second;
-    plan.slabReason = slabExtent == request.outputExtent
-                        ? "the whole request fits in the budget"
+    plan.slabReason = slabExtent == request.outputExtent ? "the whole request fits in the budget"
+                      : plan.slabsInFlight > 1
+                        ? "slabs of " + Join(slabExtent) + " pixels, " + std::to_string(plan.slabsInFlight) +
+                            " of them on their way at the same time"
                         : "slabs of " + Join(slabExtent) + " pixels are the largest that fit in the budget";
   }
   else

@@ -59,9 +59,10 @@ struct Plan
   std::shared_ptr<const CompiledProgram> compiled; ///< what can be interpreted; null where nothing can
   std::optional<RankShape>               rank;     ///< how blocks are cut for Algorithm::LocalRank
   std::vector<Slab>                      slabs;
+  int                                    slabsInFlight{ 1 }; ///< slabs that have buffers on the device at the same time
   std::size_t                            deviceMemoryBudget{ 0 };
-  std::size_t                            deviceInputBytes{ 0 };  ///< buffer that holds the input of any slab
-  std::size_t                            deviceOutputBytes{ 0 }; ///< buffer that holds the output of any slab
+  std::size_t                            deviceInputBytes{ 0 };  ///< a buffer that holds the input of any slab
+  std::size_t                            deviceOutputBytes{ 0 }; ///< a buffer that holds the output of any slab
   std::size_t                            deviceProgramBytes{ 0 };
   std::size_t                            deviceScratchBytes{ 0 }; ///< ranks of blocks
   std::string                            algorithmReason;
@@ -71,7 +72,7 @@ struct Plan
   std::size_t
   GetDeviceBytes() const
   {
-    return deviceInputBytes + deviceOutputBytes + deviceProgramBytes + deviceScratchBytes;
+    return static_cast<std::size_t>(slabsInFlight) * (deviceInputBytes + deviceOutputBytes) + deviceProgramBytes + deviceScratchBytes;
   }
 };
 

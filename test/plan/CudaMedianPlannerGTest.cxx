@@ -271,6 +271,39 @@ TEST(CudaMedianPlanner, OnTheCpuWidePixelsTakeRanksEarlier)
   }
 }
 
+TEST(CudaMedianPlanner, LargeImagesHaveSlabsInFlight)
+{
+  auto flat = MakeRequest({ { 20000, 15000, 1, 1 } }, { { 2, 2, 0, 0 } });
+  auto deep = MakeRequest({ { 512, 512, 1024, 1 } }, { { 3, 3, 3, 0 } });
+  for (const auto & request : { flat, deep })
+  {
+    for (const std::size_t mebibytes : { 100000, 1024, 256, 64, 16, 4 })
+    {
+      const auto budget = mebibytes << 20;
+      CheckPlan(request, budget);
+      const auto plan = cudamedian::PlanMedian(request, Backend::Cuda, budget);
+      EXPECT_EQ(plan.slabsInFlight, 3);
+      EXPECT_GT(plan.slabs.size(), 8U);
+      EXPECT_LE(plan.deviceInputBytes + plan.deviceOutputBytes, std::size_t{ 40 } << 20);
+    }
+  }
+  EXPECT_EQ(cudamedian::PlanMedian(MakeRequest({ { 512, 512, 8, 1 } }, { { 1, 1, 1, 0 } }), Backend::Cuda, 1 << 30)
+              .slabsInFlight,
+            1);
+}
+
+TEST(CudaMedianPlanner, SlabsOfSelectionAreShort)
+{
+  auto       request = MakeRequest({ { 20000, 15000, 1, 1 } }, { { 200, 200, 0, 0 } });
+  const auto plan = cudamedian::PlanMedian(request, Backend::Cuda, std::size_t{ 1 } << 33);
+  ASSERT_EQ(plan.algorithm, cudamedian::Algorithm::Selection);
+  for (const auto & slab : plan.slabs)
+  {
+    // 220e9 pixels of windows a second: less than 0.05 s.
+    EXPECT_LT(static_cast<double>(cudamedian::Volume(slab.output.extent)) * 401 * 401 / 220e9, 0.05);
+  }
+}
+
 TEST(CudaMedianPlanner, ABudgetWithoutRoomForRanksSelects)
 {
   auto       request = MakeRequest({ { 90, 50, 1, 1 } }, { { 12, 12, 0, 0 } });

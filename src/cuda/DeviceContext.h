@@ -1,0 +1,176 @@
+/*=========================================================================
+ *
+ *  Copyright NumFOCUS
+ *
+ *  Licensed under the Apache License, Version 2.0 (the "License");
+ *  you may not use this file except in compliance with the License.
+ *  You may obtain a copy of the License at
+ *
+ *         https://www.apache.org/licenses/LICENSE-2.0.txt
+ *
+ *  Unless required by applicable law or agreed to in writing, software
+ *  distributed under the License is distributed on an "AS IS" BASIS,
+ *  WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ *  See the License for the specific language governing permissions and
+ *  limitations under the License.
+ *
+ *=========================================================================*/
+#ifndef DeviceContext_h
+#define DeviceContext_h
+
+#include <cuda_runtime_api.h>
+
+#include <array>
+#include <cstddef>
+#include <memory>
+#include <string>
+
+namespace cudamedian
+{
+
+/** Throws a DeviceError that names the call when a CUDA call failed, and clears the error so that it is not found again
+ * by a later call. An error that stays, as after a kernel that wrote where it must not, is said to need a new process.
+ */
+void
+CheckCuda(cudaError_t error, const char * call);
+
+/** Memory of the device or pinned memory of the host that grows when asked for more than it has. */
+class CachedBuffer
+{
+public:
+  enum class Kind
+  {
+    Device,
+    Pinned
+  };
+
+  explicit CachedBuffer(Kind kind) : m_Kind(kind)
+  {}
+  ~CachedBuffer()
+  {
+    Release();
+  }
+  CachedBuffer(const CachedBuffer &) = delete;
+  CachedBuffer &
+  operator=(const CachedBuffer &) = delete;
+
+  /** Makes room for some bytes; what was there is lost. \returns false when the memory is not to be had. */
+  bool
+  Reserve(std::size_t bytes);
+
+  void
+  Release();
+
+  void *
+  Get() const
+  {
+    return m_Pointer;
+  }
+  std::size_t
+  GetBytes() const
+  {
+    return m_Bytes;
+  }
+
+private:
+  Kind        m_Kind;
+  void *      m_Pointer{ nullptr };
+  std::size_t m_Bytes{ 0 };
+};
+
+/** Slabs that are on their way at the same time. */
+constexpr int largestRing = 3;
+
+/** What one Update() uses of a device: streams for either direction and for kernels, events, and buffers, which the
+ * next Update() takes over. */
+class DeviceContext
+{
+public:
+  /** A place of the ring: one slab on its way. */
+  struct Place
+  {
+    CachedBuffer input{ CachedBuffer::Kind::Device };
+    CachedBuffer output{ CachedBuffer::Kind::Device };
+    CachedBuffer stagedInput{ CachedBuffer::Kind::Pinned };
+    CachedBuffer stagedOutput{ CachedBuffer::Kind::Pinned };
+    cudaEvent_t  uploaded{ nullptr };
+    cudaEvent_t  started{ nullptr };
+    cudaEvent_t  filtered{ nullptr };
+    cudaEvent_t  downloaded{ nullptr };
+  };
+
+  explicit DeviceContext(int device);
+  ~DeviceContext();
+  DeviceContext(const DeviceContext &) = delete;
+  DeviceContext &
+  operator=(const DeviceContext &) = delete;
+
+  int
+  GetDevice() const
+  {
+    return m_Device;
+  }
+
+  /** Device memory that the buffers hold. */
+  std::size_t
+  GetDeviceBytes() const;
+
+  /** Gives all buffers back. */
+  void
+  ReleaseBuffers();
+
+  /** Waits until nothing is under way. \returns the first error of what was. */
+  cudaError_t
+  Synchronize();
+
+  cudaStream_t                   upload{ nullptr };
+  cudaStream_t                   compute{ nullptr };
+  cudaStream_t                   download{ nullptr };
+  std::array<Place, largestRing> places;
+  CachedBuffer                   program{ CachedBuffer::Kind::Device };
+  CachedBuffer                   scratch{ CachedBuffer::Kind::Device };
+
+private:
+  void
+  Destroy();
+
+  int m_Device;
+};
+
+/** A context of the current device, from those that are idle or a new one. At its end, idle again, or, after a CUDA
+ * error, no more. Thread-safe; each user has its own. */
+class BorrowedContext
+{
+public:
+  BorrowedContext();
+  ~BorrowedContext();
+  BorrowedContext(const BorrowedContext &) = delete;
+  BorrowedContext &
+  operator=(const BorrowedContext &) = delete;
+
+  DeviceContext &
+  operator*() const
+  {
+    return *m_Context;
+  }
+  DeviceContext *
+  operator->() const
+  {
+    return m_Context.get();
+  }
+
+private:
+  std::unique_ptr<DeviceContext> m_Context;
+};
+
+/** Device memory that idle contexts of the current device hold, in bytes. */
+std::size_t
+GetIdleDeviceBytes();
+
+/** Gives back what idle contexts hold. */
+void
+ReleaseIdleContexts();
+
+} // namespace cudamedian
+
+#endif

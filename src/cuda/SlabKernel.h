@@ -1,0 +1,83 @@
+/*=========================================================================
+ *
+ *  Copyright NumFOCUS
+ *
+ *  Licensed under the Apache License, Version 2.0 (the "License");
+ *  you may not use this file except in compliance with the License.
+ *  You may obtain a copy of the License at
+ *
+ *         https://www.apache.org/licenses/LICENSE-2.0.txt
+ *
+ *  Unless required by applicable law or agreed to in writing, software
+ *  distributed under the License is distributed on an "AS IS" BASIS,
+ *  WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ *  See the License for the specific language governing permissions and
+ *  limitations under the License.
+ *
+ *=========================================================================*/
+#ifndef SlabKernel_h
+#define SlabKernel_h
+
+#include "DeviceContext.h"
+#include "KernelLaunch.h"
+#include "Planner.h"
+
+#include <optional>
+
+namespace cudamedian
+{
+
+/** Strides of a slab's input in device memory, whose rows start at multiples of 16 bytes, in pixels. */
+Extent
+GetDeviceInputStride(const Slab & slab, std::size_t pixelBytes);
+
+/** The same for its output, whose rows have GetOutputLead() columns before the first. */
+Extent
+GetDeviceOutputStride(const Slab & slab, std::size_t pixelBytes);
+
+/** How many columns the device's output rows have before the slab's first output, so that both buffers are aligned at
+ * the same columns of the image. */
+std::int64_t
+GetOutputLead(const Slab & slab, std::size_t pixelBytes);
+
+/** The kernel that runs a plan: the fastest there is for its algorithm on the current device. */
+class SlabKernel
+{
+public:
+  /** Chooses, prepares what the kernel needs in the context's memory, and writes what was chosen and why to the report.
+   * \throws DeviceError when a CUDA call fails. */
+  SlabKernel(const MedianRequest & request, const Plan & plan, DeviceContext & context, ExecutionReport & report);
+
+  /** Launches it for a slab whose input is in device memory. Asynchronous. \returns CUDA's error. */
+  cudaError_t
+  Launch(const Slab & slab, const void * input, void * output, cudaStream_t stream) const;
+
+private:
+  void
+  ChooseProgram();
+  void
+  Interpret(const std::string & missing);
+  void
+  ChooseRanks();
+  void
+  Select(const std::string & reason);
+  void
+  UploadProgram(const ProgramSchedule & schedule);
+
+  const MedianRequest &    m_Request;
+  const Plan &             m_Plan;
+  DeviceContext &          m_Context;
+  ExecutionReport &        m_Report;
+  KernelVariant            m_Variant;
+  std::size_t              m_PixelBytes;
+  std::optional<RankShape> m_Rank;
+  std::size_t              m_ScratchBytes{ 0 };
+  const EmittedKernel *    m_Emitted{ nullptr };
+  bool                     m_Interpret{ false };
+  std::size_t              m_SharedBytes{ 0 };
+  InterpretedProgram       m_Interpreted{};
+};
+
+} // namespace cudamedian
+
+#endif

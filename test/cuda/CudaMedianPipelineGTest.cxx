@@ -1,0 +1,410 @@
+/*=========================================================================
+ *
+ *  Copyright NumFOCUS
+ *
+ *  Licensed under the Apache License, Version 2.0 (the "License");
+ *  you may not use this file except in compliance with the License.
+ *  You may obtain a copy of the License at
+ *
+ *         https://www.apache.org/licenses/LICENSE-2.0.txt
+ *
+ *  Unless required by applicable law or agreed to in writing, software
+ *  distributed under the License is distributed on an "AS IS" BASIS,
+ *  WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ *  See the License for the specific language governing permissions and
+ *  limitations under the License.
+ *
+ *=========================================================================*/
+// Slabs on their way to, on and from a device: overlap, budgets, pinned memory, faults, threads. Needs a GPU, but for
+// the faults themselves.
+
+#include "CudaMedianTestSeed.h"
+#include "FaultInjection.h"
+#include "TileProgram.h"
+#include "itkCudaMedianEngine.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <memory>
+#include <random>
+#include <string>
+#include <thread>
+#include <vector>
+
+namespace
+{
+
+using namespace cudamedian;
+
+#define CUDAMEDIAN_NEEDS_GPU()                                             \
+  do                                                                       \
+  {                                                                        \
+    const auto device = QueryCudaDevice();                                 \
+    if (!device.usable)                                                    \
+    {                                                                      \
+      const char * const required = std::getenv("CUDAMEDIAN_REQUIRE_GPU"); \
+      if (required != nullptr && std::string(required) == "1")             \
+      {                                                                    \
+        FAIL() << "no usable CUDA device: " << device.description;         \
+      }                                                                    \
+      GTEST_SKIP() << "no usable CUDA device: " << device.description;     \
+    }                                                                      \
+  } while (false)
+
+/** Memory of the host, pinned or not. */
+template <typename TPixel>
+class Pixels
+{
+public:
+  Pixels(std::size_t count, bool pinned)
+  {
+    if (pinned)
+    {
+      m_Pinned = static_cast<TPixel *>(AllocatePinnedMemory(count * sizeof(TPixel)));
+      EXPECT_NE(m_Pinned, nullptr);
+    }
+    else
+    {
+      m_Ordinary.resize(count);
+    }
+  }
+  ~Pixels()
+  {
+    FreePinnedMemory(m_Pinned);
+  }
+  Pixels(const Pixels &) = delete;
+  Pixels &
+  operator=(const Pixels &) = delete;
+
+  TPixel *
+  Get()
+  {
+    return m_Pinned != nullptr ? m_Pinned : m_Ordinary.data();
+  }
+
+private:
+  TPixel *            m_Pinned{ nullptr };
+  std::vector<TPixel> m_Ordinary;
+};
+
+void
+RunInThreads(std::size_t count, const std::function<void(std::size_t)> & body)
+{
+  std::vector<std::thread> threads;
+  for (std::size_t i = 1; i < count; ++i)
+  {
+    threads.emplace_back([&body, i] { body(i); });
+  }
+  body(0);
+  for (auto & thread : threads)
+  {
+    thread.join();
+  }
+}
+
+template <typename TPixel>
+PixelType
+GetPixelType()
+{
+  return std::is_same<TPixel, std::uint8_t>::value   ? PixelType::UInt8
+         : std::is_same<TPixel, std::int16_t>::value ? PixelType::Int16
+         : std::is_same<TPixel, std::int32_t>::value ? PixelType::Int32
+                                                     : PixelType::Float32;
+}
+
+/** An image of random pixels, its median by the CPU, and requests for it. */
+template <typename TPixel>
+class Case
+{
+public:
+  Case(const Extent & extent, const Extent & radius, bool pinnedInput = false, bool pinnedOutput = false)
+    : m_Extent(extent), m_Radius(radius), m_Input(Count(), pinnedInput), m_Output(Count(), pinnedOutput),
+      m_Expected(Count())
+  {
+    std::mt19937 generator(static_cast<std::mt19937::result_type>(cudamediantest::Seed()));
+    for (std::size_t i = 0; i < Count(); ++i)
+    {
+      m_Input.Get()[i] = static_cast<TPixel>(generator() % 65536);
+    }
+    auto request = MakeRequest();
+    request.backend = Backend::Cpu;
+    request.output = m_Expected.data();
+    RunMedian(request);
+  }
+
+  std::size_t
+  Count() const
+  {
+    return static_cast<std::size_t>(Volume(m_Extent));
+  }
+
+  MedianRequest
+  MakeRequest()
+  {
+    MedianRequest request;
+    request.pixelType = GetPixelType<TPixel>();
+    request.input = m_Input.Get();
+    request.inputExtent = m_Extent;
+    request.radius = m_Radius;
+    request.outputExtent = m_Extent;
+    request.output = m_Output.Get();
+    for (int axis = 1; axis < Dimension; ++axis)
+    {
+      request.outputStride[axis] = request.outputStride[axis - 1] * m_Extent[axis - 1];
+    }
+    request.backend = Backend::Cuda;
+    request.workUnits = 3;
+    request.parallelFor = RunInThreads;
+    return request;
+  }
+
+  /** Runs the request and compares the output, which is filled with something else before. */
+  ExecutionReport
+  Check(const MedianRequest & request)
+  {
+    std::fill_n(m_Output.Get(), Count(), static_cast<TPixel>(77));
+    const auto report = RunMedian(request);
+    EXPECT_TRUE(std::equal(m_Expected.begin(), m_Expected.end(), m_Output.Get()));
+    EXPECT_LE(report.deviceBytes, report.deviceMemoryBudget);
+    return report;
+  }
+
+private:
+  Extent              m_Extent;
+  Extent              m_Radius;
+  Pixels<TPixel>      m_Input;
+  Pixels<TPixel>      m_Output;
+  std::vector<TPixel> m_Expected;
+};
+
+class CudaMedianPipeline : public testing::Test
+{
+protected:
+  void
+  TearDown() override
+  {
+    SetAllocationFaults(1, 0);
+    SetCopyFaults(1, 0);
+  }
+};
+
+} // namespace
+
+TEST_F(CudaMedianPipeline, SlabsOverlapAndAreExact)
+{
+  CUDAMEDIAN_NEEDS_GPU();
+  Case<std::int16_t> flat({ { 4099, 3001, 1, 1 } }, { { 2, 2, 0, 0 } });
+  Case<std::uint8_t> deep({ { 301, 203, 401, 1 } }, { { 1, 1, 2, 0 } });
+  Case<float>        wide({ { 205, 103, 97, 3 } }, { { 1, 2, 0, 0 } });
+  Case<std::int16_t> ranked({ { 4099, 2101, 1, 1 } }, { { 10, 10, 0, 0 } });
+  for (const std::size_t budget : { std::size_t{ 0 }, std::size_t{ 64 } << 20, std::size_t{ 3 } << 20 })
+  {
+    SCOPED_TRACE("budget " + std::to_string(budget));
+    const auto check = [&](auto & images) {
+      auto request = images.MakeRequest();
+      request.deviceMemoryBudget = budget;
+      const auto report = images.Check(request);
+      EXPECT_GT(report.numberOfSlabs, 1U);
+      EXPECT_NE(report.slabReason.find("on their way at the same time"), std::string::npos) << report.slabReason;
+    };
+    check(flat);
+    check(deep);
+    if (budget != 0)
+    {
+      check(ranked);
+    }
+    auto request = wide.MakeRequest();
+    request.deviceMemoryBudget = budget;
+    wide.Check(request);
+  }
+}
+
+TEST_F(CudaMedianPipeline, PinnedImagesAreTransferredWhereTheyLie)
+{
+  CUDAMEDIAN_NEEDS_GPU();
+  for (const bool input : { false, true })
+  {
+    for (const bool output : { false, true })
+    {
+      SCOPED_TRACE(std::string(input ? "pinned" : "ordinary") + " input, " + (output ? "pinned" : "ordinary") +
+                   " output");
+      Case<std::int16_t> large({ { 3001, 3001, 1, 1 } }, { { 1, 1, 0, 0 } }, input, output);
+      large.Check(large.MakeRequest());
+      Case<std::uint8_t> small({ { 37, 29, 11, 2 } }, { { 1, 2, 1, 0 } }, input, output);
+      small.Check(small.MakeRequest());
+      Case<float> aligned({ { 64, 48, 32, 1 } }, { { 1, 1, 1, 0 } }, input, output);
+      aligned.Check(aligned.MakeRequest());
+    }
+  }
+}
+
+// A part of the image, so that device rows have columns before the first output, and other pixels out than in.
+TEST_F(CudaMedianPipeline, PartsOfImagesAndConversions)
+{
+  CUDAMEDIAN_NEEDS_GPU();
+  Case<std::int16_t> images({ { 4101, 3001, 1, 1 } }, { { 3, 3, 0, 0 } });
+  auto               request = images.MakeRequest();
+  const auto         full = images.Check(request);
+  EXPECT_GT(full.kernelSeconds, 0);
+  constexpr std::int64_t origin[2] = { 1003, 17 };
+  constexpr std::int64_t extent[2] = { 3000, 2900 };
+  std::vector<double>    part(static_cast<std::size_t>(extent[0] * extent[1]));
+  const auto *           filtered = static_cast<const std::int16_t *>(request.output);
+  auto                   partial = request;
+  partial.outputOrigin = { { origin[0], origin[1], 0, 0 } };
+  partial.outputExtent = { { extent[0], extent[1], 1, 1 } };
+  partial.output = part.data();
+  partial.outputStride = { { 1, extent[0], extent[0] * extent[1], extent[0] * extent[1] } };
+  partial.outputPixelBytes = sizeof(double);
+  partial.convertRow = [](const void * source, void * target, std::size_t count) {
+    std::copy_n(static_cast<const std::int16_t *>(source), count, static_cast<double *>(target));
+  };
+  RunMedian(partial);
+  std::size_t differences = 0;
+  for (std::int64_t y = 0; y < extent[1]; ++y)
+  {
+    for (std::int64_t x = 0; x < extent[0]; ++x)
+    {
+      differences +=
+        part[static_cast<std::size_t>(y * extent[0] + x)] != filtered[(y + origin[1]) * 4101 + x + origin[0]] ? 1 : 0;
+    }
+  }
+  EXPECT_EQ(differences, 0U);
+}
+
+TEST_F(CudaMedianPipeline, TheSameRequestAgainAllocatesNothing)
+{
+  CUDAMEDIAN_NEEDS_GPU();
+  Case<std::int16_t> large({ { 4099, 3001, 1, 1 } }, { { 1, 1, 0, 0 } });
+  Case<std::uint8_t> small({ { 64, 32, 1, 1 } }, { { 10, 10, 0, 0 } });
+  large.Check(large.MakeRequest());
+  small.Check(small.MakeRequest());
+  SetAllocationFaults(1, 1 << 30);
+  const auto bytes = large.Check(large.MakeRequest()).deviceBytes;
+  for (int i = 0; i < 1000; ++i)
+  {
+    const auto request = small.MakeRequest();
+    i % 100 == 0 ? small.Check(request) : RunMedian(request);
+  }
+  EXPECT_EQ(large.Check(large.MakeRequest()).deviceBytes, bytes);
+  SetAllocationFaults(1, 0);
+  ReleaseCachedMemory();
+  large.Check(large.MakeRequest());
+}
+
+TEST_F(CudaMedianPipeline, FailedAllocationsAreSurvived)
+{
+  CUDAMEDIAN_NEEDS_GPU();
+  Case<std::int16_t> images({ { 3001, 3001, 1, 1 } }, { { 2, 2, 0, 0 } });
+  for (int first = 1; first <= 13; ++first)
+  {
+    for (const int count : { 1, 2, 3 })
+    {
+      SCOPED_TRACE("allocation " + std::to_string(first) + " and " + std::to_string(count - 1) + " more");
+      ReleaseCachedMemory();
+      SetAllocationFaults(first, count);
+      images.Check(images.MakeRequest());
+      SetAllocationFaults(1, 0);
+    }
+  }
+  ReleaseCachedMemory();
+  SetAllocationFaults(1, 2);
+  const auto report = images.Check(images.MakeRequest());
+  EXPECT_NE(report.slabReason.find("failed"), std::string::npos) << report.slabReason;
+}
+
+TEST_F(CudaMedianPipeline, WithoutAnyMemoryTheErrorNamesTheBytes)
+{
+  CUDAMEDIAN_NEEDS_GPU();
+  Case<std::int16_t> images({ { 3001, 3001, 1, 1 } }, { { 2, 2, 0, 0 } });
+  ReleaseCachedMemory();
+  SetAllocationFaults(1, 1 << 30);
+  auto request = images.MakeRequest();
+  request.deviceMemoryBudget = 123456789;
+  try
+  {
+    RunMedian(request);
+    FAIL() << "no exception";
+  }
+  catch (const DeviceError & error)
+  {
+    const std::string text = error.what();
+    EXPECT_NE(text.find("123456789"), std::string::npos) << text;
+    EXPECT_NE(text.find("free now"), std::string::npos) << text;
+  }
+  SetAllocationFaults(1, 0);
+  images.Check(request);
+}
+
+TEST_F(CudaMedianPipeline, AFailedCopyThrowsAndTheNextRunWorks)
+{
+  CUDAMEDIAN_NEEDS_GPU();
+  Case<std::int16_t> images({ { 3001, 3001, 1, 1 } }, { { 2, 2, 0, 0 } });
+  for (const int number : { 1, 2, 3, 4 })
+  {
+    SetCopyFaults(number, 1);
+    EXPECT_THROW(RunMedian(images.MakeRequest()), DeviceError) << "copy " << number;
+    images.Check(images.MakeRequest());
+  }
+}
+
+TEST_F(CudaMedianPipeline, AnAbortBetweenSlabsLeavesNothingBehind)
+{
+  CUDAMEDIAN_NEEDS_GPU();
+  Case<std::int16_t> images({ { 4099, 3001, 1, 1 } }, { { 2, 2, 0, 0 } });
+  auto               request = images.MakeRequest();
+  request.deviceMemoryBudget = std::size_t{ 12 } << 20;
+  const auto slabs = images.Check(request).numberOfSlabs;
+  ASSERT_GT(slabs, 4U);
+  struct Abort
+  {};
+  for (std::size_t stop = 1; stop <= slabs; stop += 2)
+  {
+    float       last = 0;
+    std::size_t calls = 0;
+    request.progress = [&](float fraction) {
+      EXPECT_GT(fraction, last);
+      last = fraction;
+      if (++calls == stop)
+      {
+        throw Abort{};
+      }
+    };
+    EXPECT_THROW(RunMedian(request), Abort);
+    EXPECT_EQ(calls, stop);
+  }
+  request.progress = nullptr;
+  SetAllocationFaults(1, 1 << 30);
+  images.Check(request);
+}
+
+TEST_F(CudaMedianPipeline, SeveralThreadsShareADevice)
+{
+  CUDAMEDIAN_NEEDS_GPU();
+  std::vector<std::unique_ptr<Case<std::int16_t>>> cases;
+  for (std::int64_t r = 1; r <= 4; ++r)
+  {
+    cases.push_back(std::make_unique<Case<std::int16_t>>(Extent{ { 3001, 2801, 1, 1 } }, Extent{ { r, 5 - r, 0, 0 } }));
+  }
+  RunInThreads(cases.size(), [&](std::size_t i) {
+    for (int repeat = 0; repeat < 5; ++repeat)
+    {
+      auto request = cases[i]->MakeRequest();
+      request.deviceMemoryBudget = std::size_t{ 100 } << 20;
+      cases[i]->Check(request);
+    }
+  });
+}
+
+TEST_F(CudaMedianPipeline, SelectionRunsInShortLaunches)
+{
+  CUDAMEDIAN_NEEDS_GPU();
+  Case<std::uint8_t> images({ { 503, 301, 1, 1 } }, { { 120, 120, 0, 0 } });
+  auto               request = images.MakeRequest();
+  request.algorithm = Algorithm::Selection;
+  const auto report = images.Check(request);
+  EXPECT_GT(report.numberOfSlabs, 1U);
+  EXPECT_LT(report.kernelSeconds / static_cast<double>(report.numberOfSlabs), 0.2);
+}
