@@ -79,7 +79,7 @@ private:
 };
 
 /** Slabs that are on their way at the same time. */
-constexpr int largestRing = 3;
+constexpr int largestRing = 4;
 
 /** What one Update() uses of a device: streams for either direction and for kernels, events, and buffers, which the
  * next Update() takes over. */

@@ -18,10 +18,10 @@
 #include "SlabPipeline.h"
 
 #include "FaultInjection.h"
+#include "HostCopy.h"
 
 #include <algorithm>
 #include <chrono>
-#include <cstring>
 
 namespace cudamedian
 {
@@ -77,6 +77,10 @@ TransferBox(char *         target,
             cudaStream_t   stream)
 {
   CheckCuda(InjectCopyFault() ? cudaErrorUnknown : cudaSuccess, "cudaMemcpyAsync");
+  if (Volume(extent) == 0)
+  {
+    return;
+  }
   // Rows that follow each other without gaps are one row, and so on for slices.
   while (extent[1] * extent[2] * extent[3] > 1 && targetStride[1] == extent[0] && sourceStride[1] == extent[0])
   {
@@ -133,6 +137,44 @@ ForEachRowOfPart(const Extent & extent, std::size_t part, std::size_t parts, con
 
 } // namespace
 
+/** The part of a slab's input that the slab before has not brought to the device: all of it, or what lies behind the
+ * overlap along the outermost axis. */
+SlabPipeline::Fresh
+SlabPipeline::GetFresh(std::size_t number) const
+{
+  const auto & slab = m_Plan.slabs[number];
+  Fresh        fresh{ slab.input, 0, 0 };
+  if (number == 0 || m_Plan.slabsInFlight == 1)
+  {
+    return fresh;
+  }
+  const auto & before = m_Plan.slabs[number - 1].input;
+  int          axis = Dimension - 1;
+  while (axis > 0 && before.extent[axis] == 1 && slab.input.extent[axis] == 1 &&
+         before.origin[axis] == slab.input.origin[axis])
+  {
+    --axis;
+  }
+  for (int inner = 0; inner < axis; ++inner)
+  {
+    if (before.origin[inner] != slab.input.origin[inner] || before.extent[inner] != slab.input.extent[inner])
+    {
+      return fresh;
+    }
+  }
+  const auto overlap =
+    std::min(before.origin[axis] + before.extent[axis] - slab.input.origin[axis], slab.input.extent[axis]);
+  if (axis > 0 && overlap > 0 && slab.input.origin[axis] >= before.origin[axis])
+  {
+    const auto stride = GetDeviceInputStride(slab, m_PixelBytes)[axis];
+    fresh.box.origin[axis] += overlap;
+    fresh.box.extent[axis] -= overlap;
+    fresh.overlap = overlap * stride;
+    fresh.overlapSource = (slab.input.origin[axis] - before.origin[axis]) * stride;
+  }
+  return fresh;
+}
+
 /** A slab's box in the image. */
 struct SlabPipeline::HostBox
 {
@@ -187,11 +229,11 @@ SlabPipeline::GetPlace(std::size_t slab) const
 }
 
 SlabPipeline::HostBox
-SlabPipeline::GetInputBox(const Slab & slab) const
+SlabPipeline::GetInputBox(const PixelBox & box) const
 {
   const auto stride = GetPackedStride(m_Request.inputExtent);
   auto *     pixels = const_cast<char *>(static_cast<const char *>(m_Request.input));
-  return { pixels + GetOffset(slab.input.origin, stride) * static_cast<std::int64_t>(m_PixelBytes), stride };
+  return { pixels + GetOffset(box.origin, stride) * static_cast<std::int64_t>(m_PixelBytes), stride };
 }
 
 SlabPipeline::HostBox
@@ -220,13 +262,14 @@ SlabPipeline::CopyThroughHost(std::size_t incoming, std::size_t outgoing) const
   const auto bytes = static_cast<std::int64_t>(m_PixelBytes);
   const auto copyIn = [&](std::size_t part, std::size_t parts) {
     const auto & slab = m_Plan.slabs[incoming];
-    const auto   box = GetInputBox(slab);
+    const auto   fresh = GetFresh(incoming);
+    const auto   box = GetInputBox(fresh.box);
     const auto   stride = GetDeviceInputStride(slab, m_PixelBytes);
-    auto *       staged = static_cast<char *>(GetPlace(incoming).stagedInput.Get());
-    ForEachRowOfPart(slab.input.extent, part, parts, [&](const Extent & position, std::size_t count) {
-      std::memcpy(staged + GetOffset(position, stride) * bytes,
-                  box.first + GetOffset(position, box.stride) * bytes,
-                  count * m_PixelBytes);
+    auto *       staged = static_cast<char *>(GetPlace(incoming).stagedInput.Get()) + fresh.overlap * bytes;
+    ForEachRowOfPart(fresh.box.extent, part, parts, [&](const Extent & position, std::size_t count) {
+      CopyPastCaches(staged + GetOffset(position, stride) * bytes,
+                     box.first + GetOffset(position, box.stride) * bytes,
+                     count * m_PixelBytes);
     });
   };
   const auto copyOut = [&](std::size_t part, std::size_t parts) {
@@ -245,7 +288,7 @@ SlabPipeline::CopyThroughHost(std::size_t incoming, std::size_t outgoing) const
       }
       else
       {
-        std::memcpy(target, source, count * m_PixelBytes);
+        CopyPastCaches(target, source, count * m_PixelBytes);
       }
     });
   };
@@ -280,14 +323,28 @@ SlabPipeline::Enqueue(std::size_t number) const
   auto &       place = GetPlace(number);
   const auto   inputStride = GetDeviceInputStride(slab, m_PixelBytes);
   const auto   outputStride = GetDeviceOutputStride(slab, m_PixelBytes);
-  const auto   input = GetInputBox(slab);
-  TransferBox(static_cast<char *>(place.input.Get()),
+  const auto   bytes = static_cast<std::int64_t>(m_PixelBytes);
+  auto *       target = static_cast<char *>(place.input.Get());
+  const auto   fresh = GetFresh(number);
+  if (fresh.overlap > 0)
+  {
+    // The slab before lies on the device until its place is uploaded to again, on this same stream.
+    const auto * before = static_cast<const char *>(GetPlace(number - 1).input.Get());
+    CheckCuda(cudaMemcpyAsync(target,
+                              before + fresh.overlapSource * bytes,
+                              static_cast<std::size_t>(fresh.overlap * bytes),
+                              cudaMemcpyDeviceToDevice,
+                              m_Context.upload),
+              "cudaMemcpyAsync on the device");
+  }
+  const auto   input = GetInputBox(fresh.box);
+  const auto & extent = fresh.box.extent;
+  TransferBox(target + fresh.overlap * bytes,
               inputStride,
-              m_InputIsPinned ? input.first : static_cast<const char *>(place.stagedInput.Get()),
+              m_InputIsPinned ? input.first
+                              : static_cast<const char *>(place.stagedInput.Get()) + fresh.overlap * bytes,
               m_InputIsPinned ? input.stride : inputStride,
-              m_InputIsPinned
-                ? slab.input.extent
-                : Extent{ { inputStride[1], slab.input.extent[1], slab.input.extent[2], slab.input.extent[3] } },
+              m_InputIsPinned ? extent : Extent{ { inputStride[1], extent[1], extent[2], extent[3] } },
               m_PixelBytes,
               cudaMemcpyHostToDevice,
               m_Context.upload);
@@ -299,7 +356,7 @@ SlabPipeline::Enqueue(std::size_t number) const
   CheckCuda(cudaEventRecord(place.filtered, m_Context.compute), "cudaEventRecord");
 
   CheckCuda(cudaStreamWaitEvent(m_Context.download, place.filtered, 0), "cudaStreamWaitEvent");
-  const auto   lead = GetOutputLead(slab, m_PixelBytes) * static_cast<std::int64_t>(m_PixelBytes);
+  const auto   lead = GetOutputLead(slab, m_PixelBytes) * bytes;
   const auto   output = GetOutputBox(slab);
   const auto * filtered = static_cast<const char *>(place.output.Get());
   TransferBox(m_OutputIsPinned ? output.first : static_cast<char *>(place.stagedOutput.Get()),
@@ -330,6 +387,12 @@ void
 SlabPipeline::Run()
 {
   const auto start = std::chrono::steady_clock::now();
+  if (!m_OutputIsPinned)
+  {
+    const auto last =
+      GetOffset(m_Request.outputExtent, m_Request.outputStride) - GetOffset({ { 1, 1, 1, 1 } }, m_Request.outputStride);
+    AdviseLargePages(m_Request.output, static_cast<std::size_t>(last + 1) * m_Request.outputPixelBytes);
+  }
   const auto slabs = m_Plan.slabs.size();
   const auto lag = static_cast<std::size_t>(m_Plan.slabsInFlight) - 1;
   const auto report = [&](std::size_t done) {

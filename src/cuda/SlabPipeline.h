@@ -50,11 +50,19 @@ public:
 
 private:
   struct HostBox;
+  struct Fresh
+  {
+    PixelBox     box;           ///< what has to be uploaded
+    std::int64_t overlap;       ///< pixels at the start of the buffer that lie in the buffer of the slab before
+    std::int64_t overlapSource; ///< where they lie there
+  };
 
+  Fresh
+  GetFresh(std::size_t slab) const;
   DeviceContext::Place &
   GetPlace(std::size_t slab) const;
   HostBox
-  GetInputBox(const Slab & slab) const;
+  GetInputBox(const PixelBox & box) const;
   HostBox
   GetOutputBox(const Slab & slab) const;
   void

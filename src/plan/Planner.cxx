@@ -219,7 +219,7 @@ GetMostPixels(const MedianRequest & request, const Plan & plan)
 constexpr std::size_t smallestOverlapped = std::size_t{ 32 } << 20;
 /** The input of such a slab: small against an image, large against what it costs to start a transfer and a kernel. */
 constexpr std::size_t overlappedSlab = std::size_t{ 16 } << 20;
-constexpr int         overlappedSlabs = 3;
+constexpr int         overlappedSlabs = 4;
 
 /** The slabs' extent, and how many are in flight. */
 Extent
@@ -229,7 +229,7 @@ ChooseSlabs(const MedianRequest & request, std::size_t budget, Plan & plan)
   const auto whole = GetSlabBytes(request, request.outputExtent);
   if (whole.first + whole.second > smallestOverlapped)
   {
-    // A halo is transferred once for each of the two slabs that need it: slabs are five times as long as both halos.
+    // A halo passes from slab to slab on the device: slabs are at least twice as long as what they share.
     int cut = Dimension - 1;
     while (cut > 0 && request.outputExtent[cut] == 1)
     {
@@ -243,7 +243,7 @@ ChooseSlabs(const MedianRequest & request, std::size_t budget, Plan & plan)
     }
     const auto layer = static_cast<std::size_t>(Volume(slice)) * PixelBytes(request.pixelType);
     const auto halo = static_cast<std::size_t>(std::min(request.radius[cut], request.inputExtent[cut]));
-    const auto slab = std::max(overlappedSlab, 10 * halo * layer);
+    const auto slab = std::max(overlappedSlab, 4 * halo * layer);
     plan.slabsInFlight = overlappedSlabs;
     const auto buffers = static_cast<std::size_t>(overlappedSlabs) * 2 * slab;
     for (const auto limit : { std::min(budget, buffers + plan.deviceProgramBytes + plan.deviceScratchBytes), budget })

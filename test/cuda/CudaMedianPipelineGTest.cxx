@@ -401,7 +401,7 @@ TEST_F(CudaMedianPipeline, SeveralThreadsShareADevice)
 TEST_F(CudaMedianPipeline, SelectionRunsInShortLaunches)
 {
   CUDAMEDIAN_NEEDS_GPU();
-  Case<std::uint8_t> images({ { 503, 301, 1, 1 } }, { { 120, 120, 0, 0 } });
+  Case<std::uint8_t> images({ { 1003, 301, 1, 1 } }, { { 120, 120, 0, 0 } });
   auto               request = images.MakeRequest();
   request.algorithm = Algorithm::Selection;
   const auto report = images.Check(request);

@@ -282,7 +282,7 @@ TEST(CudaMedianPlanner, LargeImagesHaveSlabsInFlight)
       const auto budget = mebibytes << 20;
       CheckPlan(request, budget);
       const auto plan = cudamedian::PlanMedian(request, Backend::Cuda, budget);
-      EXPECT_EQ(plan.slabsInFlight, 3);
+      EXPECT_EQ(plan.slabsInFlight, 4);
       EXPECT_GT(plan.slabs.size(), 8U);
       EXPECT_LE(plan.deviceInputBytes + plan.deviceOutputBytes, std::size_t{ 40 } << 20);
     }

@@ -1,0 +1,38 @@
+/*=========================================================================
+ *
+ *  Copyright NumFOCUS
+ *
+ *  Licensed under the Apache License, Version 2.0 (the "License");
+ *  you may not use this file except in compliance with the License.
+ *  You may obtain a copy of the License at
+ *
+ *         https://www.apache.org/licenses/LICENSE-2.0.txt
+ *
+ *  Unless required by applicable law or agreed to in writing, software
+ *  distributed under the License is distributed on an "AS IS" BASIS,
+ *  WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ *  See the License for the specific language governing permissions and
+ *  limitations under the License.
+ *
+ *=========================================================================*/
+#ifndef HostCopy_h
+#define HostCopy_h
+
+#include <cstddef>
+
+namespace cudamedian
+{
+
+/** Copies memory with stores that go past the caches, where the machine has them: what is written is not read soon, and
+ * lines are not fetched to be overwritten. */
+void
+CopyPastCaches(void * target, const void * source, std::size_t bytes);
+
+/** Asks the system to back memory that is about to be written for the first time with large pages, of which a gibibyte
+ * has 512 and not 262,144. Does nothing where that is unknown, for small memory, and to pages that are there. */
+void
+AdviseLargePages(void * memory, std::size_t bytes);
+
+} // namespace cudamedian
+
+#endif
