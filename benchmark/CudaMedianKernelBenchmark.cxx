@@ -510,7 +510,7 @@ public:
   MeasureChosen(const Extent & radius, const PixelKind & pixel, const Extent & size, int launches)
   {
     const auto kind = GetKernelKind(static_cast<int>(PixelBytes(pixel.type)), m_Device.computeCapability);
-    if (!IsCoveredByKernels(radius))
+    if (!IsTileProgramFastestOnDevice(radius, static_cast<int>(PixelBytes(pixel.type))))
     {
       return MeasureRanks(radius, pixel, size, launches);
     }

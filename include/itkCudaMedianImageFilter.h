@@ -47,8 +47,8 @@ public:
    * How the medians are found. All yield the same image.
    * - `Automatic`: the fastest for the window, by measurement.
    * - `TileProgram`: one list of min and max operations for all pixels of a tile; windows up to 17x17 or 7x7x5.
-   * - `LocalRank`: sorts the pixels of a block once and slides windows over their ranks; windows up to about 95x95 or
-   *   21x21x21 on CUDA, 230x230 or 39x39x39 on the CPU.
+   * - `LocalRank`: sorts the pixels of a block once and slides windows over their ranks; windows up to 123x123 or
+   *   23x23x23 on CUDA (64-bit: 85x85, 17x17x17), 255x255 or 39x39x39 on the CPU.
    * - `Selection`: each window on its own, of any size. */
   enum class Algorithm : uint8_t
   {

@@ -323,6 +323,16 @@ IsCoveredByKernels(const Extent & radius)
 }
 
 bool
+IsTileProgramFastestOnDevice(const Extent & radius, int pixelBytes)
+{
+  constexpr std::int64_t largestWideWindow = 121;
+  return IsCoveredByKernels(radius) &&
+         (pixelBytes < 8 ||
+          Volume({ { 2 * radius[0] + 1, 2 * radius[1] + 1, 2 * radius[2] + 1, 2 * radius[3] + 1 } }) <=
+            largestWideWindow);
+}
+
+bool
 IsFilteredInStrips(const Extent & radius)
 {
   return radius == Extent{ { 1, 1, 0, 0 } };

@@ -75,7 +75,9 @@ ChooseAlgorithm(const MedianRequest & request, std::size_t budget, Plan & plan)
   {
     // A block and the smallest slab for it.
     const bool roomForRanks = !cuda || static_cast<std::size_t>(shape.scratchBytes) <= budget / 4;
-    const bool program = cuda ? covered : IsTileProgramFastestOnHost(request.radius, pixelBytes);
+    const bool fastest = cuda ? IsTileProgramFastestOnDevice(request.radius, pixelBytes)
+                              : IsTileProgramFastestOnHost(request.radius, pixelBytes);
+    const bool program = fastest || (covered && !(ranked && roomForRanks));
     plan.algorithm = program                  ? Algorithm::TileProgram
                      : ranked && roomForRanks ? Algorithm::LocalRank
                                               : Algorithm::Selection;

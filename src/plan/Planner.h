@@ -72,7 +72,8 @@ struct Plan
   std::size_t
   GetDeviceBytes() const
   {
-    return static_cast<std::size_t>(slabsInFlight) * (deviceInputBytes + deviceOutputBytes) + deviceProgramBytes + deviceScratchBytes;
+    return static_cast<std::size_t>(slabsInFlight) * (deviceInputBytes + deviceOutputBytes) + deviceProgramBytes +
+           deviceScratchBytes;
   }
 };
 

@@ -259,6 +259,22 @@ TEST(CudaMedianRankPolicy, WindowsBeyondAnyBlock)
   }
 }
 
+TEST(CudaMedianPlanner, OnCudaWidePixelsTakeRanksEarlier)
+{
+  const auto choose = [](cudamedian::PixelType type, const Extent & radius) {
+    auto request = MakeRequest({ { 300, 200, 20, 1 } }, radius);
+    request.pixelType = type;
+    return cudamedian::PlanMedian(request, Backend::Cuda, std::size_t{ 1 } << 30).algorithm;
+  };
+  using cudamedian::Algorithm;
+  using cudamedian::PixelType;
+  EXPECT_EQ(choose(PixelType::Float32, { { 8, 8, 0, 0 } }), Algorithm::TileProgram);
+  EXPECT_EQ(choose(PixelType::Float64, { { 5, 5, 0, 0 } }), Algorithm::TileProgram);
+  EXPECT_EQ(choose(PixelType::Float64, { { 6, 6, 0, 0 } }), Algorithm::LocalRank);
+  EXPECT_EQ(choose(PixelType::UInt64, { { 2, 2, 2, 0 } }), Algorithm::LocalRank);
+  EXPECT_EQ(choose(PixelType::Int64, { { 2, 2, 1, 0 } }), Algorithm::TileProgram);
+}
+
 TEST(CudaMedianPlanner, OnTheCpuWidePixelsTakeRanksEarlier)
 {
   for (const auto & [type, algorithm] :
