@@ -325,7 +325,7 @@ IsCoveredByKernels(const Extent & radius)
 bool
 IsTileProgramFastestOnDevice(const Extent & radius, int pixelBytes)
 {
-  constexpr std::int64_t largestWideWindow = 121;
+  constexpr std::int64_t largestWideWindow = 81;
   return IsCoveredByKernels(radius) &&
          (pixelBytes < 8 ||
           Volume({ { 2 * radius[0] + 1, 2 * radius[1] + 1, 2 * radius[2] + 1, 2 * radius[3] + 1 } }) <=

@@ -269,8 +269,8 @@ TEST(CudaMedianPlanner, OnCudaWidePixelsTakeRanksEarlier)
   using cudamedian::Algorithm;
   using cudamedian::PixelType;
   EXPECT_EQ(choose(PixelType::Float32, { { 8, 8, 0, 0 } }), Algorithm::TileProgram);
-  EXPECT_EQ(choose(PixelType::Float64, { { 5, 5, 0, 0 } }), Algorithm::TileProgram);
-  EXPECT_EQ(choose(PixelType::Float64, { { 6, 6, 0, 0 } }), Algorithm::LocalRank);
+  EXPECT_EQ(choose(PixelType::Float64, { { 4, 4, 0, 0 } }), Algorithm::TileProgram);
+  EXPECT_EQ(choose(PixelType::Float64, { { 5, 5, 0, 0 } }), Algorithm::LocalRank);
   EXPECT_EQ(choose(PixelType::UInt64, { { 2, 2, 2, 0 } }), Algorithm::LocalRank);
   EXPECT_EQ(choose(PixelType::Int64, { { 2, 2, 1, 0 } }), Algorithm::TileProgram);
 }
