@@ -27,8 +27,8 @@ namespace cudamedian
  *
  * \param operands one pointer per operand of the schedule, inputs first, then slots; each points to `lanes` keys.
  * \param lanes a multiple of 64 bytes' worth of keys.
- * Each instruction is one pass over its lanes, with the widest vectors of the machine (Google Highway) or with those that the
- * compiler makes of loops. */
+ * Each instruction is one pass over its lanes, with the widest vectors of the machine (Google Highway) or with those
+ * that the compiler makes of loops. */
 void
 InterpretLanes(const ProgramSchedule & schedule, std::uint8_t * const * operands, std::size_t lanes);
 void
