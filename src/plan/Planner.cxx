@@ -55,11 +55,18 @@ ChooseAlgorithm(const MedianRequest & request, std::size_t budget, Plan & plan)
       ": on the CPU at most two axes of radius up to 15, or three of radius up to 4; on CUDA radii up to " +
       std::to_string(largestKernelRadius) + " and at most " + std::to_string(largestKernelWindow) + " pixels");
   }
-  RankShape  shape{};
   const auto pixelBytes = static_cast<int>(PixelBytes(request.pixelType));
+  const bool fastest = cuda ? IsTileProgramFastestOnDevice(request.radius, pixelBytes)
+                            : IsTileProgramFastestOnHost(request.radius, pixelBytes);
+  // The search for a shape takes some tenths of a millisecond, which small images need not wait for.
+  RankShape  shape{};
+  const bool asked =
+    request.algorithm == Algorithm::LocalRank || (request.algorithm == Algorithm::Automatic && !fastest);
   const bool ranked =
-    cuda ? FindRankShape(request.radius, pixelBytes, shape)
-         : FindHostRankShape(request.radius, pixelBytes, request.outputExtent, std::max(1U, request.workUnits), shape);
+    asked &&
+    (cuda
+       ? FindRankShape(request.radius, pixelBytes, shape)
+       : FindHostRankShape(request.radius, pixelBytes, request.outputExtent, std::max(1U, request.workUnits), shape));
   if (request.algorithm == Algorithm::LocalRank && !ranked)
   {
     throw RequestError("No block of local ranks covers a window of radius " + Join(request.radius) +
@@ -75,8 +82,6 @@ ChooseAlgorithm(const MedianRequest & request, std::size_t budget, Plan & plan)
   {
     // A block and the smallest slab for it.
     const bool roomForRanks = !cuda || static_cast<std::size_t>(shape.scratchBytes) <= budget / 4;
-    const bool fastest = cuda ? IsTileProgramFastestOnDevice(request.radius, pixelBytes)
-                              : IsTileProgramFastestOnHost(request.radius, pixelBytes);
     const bool program = fastest || (covered && !(ranked && roomForRanks));
     plan.algorithm = program                  ? Algorithm::TileProgram
                      : ranked && roomForRanks ? Algorithm::LocalRank
