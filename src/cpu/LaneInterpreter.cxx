@@ -137,27 +137,9 @@ namespace cudamedian
 HWY_EXPORT(InterpretAny);
 
 void
-InterpretLanes(const ProgramSchedule & schedule, std::uint8_t * const * operands, std::size_t lanes)
+InterpretBytes(const ProgramSchedule & schedule, const void * operands, std::size_t keyBytes, std::size_t lanes)
 {
-  HWY_DYNAMIC_DISPATCH(InterpretAny)(schedule, operands, 1, lanes);
-}
-
-void
-InterpretLanes(const ProgramSchedule & schedule, std::uint16_t * const * operands, std::size_t lanes)
-{
-  HWY_DYNAMIC_DISPATCH(InterpretAny)(schedule, operands, 2, lanes);
-}
-
-void
-InterpretLanes(const ProgramSchedule & schedule, std::uint32_t * const * operands, std::size_t lanes)
-{
-  HWY_DYNAMIC_DISPATCH(InterpretAny)(schedule, operands, 4, lanes);
-}
-
-void
-InterpretLanes(const ProgramSchedule & schedule, std::uint64_t * const * operands, std::size_t lanes)
-{
-  HWY_DYNAMIC_DISPATCH(InterpretAny)(schedule, operands, 8, lanes);
+  HWY_DYNAMIC_DISPATCH(InterpretAny)(schedule, operands, keyBytes, lanes);
 }
 
 } // namespace cudamedian

@@ -23,20 +23,22 @@
 namespace cudamedian
 {
 
+/** InterpretLanes() for keys of so many bytes. */
+void
+InterpretBytes(const ProgramSchedule & schedule, const void * operands, std::size_t keyBytes, std::size_t lanes);
+
 /** Runs a schedule on `lanes` tiles at once.
  *
  * \param operands one pointer per operand of the schedule, inputs first, then slots; each points to `lanes` keys.
  * \param lanes a multiple of 64 bytes' worth of keys.
  * Each instruction is one pass over its lanes, with the widest vectors of the machine (Google Highway) or with those
  * that the compiler makes of loops. */
+template <typename TKey>
 void
-InterpretLanes(const ProgramSchedule & schedule, std::uint8_t * const * operands, std::size_t lanes);
-void
-InterpretLanes(const ProgramSchedule & schedule, std::uint16_t * const * operands, std::size_t lanes);
-void
-InterpretLanes(const ProgramSchedule & schedule, std::uint32_t * const * operands, std::size_t lanes);
-void
-InterpretLanes(const ProgramSchedule & schedule, std::uint64_t * const * operands, std::size_t lanes);
+InterpretLanes(const ProgramSchedule & schedule, TKey * const * operands, std::size_t lanes)
+{
+  InterpretBytes(schedule, operands, sizeof(TKey), lanes);
+}
 
 } // namespace cudamedian
 

@@ -88,27 +88,19 @@ Interpret(const ProgramSchedule & schedule, TKey * const * operands, std::size_t
 } // namespace
 
 CUDAMEDIAN_INSTRUCTION_SETS void
-InterpretLanes(const ProgramSchedule & schedule, std::uint8_t * const * operands, std::size_t lanes)
+InterpretBytes(const ProgramSchedule & schedule, const void * operands, std::size_t keyBytes, std::size_t lanes)
 {
-  Interpret(schedule, operands, lanes);
-}
-
-CUDAMEDIAN_INSTRUCTION_SETS void
-InterpretLanes(const ProgramSchedule & schedule, std::uint16_t * const * operands, std::size_t lanes)
-{
-  Interpret(schedule, operands, lanes);
-}
-
-CUDAMEDIAN_INSTRUCTION_SETS void
-InterpretLanes(const ProgramSchedule & schedule, std::uint32_t * const * operands, std::size_t lanes)
-{
-  Interpret(schedule, operands, lanes);
-}
-
-CUDAMEDIAN_INSTRUCTION_SETS void
-InterpretLanes(const ProgramSchedule & schedule, std::uint64_t * const * operands, std::size_t lanes)
-{
-  Interpret(schedule, operands, lanes);
+  switch (keyBytes)
+  {
+    case 1:
+      return Interpret(schedule, static_cast<std::uint8_t * const *>(operands), lanes);
+    case 2:
+      return Interpret(schedule, static_cast<std::uint16_t * const *>(operands), lanes);
+    case 4:
+      return Interpret(schedule, static_cast<std::uint32_t * const *>(operands), lanes);
+    default:
+      return Interpret(schedule, static_cast<std::uint64_t * const *>(operands), lanes);
+  }
 }
 
 } // namespace cudamedian

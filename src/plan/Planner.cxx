@@ -243,7 +243,6 @@ ChooseSlabs(const MedianRequest & request, std::size_t budget, Plan & plan)
       --cut;
     }
     Extent slice = request.outputExtent;
-    slice[cut] = 1;
     for (int axis = cut; axis < Dimension; ++axis)
     {
       slice[axis] = 1;

@@ -18,6 +18,7 @@
 // Slabs on their way to, on and from a device: overlap, budgets, pinned memory, faults, threads. Needs a GPU, but for
 // the faults themselves.
 
+#include "CudaMedianTestDevice.h"
 #include "CudaMedianTestSeed.h"
 #include "FaultInjection.h"
 #include "TileProgram.h"
@@ -37,21 +38,6 @@ namespace
 {
 
 using namespace cudamedian;
-
-#define CUDAMEDIAN_NEEDS_GPU()                                             \
-  do                                                                       \
-  {                                                                        \
-    const auto device = QueryCudaDevice();                                 \
-    if (!device.usable)                                                    \
-    {                                                                      \
-      const char * const required = std::getenv("CUDAMEDIAN_REQUIRE_GPU"); \
-      if (required != nullptr && std::string(required) == "1")             \
-      {                                                                    \
-        FAIL() << "no usable CUDA device: " << device.description;         \
-      }                                                                    \
-      GTEST_SKIP() << "no usable CUDA device: " << device.description;     \
-    }                                                                      \
-  } while (false)
 
 /** Memory of the host, pinned or not. */
 template <typename TPixel>

@@ -18,11 +18,12 @@
 #ifndef CudaMedianTestBackends_h
 #define CudaMedianTestBackends_h
 
+#include "CudaMedianTestDevice.h"
+
 #include "itkCudaMedianImageFilter.h"
 
 #include <gtest/gtest.h>
 
-#include <cstdlib>
 #include <string>
 #include <vector>
 
@@ -30,22 +31,6 @@ namespace cudamediantest
 {
 
 using BackendEnum = itk::CudaMedianImageFilterEnums::Backend;
-
-/** Asked once: a query costs a driver call, and a test program makes thousands of cases. */
-inline const cudamedian::DeviceAvailability &
-Device()
-{
-  static const cudamedian::DeviceAvailability device = cudamedian::QueryCudaDevice();
-  return device;
-}
-
-/** Whether this run must not pass without a GPU. */
-inline bool
-GpuIsRequired()
-{
-  const char * const text = std::getenv("CUDAMEDIAN_REQUIRE_GPU");
-  return text != nullptr && std::string(text) == "1";
-}
 
 /** The backends that every test of results goes through: the CPU always, CUDA when a device is usable. */
 inline std::vector<BackendEnum>
@@ -70,19 +55,5 @@ BackendText(BackendEnum backend)
 }
 
 } // namespace cudamediantest
-
-/** Ends a test that needs a GPU: skipped without one, failed when CUDAMEDIAN_REQUIRE_GPU=1. */
-#define CUDAMEDIAN_NEEDS_GPU()                                                           \
-  do                                                                                     \
-  {                                                                                      \
-    if (!cudamediantest::Device().usable)                                                \
-    {                                                                                    \
-      if (cudamediantest::GpuIsRequired())                                               \
-      {                                                                                  \
-        FAIL() << "no usable CUDA device: " << cudamediantest::Device().description;     \
-      }                                                                                  \
-      GTEST_SKIP() << "no usable CUDA device: " << cudamediantest::Device().description; \
-    }                                                                                    \
-  } while (false)
 
 #endif
