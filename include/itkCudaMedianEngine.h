@@ -96,6 +96,7 @@ struct ExecutionReport
   std::size_t deviceMemoryBudget{ 0 }; ///< the budget the plan kept to; 0 when no device was used
   std::size_t deviceBytes{ 0 };        ///< device memory that was allocated at most at one time
   unsigned    workUnits{ 0 };          ///< threads of the CPU backend
+  std::size_t hostScratchBytes{ 0 };   ///< memory of the CPU backend's threads, all together
   double      transferSeconds{ 0 };    ///< transfers and copies that no kernel ran beside
   double      kernelSeconds{ 0 };      ///< time of the kernels alone, or of the CPU backend
   double      totalSeconds{ 0 };       ///< the whole engine call

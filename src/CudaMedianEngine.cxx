@@ -184,6 +184,7 @@ ExecutionReport::Print(std::ostream & os, const std::string & indent) const
      << indent << "Device memory budget: " << deviceMemoryBudget << " bytes\n"
      << indent << "Device memory used: " << deviceBytes << " bytes\n"
      << indent << "Work units: " << workUnits << "\n"
+     << indent << "Host scratch memory: " << hostScratchBytes << " bytes\n"
      << indent << "Transfer time: " << transferSeconds << " s\n"
      << indent << "Kernel time: " << kernelSeconds << " s\n"
      << indent << "Total time: " << totalSeconds << " s\n";

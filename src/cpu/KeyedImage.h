@@ -81,23 +81,36 @@ public:
     }
   }
 
-  /** Writes `count` pixels, given as bits, from the output position on along axis 0. */
-  void
-  StoreRow(const Extent & position, const TKey * bits, std::int64_t count) const
+  /** Whether pixels are stored as they are, without conversion to another type. */
+  bool
+  StoresBits() const
+  {
+    return m_Request.convertRow == nullptr;
+  }
+
+  /** Where the output has a position. */
+  void *
+  GetOutput(const Extent & position) const
   {
     std::int64_t offset = 0;
     for (int axis = 0; axis < Dimension; ++axis)
     {
       offset += (position[axis] - m_Request.outputOrigin[axis]) * m_Request.outputStride[axis];
     }
-    auto * destination = static_cast<char *>(m_Request.output) + offset * static_cast<std::int64_t>(m_OutputPixelBytes);
+    return static_cast<char *>(m_Request.output) + offset * static_cast<std::int64_t>(m_OutputPixelBytes);
+  }
+
+  /** Writes `count` pixels, given as bits, from the output position on along axis 0. */
+  void
+  StoreRow(const Extent & position, const TKey * bits, std::int64_t count) const
+  {
     if (m_Request.convertRow != nullptr)
     {
-      m_Request.convertRow(bits, destination, static_cast<std::size_t>(count));
+      m_Request.convertRow(bits, GetOutput(position), static_cast<std::size_t>(count));
     }
     else
     {
-      std::memcpy(destination, bits, static_cast<std::size_t>(count) * sizeof(TKey));
+      std::memcpy(GetOutput(position), bits, static_cast<std::size_t>(count) * sizeof(TKey));
     }
   }
 

@@ -18,6 +18,7 @@
 #ifndef RankBlockRunner_h
 #define RankBlockRunner_h
 
+#include "AlignedVector.h"
 #include "KeyedImage.h"
 #include "Planner.h"
 #include "RankWindow.h"
@@ -44,18 +45,25 @@ public:
   {}
 
   static std::size_t
-  CountRows(const Plan & plan)
+  CountRows(const MedianRequest &, const Plan & plan)
   {
     return static_cast<std::size_t>(CountRankBlocks(*plan.rank, plan.slabs.front().output.extent));
   }
 
   /** Steps of about a nanosecond: pixels that enter and leave windows. */
   static double
-  CountWork(const Plan & plan, const MedianRequest & request)
+  CountWork(const MedianRequest & request, const Plan & plan)
   {
     const auto & axes = plan.rank->axes;
     return static_cast<double>(Volume(plan.slabs.front().output.extent)) *
            (20 + 2 * static_cast<double>((2 * request.radius[axes[0]] + 1) * (2 * request.radius[axes[1]] + 1)));
+  }
+
+  std::size_t
+  GetScratchBytes() const
+  {
+    return GetBytes(m_Keys) + GetBytes(m_OtherKeys) + GetBytes(m_Numbers) + GetBytes(m_OtherNumbers) +
+           GetBytes(m_Ranks) + GetBytes(m_Bits) + GetBytes(m_Results);
   }
 
   void

@@ -1,5 +1,7 @@
 # Tile programs compiled ahead for the CPU with Google Highway, if it is there; the interpreter runs all others.
-set(CudaMedian_ROW_WINDOWS "1 1 0 0" "2 2 0 0" "3 3 0 0" "1 1 1 0")
+set(CudaMedian_ROW_WINDOWS "1 1 0 0" "2 2 0 0" "3 3 0 0" "4 4 0 0" "5 5 0 0" "1 1 1 0" "2 2 2 0")
+# Those that take long to compile are compiled for fewer keys and instruction sets.
+set(CudaMedian_LARGE_ROW_WINDOWS "4 4 0 0" "5 5 0 0" "2 2 2 0")
 if(CUDAMEDIAN_SANITIZE)
   # Instrumenting thousands of straight lines takes minutes each and finds what the smallest program shows too.
   set(CudaMedian_ROW_WINDOWS "1 1 0 0")
@@ -14,6 +16,13 @@ if(hwy_FOUND)
   foreach(window IN LISTS CudaMedian_ROW_WINDOWS)
     separate_arguments(radius UNIX_COMMAND "${window}")
     cudamedian_get_window_name("${radius}" name)
+    # SSSE3 without SSE4 is rarer than the time it takes to compile for it.
+    set(disabled HWY_SSSE3)
+    set(mostBytes 8)
+    if(window IN_LIST CudaMedian_LARGE_ROW_WINDOWS)
+      set(disabled "(HWY_SSSE3|HWY_SSE4)")
+      set(mostBytes 4)
+    endif()
     set(source ${folder}/Row_${name}.cxx)
     add_custom_command(OUTPUT ${folder}/Row_${name}.inc
       COMMAND ${CMAKE_COMMAND} -E make_directory ${folder}
@@ -33,16 +42,16 @@ if(hwy_FOUND)
 #include "RowProgram.inc"
 ]])
     set_source_files_properties(${source} PROPERTIES OBJECT_DEPENDS "${folder}/Row_${name}.inc;${CMAKE_CURRENT_LIST_DIR}/RowProgram.inc")
-    # SSSE3 without SSE4 is rarer than the time it takes to compile for it.
-    set_source_files_properties(${source} PROPERTIES COMPILE_DEFINITIONS HWY_DISABLED_TARGETS=HWY_SSSE3)
+    set_source_files_properties(${source} PROPERTIES
+      COMPILE_DEFINITIONS "HWY_DISABLED_TARGETS=${disabled};ROW_PROGRAM_MOST_BYTES=${mostBytes}")
     list(APPEND CudaMedian_ROW_SRCS ${source})
     string(APPEND declarations "RowProgram\nDescribeRow_${name}();\n")
     string(APPEND entries "    DescribeRow_${name}(),\n")
   endforeach()
-  list(APPEND CudaMedian_ROW_SRCS cpu/LaneInterpreter.cxx cpu/RowPhases.cxx)
+  list(APPEND CudaMedian_ROW_SRCS cpu/LaneInterpreter.cxx cpu/KeyLines.cxx)
   message(STATUS "CudaMedian: CPU programs with Highway ${hwy_VERSION}")
 else()
-  list(APPEND CudaMedian_ROW_SRCS cpu/LaneInterpreterPortable.cxx cpu/RowPhasesPortable.cxx)
+  list(APPEND CudaMedian_ROW_SRCS cpu/LaneInterpreterPortable.cxx cpu/KeyLinesPortable.cxx)
   message(STATUS "CudaMedian: no Google Highway (libhwy-dev); all CPU programs are interpreted")
 endif()
 configure_file(${CMAKE_CURRENT_LIST_DIR}/RowPrograms.cxx.in ${CMAKE_CURRENT_BINARY_DIR}/rows/RowPrograms.cxx @ONLY)

@@ -30,20 +30,19 @@ namespace cudamedian
 /** A tile program compiled ahead for the CPU with Google Highway: its values stay in vector registers where the
  * interpreter writes each to memory. The instruction set is chosen at run time.
  *
- * The functions run the program on `lanes` tiles at once. Their parameters: one pointer per pixel of the footprint,
- * axis 0 fastest, each to `lanes` keys; one pointer per pixel of the tile, likewise; and `lanes`, a multiple of 64
- * bytes' worth of keys. */
+ * It runs on tiles side by side, each in a lane of a vector. */
 struct RowProgram
 {
-  template <typename TKey>
-  using Function = void (*)(const TKey * const * inputs, TKey * const * outputs, std::size_t lanes);
+  /** Parameters: bytes of a key; one pointer per line of the footprint and column of the tile, the column fastest, to
+   * keys (KeyLines.h); one pointer per pixel of the tile to its medians; and the number of tiles, a multiple of
+   * lineBlockBytes' worth of keys. */
+  using Function = void (*)(std::size_t keyBytes, const void * lines, const void * outputs, std::size_t tiles);
 
-  Extent                  radius;
-  Extent                  tile;
-  Function<std::uint8_t>  run8;
-  Function<std::uint16_t> run16;
-  Function<std::uint32_t> run32;
-  Function<std::uint64_t> run64;
+  Extent      radius;
+  Extent      tile;
+  std::size_t mostKeyBytes; ///< wider keys are left to the interpreter
+  Function    run;
+  bool (*hasVectors)();                ///< whether it is compiled for this machine's instruction set
   const char * (*getInstructionSet)(); ///< such as "AVX3"
 };
 
@@ -51,32 +50,10 @@ struct RowProgram
 const std::vector<RowProgram> &
 GetRowPrograms();
 
-/** The program compiled ahead for a window in tiles of the given size, or null. */
+/** The program compiled ahead for a window in tiles of the given size, for keys of so many bytes and this machine, or
+ * null. */
 const RowProgram *
-FindRowProgram(const Extent & radius, const Extent & tile);
-
-/** Runs a program on rows of keys of any width. */
-template <typename TBits>
-void
-RunRowProgram(const RowProgram & program, const TBits * const * inputs, TBits * const * outputs, std::size_t lanes)
-{
-  if constexpr (sizeof(TBits) == 1)
-  {
-    program.run8(inputs, outputs, lanes);
-  }
-  else if constexpr (sizeof(TBits) == 2)
-  {
-    program.run16(inputs, outputs, lanes);
-  }
-  else if constexpr (sizeof(TBits) == 4)
-  {
-    program.run32(inputs, outputs, lanes);
-  }
-  else
-  {
-    program.run64(inputs, outputs, lanes);
-  }
-}
+FindRowProgram(const Extent & radius, const Extent & tile, std::size_t keyBytes);
 
 } // namespace cudamedian
 

@@ -77,9 +77,9 @@ void
 WriteRowProgram(const Extent & radius, std::ostream & os)
 {
   KernelPolicy policy;
-  policy.tile = ChooseTile(radius);
-  policy.tiling.root = policy.tile;
-  policy.lowering = { false, 0 };
+  policy.tile = ChooseHostTile(radius);
+  policy.tiling.root = GetRootTile(radius, policy.tile);
+  policy.lowering = { false, 100 };
   auto name = GetEmittedName(radius, KernelKind());
   name = "Row" + name.substr(name.find('_'));
   EmitProgram(

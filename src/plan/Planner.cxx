@@ -110,8 +110,10 @@ ChooseAlgorithm(const MedianRequest & request, std::size_t budget, Plan & plan)
     plan.tileReason = "lowest count of instructions among the tiles whose values fit in registers";
     if (interpreted)
     {
-      plan.compiled = GetCompiledProgram(request.radius);
-      plan.tileReason = "largest power of two up to half the window, within the live values a thread can hold";
+      plan.compiled =
+        GetCompiledProgram(request.radius, cuda ? ChooseTile(request.radius) : ChooseHostTile(request.radius));
+      plan.tileReason = cuda ? "largest power of two up to half the window, within the live values a thread can hold"
+                             : "measured, or largest power of two up to half the window";
     }
   }
   else
@@ -291,15 +293,16 @@ CutIntoSlabs(const MedianRequest & request, const Extent & extent, Plan & plan)
 } // namespace
 
 std::shared_ptr<const CompiledProgram>
-GetCompiledProgram(const Extent & radius)
+GetCompiledProgram(const Extent & radius, const Extent & tile)
 {
-  static std::mutex                                               mutex;
-  static std::map<Extent, std::shared_ptr<const CompiledProgram>> programs;
-  const std::lock_guard<std::mutex>                               lock(mutex);
-  auto &                                                          entry = programs[radius];
+  using Programs = std::map<std::pair<Extent, Extent>, std::shared_ptr<const CompiledProgram>>;
+  static std::mutex                 mutex;
+  static Programs                   programs;
+  const std::lock_guard<std::mutex> lock(mutex);
+  auto &                            entry = programs[{ radius, tile }];
   if (!entry)
   {
-    auto program = BuildHierarchicalTilingProgram(radius, ChooseTile(radius));
+    auto program = BuildHierarchicalTilingProgram(radius, tile, { GetRootTile(radius, tile) });
     auto schedule = ScheduleProgram(program);
     entry = std::make_shared<const CompiledProgram>(CompiledProgram{ std::move(program), std::move(schedule) });
   }

@@ -77,9 +77,10 @@ struct Plan
   }
 };
 
-/** The program of a window with the tile that ChooseTile() names. Built once per process and window. Thread-safe. */
+/** The program of a window in a tile that hierarchical tiling divides down to single pixels. Built once per process,
+ * window and tile. Thread-safe. */
 std::shared_ptr<const CompiledProgram>
-GetCompiledProgram(const Extent & radius);
+GetCompiledProgram(const Extent & radius, const Extent & tile);
 
 /** Bytes of device memory that a program's schedule takes for the kernel that interprets it. */
 std::size_t

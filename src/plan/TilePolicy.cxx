@@ -18,6 +18,7 @@
 #include "TilePolicy.h"
 
 #include <algorithm>
+#include <iterator>
 
 namespace cudamedian
 {
@@ -73,6 +74,38 @@ ChooseTile(const Extent & radius)
     }
   }
   return tile;
+}
+
+Extent
+ChooseHostTile(const Extent & radius)
+{
+  struct Measured
+  {
+    Extent radius;
+    Extent tile;
+  };
+  static constexpr Measured measured[] = {
+    { { { 1, 1, 0, 0 } }, { { 2, 4, 1, 1 } } }, { { { 2, 2, 0, 0 } }, { { 2, 4, 1, 1 } } },
+    { { { 4, 4, 0, 0 } }, { { 2, 4, 1, 1 } } }, { { { 5, 5, 0, 0 } }, { { 2, 4, 1, 1 } } },
+    { { { 2, 2, 2, 0 } }, { { 2, 2, 1, 1 } } },
+  };
+  const auto found =
+    std::find_if(std::begin(measured), std::end(measured), [&](const auto & entry) { return entry.radius == radius; });
+  return found == std::end(measured) ? ChooseTile(radius) : found->tile;
+}
+
+Extent
+GetRootTile(const Extent & radius, const Extent & tile)
+{
+  Extent root = tile;
+  for (int axis = 0; axis < Dimension; ++axis)
+  {
+    while (root[axis] > 2 * radius[axis] + 1)
+    {
+      root[axis] /= 2;
+    }
+  }
+  return root;
 }
 
 } // namespace cudamedian

@@ -37,13 +37,27 @@ IsInterpretedOnDevices(const Extent & radius);
 bool
 IsTileProgramFastestOnHost(const Extent & radius, int pixelBytes);
 
-/** The root tile of a window's program on the CPU and where kernels interpret it.
+/** The tile of a window's program where kernels interpret it, and on the CPU unless ChooseHostTile() knows better.
  *
  * Along each axis the largest power of two t with 2t <= window + 1, at most 4, and at most 2 when three axes have a
  * radius. Operations per pixel counted with these tiles: 3x3 19.5, 5x5 72, 7x7 127, 9x9 215, 11x11 315, 3x3x3 107,
  * 5x5x5 639; the next smaller and larger tiles cost more or need more than 255 live values. */
 Extent
 ChooseTile(const Extent & radius);
+
+/** The tile of a window's program on the CPU: measured for those that are compiled ahead, ChooseTile() for others.
+ *
+ * Clocks per pixel of one core with AVX-512 and 16-bit keys: 3x3 0.31 (2x2 0.34), 5x5 0.93 (2x2 1.09), 7x7 1.79 (2x4
+ * 2.05), 9x9 3.6 (4x4 4.2), 11x11 6.5 (4x4 6.4, which takes three times as long to compile), 3x3x3 1.61 (2x4x2 1.70),
+ * 5x5x5 11.6 (2x2x2 12.4). Sorted columns that neighbouring tiles share through memory (ProgramPhases.h) save up to a
+ * quarter of the operations and cost more than that in loads and stores: 5x5 1.01, 3x3 0.33. */
+Extent
+ChooseHostTile(const Extent & radius);
+
+/** The root tile that hierarchical tiling starts from in a tile: the tile, halved where it is longer than the window.
+ */
+Extent
+GetRootTile(const Extent & radius, const Extent & tile);
 
 } // namespace cudamedian
 

@@ -20,6 +20,7 @@
 #include "KernelBodies.h"
 #include "RankKernels.h"
 #include "Planner.h"
+#include "TilePolicy.h"
 #include "ProgramEmitter.h"
 #include "StripKernel.h"
 #include "TileKernel.h"
@@ -568,7 +569,7 @@ TEST(CudaMedianHostKernels, Interpreted)
   const Extent sizes[] = { { { 1, 1, 1, 1 } }, { { 13, 5, 3, 2 } }, { { 6, 7, 5, 3 } } };
   for (const auto & radius : radii)
   {
-    const auto compiled = GetCompiledProgram(radius);
+    const auto compiled = GetCompiledProgram(radius, ChooseTile(radius));
     for (const auto & size : sizes)
     {
       for (const std::size_t budget : { std::size_t{ 1 } << 30, std::size_t{ 3000 } })

@@ -194,6 +194,10 @@ TEST(CudaMedianTilePolicy, TilesAreAtMostHalfTheWindowRoundedUp)
   EXPECT_EQ(cudamedian::ChooseTile({ { 5, 5, 0, 0 } }), (Extent{ { 4, 4, 1, 1 } }));
   EXPECT_EQ(cudamedian::ChooseTile({ { 2, 2, 2, 0 } }), (Extent{ { 2, 2, 2, 1 } }));
   EXPECT_EQ(cudamedian::ChooseTile({ { 0, 0, 0, 0 } }), (Extent{ { 1, 1, 1, 1 } }));
+  EXPECT_EQ(cudamedian::ChooseHostTile({ { 1, 1, 0, 0 } }), (Extent{ { 2, 4, 1, 1 } }));
+  EXPECT_EQ(cudamedian::ChooseHostTile({ { 2, 3, 0, 0 } }), (Extent{ { 2, 4, 1, 1 } }));
+  EXPECT_EQ(cudamedian::GetRootTile({ { 1, 1, 0, 0 } }, { { 2, 4, 1, 1 } }), (Extent{ { 2, 2, 1, 1 } }));
+  EXPECT_EQ(cudamedian::GetRootTile({ { 2, 2, 0, 0 } }, { { 2, 4, 1, 1 } }), (Extent{ { 2, 4, 1, 1 } }));
 }
 
 TEST(CudaMedianRankPolicy, BlocksHoldTogether)

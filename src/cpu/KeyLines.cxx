@@ -1,0 +1,220 @@
+/*=========================================================================
+ *
+ *  Copyright NumFOCUS
+ *
+ *  Licensed under the Apache License, Version 2.0 (the "License");
+ *  you may not use this file except in compliance with the License.
+ *  You may obtain a copy of the License at
+ *
+ *         https://www.apache.org/licenses/LICENSE-2.0.txt
+ *
+ *  Unless required by applicable law or agreed to in writing, software
+ *  distributed under the License is distributed on an "AS IS" BASIS,
+ *  WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ *  See the License for the specific language governing permissions and
+ *  limitations under the License.
+ *
+ *=========================================================================*/
+#include "KeyLines.h"
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "KeyLines.cxx"
+#include "hwy/foreach_target.h"
+#include "hwy/highway.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace cudamedian
+{
+namespace HWY_NAMESPACE
+{
+namespace
+{
+
+namespace hn = hwy::HWY_NAMESPACE;
+
+/** PixelKey.h in vectors. */
+template <typename TKey, KeyMapping VMapping>
+class KeyVectors
+{
+public:
+  using Descriptor = hn::ScalableTag<TKey>;
+  using Vector = hn::Vec<Descriptor>;
+
+  explicit HWY_INLINE
+  KeyVectors(std::uint64_t signMask)
+    : m_Mask(hn::Set(Descriptor(), static_cast<TKey>(signMask))),
+      m_Lowest(hn::Set(Descriptor(), PixelKey<TKey, VMapping>::ToBits(0, 0)))
+  {}
+
+  HWY_INLINE Vector
+  ToKeys(Vector bits) const
+  {
+    if constexpr (VMapping == KeyMapping::Integer)
+    {
+      return hn::Xor(bits, m_Mask);
+    }
+    else
+    {
+      // The lowest key's bits are -infinity's.
+      return hn::Sub(FlipNegative(bits), FlipNegative(m_Lowest));
+    }
+  }
+
+  HWY_INLINE Vector
+  ToBits(Vector keys) const
+  {
+    if constexpr (VMapping == KeyMapping::Integer)
+    {
+      return hn::Xor(keys, m_Mask);
+    }
+    else
+    {
+      return FlipNegative(hn::Add(keys, FlipNegative(m_Lowest)));
+    }
+  }
+
+private:
+  static HWY_INLINE Vector
+  FlipNegative(Vector bits)
+  {
+    const hn::RebindToSigned<Descriptor> asSigned;
+    const auto negative = hn::BitCast(Descriptor(), hn::BroadcastSignBit(hn::BitCast(asSigned, bits)));
+    return hn::Xor(bits, hn::ShiftRight<1>(negative));
+  }
+
+  Vector m_Mask;
+  Vector m_Lowest;
+};
+
+template <typename TKey, KeyMapping VMapping>
+HWY_INLINE void
+Split(const void * row, void * const * rowLines, int number, std::size_t count, std::uint64_t signMask)
+{
+  const hn::ScalableTag<TKey>      d;
+  const KeyVectors<TKey, VMapping> keys(signMask);
+  const std::size_t                n = hn::Lanes(d);
+  const auto *                     pixels = static_cast<const TKey *>(row);
+  const auto                       line = [&](int i) HWY_ATTR { return static_cast<TKey *>(rowLines[i]); };
+  hn::Vec<decltype(d)>             a, b, c, e;
+  switch (number)
+  {
+    case 1:
+      for (std::size_t i = 0; i < count; i += n)
+      {
+        hn::StoreU(keys.ToKeys(hn::LoadU(d, pixels + i)), d, line(0) + i);
+      }
+      return;
+    case 2:
+      for (std::size_t i = 0; i < count; i += n)
+      {
+        hn::LoadInterleaved2(d, pixels + 2 * i, a, b);
+        hn::StoreU(keys.ToKeys(a), d, line(0) + i);
+        hn::StoreU(keys.ToKeys(b), d, line(1) + i);
+      }
+      return;
+    case 4:
+      for (std::size_t i = 0; i < count; i += n)
+      {
+        hn::LoadInterleaved4(d, pixels + 4 * i, a, b, c, e);
+        hn::StoreU(keys.ToKeys(a), d, line(0) + i);
+        hn::StoreU(keys.ToKeys(b), d, line(1) + i);
+        hn::StoreU(keys.ToKeys(c), d, line(2) + i);
+        hn::StoreU(keys.ToKeys(e), d, line(3) + i);
+      }
+      return;
+    default:
+      for (int column = 0; column < number; ++column)
+      {
+        for (std::size_t i = 0; i < count; ++i)
+        {
+          line(column)[i] = PixelKey<TKey, VMapping>::FromBits(
+            pixels[i * static_cast<std::size_t>(number) + static_cast<std::size_t>(column)],
+            static_cast<TKey>(signMask));
+        }
+      }
+  }
+}
+
+template <typename TKey, KeyMapping VMapping>
+HWY_INLINE void
+Join(const void * const * rowLines, void * row, int number, std::size_t count, std::uint64_t signMask)
+{
+  const hn::ScalableTag<TKey>      d;
+  const KeyVectors<TKey, VMapping> keys(signMask);
+  const std::size_t                n = hn::Lanes(d);
+  auto *                           pixels = static_cast<TKey *>(row);
+  const auto                       line = [&](int i) HWY_ATTR { return static_cast<const TKey *>(rowLines[i]); };
+  const auto load = [&](int column, std::size_t i) HWY_ATTR { return keys.ToBits(hn::LoadU(d, line(column) + i)); };
+  switch (number)
+  {
+    case 1:
+      for (std::size_t i = 0; i < count; i += n)
+      {
+        hn::StoreU(load(0, i), d, pixels + i);
+      }
+      return;
+    case 2:
+      for (std::size_t i = 0; i < count; i += n)
+      {
+        hn::StoreInterleaved2(load(0, i), load(1, i), d, pixels + 2 * i);
+      }
+      return;
+    case 4:
+      for (std::size_t i = 0; i < count; i += n)
+      {
+        hn::StoreInterleaved4(load(0, i), load(1, i), load(2, i), load(3, i), d, pixels + 4 * i);
+      }
+      return;
+    default:
+      for (int column = 0; column < number; ++column)
+      {
+        for (std::size_t i = 0; i < count; ++i)
+        {
+          pixels[i * static_cast<std::size_t>(number) + static_cast<std::size_t>(column)] =
+            PixelKey<TKey, VMapping>::ToBits(line(column)[i], static_cast<TKey>(signMask));
+        }
+      }
+  }
+}
+
+// Highway dispatches functions, not templates.
+void
+SplitAny(const PixelFormat & format, const void * pixels, void * const * lines, int number, std::size_t count)
+{
+  DispatchFormat(format, [&](auto key, auto mapping) HWY_ATTR {
+    Split<decltype(key), decltype(mapping)::value>(pixels, lines, number, count, format.signMask);
+  });
+}
+void
+JoinAny(const PixelFormat & format, const void * const * lines, void * pixels, int number, std::size_t count)
+{
+  DispatchFormat(format, [&](auto key, auto mapping) HWY_ATTR {
+    Join<decltype(key), decltype(mapping)::value>(lines, pixels, number, count, format.signMask);
+  });
+}
+
+} // namespace
+} // namespace HWY_NAMESPACE
+} // namespace cudamedian
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace cudamedian
+{
+
+HWY_EXPORT(SplitAny);
+HWY_EXPORT(JoinAny);
+
+void
+PixelsToLines(const PixelFormat & format, const void * pixels, void * const * lines, int number, std::size_t count)
+{
+  HWY_DYNAMIC_DISPATCH(SplitAny)(format, pixels, lines, number, count);
+}
+void
+LinesToPixels(const PixelFormat & format, const void * const * lines, void * pixels, int number, std::size_t count)
+{
+  HWY_DYNAMIC_DISPATCH(JoinAny)(format, lines, pixels, number, count);
+}
+
+} // namespace cudamedian
+#endif

@@ -1,0 +1,76 @@
+/*=========================================================================
+ *
+ *  Copyright NumFOCUS
+ *
+ *  Licensed under the Apache License, Version 2.0 (the "License");
+ *  you may not use this file except in compliance with the License.
+ *  You may obtain a copy of the License at
+ *
+ *         https://www.apache.org/licenses/LICENSE-2.0.txt
+ *
+ *  Unless required by applicable law or agreed to in writing, software
+ *  distributed under the License is distributed on an "AS IS" BASIS,
+ *  WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ *  See the License for the specific language governing permissions and
+ *  limitations under the License.
+ *
+ *=========================================================================*/
+#ifndef KeyLines_h
+#define KeyLines_h
+
+#include "PixelKey.h"
+
+#include <cstddef>
+#include <type_traits>
+
+namespace cudamedian
+{
+
+/** Both functions move whole blocks of so many bytes of each line. */
+constexpr std::size_t lineBlockBytes = 64;
+
+/** What the pixels of a row are, and how they become keys (PixelKey.h). */
+struct PixelFormat
+{
+  std::size_t   bytes;
+  KeyMapping    mapping;
+  std::uint64_t signMask;
+};
+
+/** Calls body(key, mapping) with a zero of the format's key type and its mapping as a constant. */
+template <typename TBody>
+void
+DispatchFormat(const PixelFormat & format, const TBody & body)
+{
+  constexpr std::integral_constant<KeyMapping, KeyMapping::Integer> asInteger{};
+  constexpr std::integral_constant<KeyMapping, KeyMapping::Float>   asFloat{};
+  const bool                                                        isFloat = format.mapping == KeyMapping::Float;
+  switch (format.bytes)
+  {
+    case 1:
+      return body(std::uint8_t{ 0 }, asInteger);
+    case 2:
+      return body(std::uint16_t{ 0 }, asInteger);
+    case 4:
+      return isFloat ? body(std::uint32_t{ 0 }, asFloat) : body(std::uint32_t{ 0 }, asInteger);
+    default:
+      return isFloat ? body(std::uint64_t{ 0 }, asFloat) : body(std::uint64_t{ 0 }, asInteger);
+  }
+}
+
+/** Turns a row of pixels into lines of keys, one for each column of a tile: line c gets the keys of pixels c, c +
+ * number, c + 2 number, ...
+ *
+ * \param pixels number * count pixels
+ * \param lines `number` pointers, each to `count` keys
+ * \param count a multiple of lineBlockBytes' worth of keys */
+void
+PixelsToLines(const PixelFormat & format, const void * pixels, void * const * lines, int number, std::size_t count);
+
+/** The other way round. */
+void
+LinesToPixels(const PixelFormat & format, const void * const * lines, void * pixels, int number, std::size_t count);
+
+} // namespace cudamedian
+
+#endif

@@ -1,0 +1,466 @@
+/*=========================================================================
+ *
+ *  Copyright NumFOCUS
+ *
+ *  Licensed under the Apache License, Version 2.0 (the "License");
+ *  you may not use this file except in compliance with the License.
+ *  You may obtain a copy of the License at
+ *
+ *         https://www.apache.org/licenses/LICENSE-2.0.txt
+ *
+ *  Unless required by applicable law or agreed to in writing, software
+ *  distributed under the License is distributed on an "AS IS" BASIS,
+ *  WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ *  See the License for the specific language governing permissions and
+ *  limitations under the License.
+ *
+ *=========================================================================*/
+#ifndef TileRowRunner_h
+#define TileRowRunner_h
+
+#include "AlignedVector.h"
+#include "KeyLines.h"
+#include "KeyedImage.h"
+#include "LaneInterpreter.h"
+#include "Planner.h"
+#include "RowPrograms.h"
+
+#include <algorithm>
+#include <array>
+
+namespace cudamedian
+{
+
+/** Runs a tile program along rows of tiles, a tile in each lane of a vector. One object per work unit.
+ *
+ * The output is cut into strips along axis 0, bands along axis 1 and runs along axis 2. Lines of keys (KeyLines.h) stay
+ * in a ring: down a band those of a footprint's rows, or, along a run, those of all rows of the band, so that a pixel
+ * becomes a key once but for the ends of bands and runs. A row of tiles is run in segments whose
+ * values stay in the processor's caches. */
+template <typename TKey, KeyMapping VMapping>
+class TileRowRunner
+{
+public:
+  TileRowRunner(const MedianRequest & request, const Plan & plan)
+    : m_Image(request), m_Format{ sizeof(TKey), VMapping, GetSignMask(request.pixelType) },
+      m_Extent(request.inputExtent), m_Radius(request.radius), m_Output(plan.slabs.front().output),
+      m_Schedule(plan.compiled->schedule), m_Compiled(FindCompiled(plan)), m_Tile(plan.compiled->program.GetTile()),
+      m_Footprint(plan.compiled->program.GetFootprint()), m_Cut(Cut(request, plan)),
+      m_Columns(static_cast<int>(m_Tile[0])), m_LineTiles(RoundUp(m_Cut.stripTiles + (m_Footprint[0] - 1) / m_Tile[0]))
+  {
+    // Lines at the same distance from each other as pages would all want the same places of the nearest cache.
+    m_LinePitch = m_LineTiles / blockKeys % 2 == 0 ? m_LineTiles + blockKeys : m_LineTiles;
+    const auto lines = CountLines(m_Footprint) * m_Tile[0];
+    m_Ring.resize(static_cast<std::size_t>(lines / m_Footprint[1] * m_Cut.ringRows * m_LinePitch));
+    m_Lines.resize(static_cast<std::size_t>(lines));
+    m_Edge.resize(static_cast<std::size_t>(m_Tile[0] * std::max(m_LineTiles, blockKeys)));
+    PrepareSlots();
+  }
+
+  /** The plan's program, if it is compiled ahead for these keys and this machine. */
+  static const RowProgram *
+  FindCompiled(const Plan & plan)
+  {
+    const auto & program = plan.compiled->program;
+    return FindRowProgram(program.GetRadius(), program.GetTile(), sizeof(TKey));
+  }
+
+  static std::size_t
+  CountRows(const MedianRequest & request, const Plan & plan)
+  {
+    const auto cut = Cut(request, plan);
+    return static_cast<std::size_t>(cut.strips * cut.bands * cut.runs * cut.places);
+  }
+
+  /** Steps of about a nanosecond or less: vectors of keys that are compared. */
+  static double
+  CountWork(const MedianRequest &, const Plan & plan)
+  {
+    const auto & program = plan.compiled->program;
+    return static_cast<double>(Volume(plan.slabs.front().output.extent)) *
+           (10 +
+            static_cast<double>(program.GetInstructions().size()) / static_cast<double>(Volume(program.GetTile()))) *
+           sizeof(TKey) / 16;
+  }
+
+  std::size_t
+  GetScratchBytes() const
+  {
+    return GetBytes(m_Ring) + GetBytes(m_Slots) + GetBytes(m_Operands) + GetBytes(m_Lines) + GetBytes(m_Edge);
+  }
+
+  void
+  Run(std::size_t number)
+  {
+    auto   rest = static_cast<std::int64_t>(number);
+    Extent origin = m_Output.origin;
+    origin[0] += rest % m_Cut.strips * m_Cut.stripTiles * m_Tile[0];
+    rest /= m_Cut.strips;
+    origin[1] += rest % m_Cut.bands * m_Cut.bandRows * m_Tile[1];
+    rest /= m_Cut.bands;
+    origin[2] += rest % m_Cut.runs * m_Cut.runSlices * m_Tile[2];
+    origin[3] += rest / m_Cut.runs * m_Tile[3];
+
+    const auto runEnd = std::min(m_Output.origin[2] + m_Output.extent[2], origin[2] + m_Cut.runSlices * m_Tile[2]);
+    m_RingSlice = 0;
+    for (bool isFirst = true; origin[2] < runEnd; origin[2] += m_Tile[2], isFirst = false)
+    {
+      RunBand(origin, isFirst);
+      m_RingSlice = (m_RingSlice + m_Tile[2]) % m_Footprint[2];
+    }
+  }
+
+private:
+  /** How the output is cut for work units. */
+  struct Division
+  {
+    std::int64_t lanes;      ///< tiles of a segment, which are run together
+    std::int64_t stripTiles; ///< tiles of a strip along axis 0
+    std::int64_t bandRows;   ///< rows of tiles of a band along axis 1
+    std::int64_t runSlices;  ///< slices of tiles of a run along axis 2
+    std::int64_t strips;
+    std::int64_t bands;
+    std::int64_t runs;
+    std::int64_t places;   ///< of tiles along axis 3
+    std::int64_t ringRows; ///< rows of pixels in the ring: a footprint's, or, with runs, a band's
+  };
+
+  static constexpr auto blockKeys = static_cast<std::int64_t>(lineBlockBytes / sizeof(TKey));
+
+  static std::int64_t
+  RoundUp(std::int64_t keys)
+  {
+    return (keys + blockKeys - 1) / blockKeys * blockKeys;
+  }
+
+  /** Lines of a footprint. */
+  static std::int64_t
+  CountLines(const Extent & footprint)
+  {
+    return footprint[1] * footprint[2] * footprint[3];
+  }
+
+  /** Bytes of each value of a segment. The interpreter passes over them again and again: the 224 slots that most
+   * programs stay below then fit in a second-level cache. Compiled programs keep their values in registers. */
+  static constexpr std::int64_t interpretedBytes = 512;
+  static constexpr std::int64_t compiledBytes = 1024;
+
+  static Division
+  Cut(const MedianRequest & request, const Plan & plan)
+  {
+    const auto & tile = plan.compiled->program.GetTile();
+    const auto & footprint = plan.compiled->program.GetFootprint();
+    const auto & extent = plan.slabs.front().output.extent;
+    const auto   tiles = [&](int axis) { return (extent[axis] + tile[axis] - 1) / tile[axis]; };
+    const auto most = (FindCompiled(plan) != nullptr ? compiledBytes : interpretedBytes) / std::int64_t{ sizeof(TKey) };
+
+    Division cut;
+    // Short rows need no more lanes than they have tiles.
+    cut.lanes = std::min(most, RoundUp(tiles(0)));
+    cut.places = tiles(3);
+    // The ring stays within a second-level cache.
+    constexpr std::int64_t mostRingBytes = 512 * 1024;
+    const auto             tileBytes = CountLines(footprint) * tile[0] * std::int64_t{ sizeof(TKey) };
+    const auto             segments = (tiles(0) + cut.lanes - 1) / cut.lanes;
+    const auto             stripSegments = std::max<std::int64_t>(1, mostRingBytes / (tileBytes * cut.lanes));
+    cut.strips = (segments + stripSegments - 1) / stripSegments;
+    cut.stripTiles = (segments + cut.strips - 1) / cut.strips * cut.lanes;
+    // Bands and runs give all work units something to do, and load little twice.
+    const auto units = static_cast<std::int64_t>(std::max(1U, request.workUnits));
+    const auto work = CountWork(request, plan) / static_cast<double>(units);
+    const auto wanted = units * static_cast<std::int64_t>(std::min(128.0, std::max(16.0, work / 1e6)));
+    const auto thrifty = [&](int axis) {
+      return std::min(tiles(axis), std::max<std::int64_t>(1, 4 * (footprint[axis] - tile[axis]) / tile[axis]));
+    };
+    const auto rowBytes = tileBytes / footprint[1] * cut.stripTiles;
+    const auto mostRows = (mostRingBytes / rowBytes - footprint[1]) / tile[1];
+    const bool runs = thrifty(2) > 1 && mostRows >= thrifty(1);
+    cut.bandRows = runs ? std::min(tiles(1), mostRows)
+                        : std::max(thrifty(1), tiles(1) * tiles(2) * cut.strips * cut.places / wanted);
+    cut.runSlices =
+      runs ? std::max(thrifty(2), tiles(2) * cut.strips * cut.places * tiles(1) / cut.bandRows / wanted) : 1;
+    const auto divide = [&] {
+      cut.bandRows = std::min(cut.bandRows, tiles(1));
+      cut.runSlices = std::min(cut.runSlices, tiles(2));
+      cut.bands = (tiles(1) + cut.bandRows - 1) / cut.bandRows;
+      cut.runs = (tiles(2) + cut.runSlices - 1) / cut.runSlices;
+      return cut.strips * cut.bands * cut.runs * cut.places;
+    };
+    // A unit without work costs more than rows that are loaded twice.
+    while (divide() < units && cut.bandRows * cut.runSlices > 1)
+    {
+      auto & longer = cut.bandRows > cut.runSlices ? cut.bandRows : cut.runSlices;
+      longer = (longer + 1) / 2;
+    }
+    cut.ringRows = runs ? (cut.bandRows - 1) * tile[1] + footprint[1] : footprint[1];
+    return cut;
+  }
+
+  /** Memory for medians, and for what the interpreter computes on the way to them. */
+  void
+  PrepareSlots()
+  {
+    const auto outputs = m_Schedule.outputs.size();
+    const auto slots = m_Compiled != nullptr ? outputs : m_Schedule.numberOfSlots;
+    const auto lanes = static_cast<std::size_t>(m_Cut.lanes);
+    m_Slots.resize(slots * lanes);
+    m_SegmentLines.resize(m_Lines.size());
+    m_Results.resize(outputs);
+    m_Operands.resize(m_Schedule.numberOfInputs);
+    for (std::size_t slot = 0; slot < slots; ++slot)
+    {
+      m_Operands.push_back(m_Slots.data() + slot * lanes);
+    }
+    if (m_Compiled != nullptr)
+    {
+      std::copy(m_Operands.end() - static_cast<std::ptrdiff_t>(outputs), m_Operands.end(), m_Results.begin());
+    }
+  }
+
+  std::int64_t
+  Clamp(int axis, std::int64_t position) const
+  {
+    return std::min(std::max<std::int64_t>(position, 0), m_Extent[axis] - 1);
+  }
+
+  /** The line of keys at a row of the footprint and, first, in a column of the tile. */
+  TKey *
+  GetLine(std::int64_t plane, std::int64_t y)
+  {
+    const auto slice = plane / m_Footprint[2] * m_Footprint[2] + (m_RingSlice + plane) % m_Footprint[2];
+    const auto row = slice * m_Cut.ringRows + (m_RingRow + y) % m_Cut.ringRows;
+    return m_Ring.data() + row * m_Tile[0] * m_LinePitch;
+  }
+
+  /** Runs a band of one slice of tiles. */
+  void
+  RunBand(Extent origin, bool isFirstOfRun)
+  {
+    const bool wholeBand = m_Cut.ringRows > m_Footprint[1] || m_Cut.runSlices > 1;
+    const auto width = std::min(m_Output.origin[0] + m_Output.extent[0] - origin[0], m_Cut.stripTiles * m_Tile[0]);
+    const auto bandEnd = std::min(m_Output.origin[1] + m_Output.extent[1], origin[1] + m_Cut.bandRows * m_Tile[1]);
+    m_RingRow = 0;
+    if (wholeBand)
+    {
+      const auto rows = (bandEnd - origin[1] + m_Tile[1] - 1) / m_Tile[1] * m_Tile[1] + m_Footprint[1] - m_Tile[1];
+      LoadLines(origin, isFirstOfRun ? 0 : m_Footprint[2] - m_Tile[2], 0, rows);
+    }
+    for (bool isFirst = true; origin[1] < bandEnd; origin[1] += m_Tile[1], isFirst = false)
+    {
+      if (!wholeBand)
+      {
+        LoadLines(origin, 0, isFirst ? 0 : m_Footprint[1] - m_Tile[1], m_Footprint[1]);
+      }
+      FindLines();
+      for (std::int64_t tile = 0; tile * m_Tile[0] < width; tile += m_Cut.lanes)
+      {
+        RunSegment(tile);
+        Store(origin, tile * m_Tile[0], width);
+      }
+      m_RingRow = (m_RingRow + m_Tile[1]) % m_Cut.ringRows;
+    }
+  }
+
+  /** Loads rows from `firstRow` to before `rows` of the footprint's slices from `firstSlice` on; others are in the
+   * ring.
+   */
+  void
+  LoadLines(const Extent & origin, std::int64_t firstSlice, std::int64_t firstRow, std::int64_t rows)
+  {
+    for (std::int64_t w = 0; w < m_Footprint[3]; ++w)
+    {
+      for (std::int64_t z = firstSlice; z < m_Footprint[2]; ++z)
+      {
+        for (std::int64_t y = firstRow; y < rows; ++y)
+        {
+          std::array<TKey *, largestTile> lines{};
+          lines[0] = GetLine(w * m_Footprint[2] + z, y);
+          for (int column = 1; column < m_Columns; ++column)
+          {
+            lines[column] = lines[column - 1] + m_LinePitch;
+          }
+          LoadLine(m_Image.GetRow(Clamp(1, origin[1] - m_Radius[1] + y),
+                                  Clamp(2, origin[2] - m_Radius[2] + z),
+                                  Clamp(3, origin[3] - m_Radius[3] + w)),
+                   origin[0] - m_Radius[0],
+                   lines.data());
+        }
+      }
+    }
+  }
+
+  /** Finds the lines of the footprint in the ring. */
+  void
+  FindLines()
+  {
+    TKey ** lines = m_Lines.data();
+    for (std::int64_t plane = 0; plane < m_Footprint[2] * m_Footprint[3]; ++plane)
+    {
+      for (std::int64_t y = 0; y < m_Footprint[1]; ++y)
+      {
+        TKey * line = GetLine(plane, y);
+        for (int column = 0; column < m_Columns; ++column)
+        {
+          *lines++ = line + column * m_LinePitch;
+        }
+      }
+    }
+  }
+
+  /** The keys of a row from position `first` on, clamped at both ends; what lies inside comes straight from the image.
+   */
+  void
+  LoadLine(const TKey * row, std::int64_t first, TKey * const * lines)
+  {
+    if (m_Edge.size() * sizeof(TKey) <= 2048)
+    {
+      return LoadClamped(row, first, 0, m_LineTiles, lines);
+    }
+    const auto before = std::min(m_LineTiles, RoundUp(std::max<std::int64_t>(0, (m_Tile[0] - 1 - first) / m_Tile[0])));
+    const auto inside = std::max<std::int64_t>(0, (m_Extent[0] - first) / m_Tile[0]) / blockKeys * blockKeys;
+    const auto after = std::max(before, std::min(m_LineTiles, inside));
+    LoadClamped(row, first, 0, before, lines);
+    Split(row + first + before * m_Tile[0], before, after - before, lines);
+    LoadClamped(row, first, after, m_LineTiles - after, lines);
+  }
+
+  void
+  LoadClamped(const TKey * row, std::int64_t first, std::int64_t tile, std::int64_t tiles, TKey * const * lines)
+  {
+    const auto begin = first + tile * m_Tile[0];
+    const auto count = tiles * m_Tile[0];
+    const auto inside = std::min(std::max<std::int64_t>(-begin, 0), count);
+    const auto outside = std::max(inside, std::min(m_Extent[0] - begin, count));
+    std::fill_n(m_Edge.begin(), inside, row[0]);
+    std::copy(row + begin + inside, row + begin + outside, m_Edge.begin() + inside);
+    std::fill(m_Edge.begin() + outside, m_Edge.begin() + count, row[m_Extent[0] - 1]);
+    Split(m_Edge.data(), tile, tiles, lines);
+  }
+
+  void
+  Split(const TKey * pixels, std::int64_t tile, std::int64_t tiles, TKey * const * lines)
+  {
+    if (tiles > 0)
+    {
+      for (int column = 0; column < m_Columns; ++column)
+      {
+        m_SplitLines[column] = lines[column] + tile;
+      }
+      PixelsToLines(m_Format, pixels, m_SplitLines, m_Columns, static_cast<std::size_t>(tiles));
+    }
+  }
+
+  /** Runs the program on the segment from a tile of the strip on. */
+  void
+  RunSegment(std::int64_t tile)
+  {
+    if (m_Compiled != nullptr)
+    {
+      std::transform(m_Lines.begin(), m_Lines.end(), m_SegmentLines.begin(), [&](TKey * line) { return line + tile; });
+      m_Compiled->run(sizeof(TKey), m_SegmentLines.data(), m_Results.data(), static_cast<std::size_t>(m_Cut.lanes));
+      return;
+    }
+    TKey ** pixel = m_Operands.data();
+    for (auto line = m_Lines.begin(); line != m_Lines.end(); line += m_Columns)
+    {
+      for (std::int64_t x = 0; x < m_Footprint[0]; ++x)
+      {
+        *pixel++ = line[x % m_Columns] + x / m_Columns + tile;
+      }
+    }
+    InterpretLanes(m_Schedule, m_Operands.data(), static_cast<std::size_t>(m_Cut.lanes));
+    std::transform(m_Schedule.outputs.begin(), m_Schedule.outputs.end(), m_Results.begin(), [&](auto operand) {
+      return m_Operands[operand];
+    });
+  }
+
+  /** Stores a segment's medians, from column x of a strip of the given width on. */
+  void
+  Store(const Extent & origin, std::int64_t x, std::int64_t width)
+  {
+    TKey ** results = m_Results.data();
+    Extent  o;
+    for (o[3] = 0; o[3] < m_Tile[3]; ++o[3])
+    {
+      for (o[2] = 0; o[2] < m_Tile[2]; ++o[2])
+      {
+        for (o[1] = 0; o[1] < m_Tile[1]; ++o[1], results += m_Columns)
+        {
+          Extent position = origin;
+          bool   inside = true;
+          position[0] += x;
+          for (int axis = 1; axis < Dimension; ++axis)
+          {
+            position[axis] += o[axis];
+            inside = inside && position[axis] < m_Output.origin[axis] + m_Output.extent[axis];
+          }
+          if (inside)
+          {
+            StoreRow(position, results, width - x);
+          }
+        }
+      }
+    }
+  }
+
+  /** Stores a row of medians, of which `room` pixels, or fewer, lie in the strip: whole blocks of lines straight to the
+   * image. */
+  void
+  StoreRow(const Extent & position, TKey * const * results, std::int64_t room)
+  {
+    const auto count = std::min(room, m_Cut.lanes * m_Tile[0]);
+    const auto whole = m_Image.StoresBits() ? count / (blockKeys * m_Tile[0]) * blockKeys : 0;
+    const auto rest = count - whole * m_Tile[0];
+    if (whole > 0)
+    {
+      Join(results, 0, m_Image.GetOutput(position), whole);
+    }
+    if (rest > 0)
+    {
+      Join(results, whole, m_Edge.data(), RoundUp((rest + m_Tile[0] - 1) / m_Tile[0]));
+      Extent next = position;
+      next[0] += whole * m_Tile[0];
+      m_Image.StoreRow(next, m_Edge.data(), rest);
+    }
+  }
+
+  void
+  Join(TKey * const * results, std::int64_t tile, void * pixels, std::int64_t tiles)
+  {
+    for (int column = 0; column < m_Columns; ++column)
+    {
+      m_SplitLines[column] = results[column] + tile;
+    }
+    LinesToPixels(m_Format, m_SplitLines, pixels, m_Columns, static_cast<std::size_t>(tiles));
+  }
+
+  static constexpr int largestTile = 8;
+
+  KeyedImage<TKey, VMapping> m_Image;
+  PixelFormat                m_Format;
+  Extent                     m_Extent;
+  Extent                     m_Radius;
+  PixelBox                   m_Output;
+  const ProgramSchedule &    m_Schedule;
+  const RowProgram *         m_Compiled;
+  Extent                     m_Tile;
+  Extent                     m_Footprint;
+  Division                   m_Cut;
+  int                        m_Columns;   ///< of a tile
+  std::int64_t               m_LineTiles; ///< keys of a line
+  std::int64_t               m_LinePitch;
+  AlignedVector<TKey>        m_Ring;
+  std::int64_t               m_RingRow{ 0 };   ///< where the first row of the footprint is in the ring …
+  std::int64_t               m_RingSlice{ 0 }; ///< … and its first slice
+  std::vector<TKey *>        m_Lines;          ///< of the footprint, a tile's columns fastest
+  std::vector<TKey *>        m_SegmentLines;
+  AlignedVector<TKey>        m_Slots;
+  std::vector<TKey *>        m_Operands; ///< of the schedule
+  std::vector<TKey *>        m_Results;  ///< medians of each pixel of the tile
+  std::vector<TKey>          m_Edge;     ///< pixels at the ends of rows
+  void *                     m_SplitLines[largestTile];
+};
+
+} // namespace cudamedian
+
+#endif
