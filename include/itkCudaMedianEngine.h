@@ -87,17 +87,17 @@ ToString(PixelType type);
 struct ExecutionReport
 {
   std::string backend;                  ///< "CUDA", "CPU", or "ITK" when ITK's own implementation ran
-  std::string device;                   ///< name of the GPU, or "host"
+  std::string device;                   ///< name of the GPU or GPUs, or "host"
   std::string algorithm;                ///< algorithm, and for tile programs how the program is executed
   Extent      window{ { 0, 0, 0, 0 } }; ///< 2r+1 along each axis
   Extent      tile{ { 0, 0, 0, 0 } };   ///< outputs of one tile program run; 0 when no program ran
   std::size_t operations{ 0 };          ///< min and max operations of the tile program
   std::size_t numberOfSlabs{ 0 };
-  std::size_t deviceMemoryBudget{ 0 }; ///< the budget the plan kept to; 0 when no device was used
-  std::size_t deviceBytes{ 0 };        ///< device memory that was allocated at most at one time
+  std::size_t deviceMemoryBudget{ 0 }; ///< the budget, of each device, the plan kept to; 0 when no device was used
+  std::size_t deviceBytes{ 0 };        ///< device memory that was allocated at most at one time, the most on one device
   unsigned    workUnits{ 0 };          ///< threads of the CPU backend
-  double      transferSeconds{ 0 };    ///< transfers and copies that no kernel ran beside
-  double      kernelSeconds{ 0 };      ///< time of the kernels alone, or of the CPU backend
+  double      transferSeconds{ 0 };    ///< the rest: transfers and copies that no kernel ran beside
+  double      kernelSeconds{ 0 };      ///< time of the kernels alone, the most on one device, or of the CPU backend
   double      totalSeconds{ 0 };       ///< the whole engine call
   std::string backendReason;
   std::string algorithmReason;
@@ -130,9 +130,12 @@ struct MedianRequest
   RowConverter convertRow{ nullptr }; ///< null: output pixels have the input's type
   Backend      backend{ Backend::Auto };
   Algorithm    algorithm{ Algorithm::Automatic };
-  std::size_t  deviceMemoryBudget{ 0 }; ///< bytes of device memory allowed; 0: a share of what is free
-  unsigned     workUnits{ 1 };          ///< concurrency that parallelFor provides
-  ParallelFor  parallelFor;             ///< null: a plain loop
+  std::size_t  deviceMemoryBudget{ 0 }; ///< bytes of memory allowed on each device; 0: a share of what is free
+  /** Numbers of the CUDA devices that share the work; empty: the current one. A device that is listed several times
+   * works with as many contexts, which share its budget. */
+  std::vector<int> devices;
+  unsigned         workUnits{ 1 }; ///< concurrency that parallelFor provides
+  ParallelFor      parallelFor;    ///< null: a plain loop
   /** Called from the thread that called RunMedian with the fraction done, rising to 1. May throw to stop the run:
    * the exception reaches the caller of RunMedian after the backend has released what it held. */
   std::function<void(float)> progress;

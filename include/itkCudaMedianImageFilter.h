@@ -22,6 +22,7 @@
 #include "itkMedianImageFilter.h"
 
 #include <type_traits>
+#include <vector>
 
 namespace itk
 {
@@ -142,10 +143,18 @@ public:
   itkSetEnumMacro(Algorithm, AlgorithmEnum);
   itkGetEnumMacro(Algorithm, AlgorithmEnum);
 
-  /** Bytes of device memory the filter may use; 0, the default, allows a share of what is free. The image is processed
-   * in as many slabs as that needs. A budget that cannot hold the smallest slab throws at Update(). */
+  /** Bytes of memory the filter may use on each device; 0, the default, allows a share of what is free. The image is
+   * processed in as many slabs as that needs. A budget that cannot hold the smallest slab throws at Update(). */
   itkSetMacro(DeviceMemoryBudget, SizeValueType);
   itkGetConstMacro(DeviceMemoryBudget, SizeValueType);
+
+  /** Numbers of the CUDA devices that share the work, as the CUDA runtime counts them; empty, the default, is the
+   * current device. Each is dealt slabs as it gets through them, so the devices need not be alike; when one fails on
+   * the way, the others take over, and GetExecutionReport() says so. A number that no device has throws at Update(). An
+   * image too small to be cut is filtered by the first. */
+  virtual void
+  SetDevices(std::vector<int> devices);
+  itkGetConstReferenceMacro(Devices, std::vector<int>);
 
   /** The radius in use: GetRadius(), with 0 along the last axis when SliceWise is on. */
   RadiusType
@@ -192,6 +201,7 @@ private:
   BackendEnum                 m_Backend{ BackendEnum::Auto };
   AlgorithmEnum               m_Algorithm{ AlgorithmEnum::Automatic };
   SizeValueType               m_DeviceMemoryBudget{ 0 };
+  std::vector<int>            m_Devices;
   cudamedian::ExecutionReport m_ExecutionReport;
   const RadiusType *          m_SuperclassRadius{ nullptr };
 };

@@ -85,6 +85,18 @@ Validate(const MedianRequest & request)
   }
 }
 
+/** How many contexts share the budget of a device, at most. */
+std::size_t
+CountSharers(const std::vector<int> & devices)
+{
+  std::ptrdiff_t most = 1;
+  for (const int device : devices)
+  {
+    most = std::max(most, std::count(devices.begin(), devices.end(), device));
+  }
+  return static_cast<std::size_t>(most);
+}
+
 Backend
 ChooseBackend(const MedianRequest & request, ExecutionReport & report)
 {
@@ -93,7 +105,7 @@ ChooseBackend(const MedianRequest & request, ExecutionReport & report)
     report.backendReason = "asked for";
     return Backend::Cpu;
   }
-  const auto device = QueryCudaDevice();
+  const auto device = QueryCudaDevices(request.devices);
   report.device = device.usable ? device.description : "";
   if (request.backend == Backend::Cuda)
   {
@@ -222,15 +234,15 @@ RunMedian(const MedianRequest & givenRequest)
   auto       budget = request.deviceMemoryBudget;
   if (cuda && budget == 0)
   {
-    budget = static_cast<std::size_t>(automaticBudgetShare * static_cast<double>(GetFreeDeviceMemory()));
+    budget = static_cast<std::size_t>(automaticBudgetShare * static_cast<double>(GetFreeDeviceMemory(request.devices)));
   }
-  const auto plan = PlanMedian(request, backend, budget);
+  const auto plan = PlanMedian(request, backend, budget / CountSharers(request.devices));
   report.algorithm = ToString(plan.algorithm);
   report.algorithmReason = plan.algorithmReason;
   report.tileReason = plan.tileReason;
   report.numberOfSlabs = plan.slabs.size();
   report.slabReason = plan.slabReason;
-  report.deviceMemoryBudget = plan.deviceMemoryBudget;
+  report.deviceMemoryBudget = cuda ? budget : 0;
   if (plan.compiled)
   {
     report.tile = plan.compiled->program.GetTile();

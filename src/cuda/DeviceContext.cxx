@@ -20,6 +20,7 @@
 #include "FaultInjection.h"
 #include "itkCudaMedianEngine.h"
 
+#include <algorithm>
 #include <mutex>
 #include <vector>
 
@@ -43,8 +44,20 @@ GetIdleContexts()
   return *idle;
 }
 
-/** Of all devices together; more would only hold memory. */
-constexpr std::size_t mostIdleContexts = 4;
+/** Of one device; more would only hold memory. */
+constexpr std::ptrdiff_t mostIdleContexts = 4;
+
+} // namespace
+
+DeviceScope::DeviceScope(int device) : m_Before(GetCurrentDevice())
+{
+  CheckCuda(cudaSetDevice(device), "cudaSetDevice");
+}
+
+DeviceScope::~DeviceScope()
+{
+  cudaSetDevice(m_Before);
+}
 
 int
 GetCurrentDevice()
@@ -53,8 +66,6 @@ GetCurrentDevice()
   CheckCuda(cudaGetDevice(&device), "cudaGetDevice");
   return device;
 }
-
-} // namespace
 
 void
 CheckCuda(cudaError_t error, const char * call)
@@ -195,10 +206,9 @@ DeviceContext::Synchronize()
   return error;
 }
 
-BorrowedContext::BorrowedContext()
+BorrowedContext::BorrowedContext(int device)
 {
-  const auto device = GetCurrentDevice();
-  auto &     idle = GetIdleContexts();
+  auto & idle = GetIdleContexts();
   {
     const std::lock_guard<std::mutex> lock(idle.mutex);
     for (auto & context : idle.contexts)
@@ -212,6 +222,7 @@ BorrowedContext::BorrowedContext()
       }
     }
   }
+  const DeviceScope scope(device);
   m_Context = std::make_unique<DeviceContext>(device);
 }
 
@@ -225,16 +236,18 @@ BorrowedContext::~BorrowedContext()
   }
   auto &                            idle = GetIdleContexts();
   const std::lock_guard<std::mutex> lock(idle.mutex);
-  if (idle.contexts.size() < mostIdleContexts)
+  const auto                        device = m_Context->GetDevice();
+  if (std::count_if(idle.contexts.begin(), idle.contexts.end(), [device](const auto & context) {
+        return context->GetDevice() == device;
+      }) < mostIdleContexts)
   {
     idle.contexts.push_back(std::move(m_Context));
   }
 }
 
 std::size_t
-GetIdleDeviceBytes()
+GetIdleDeviceBytes(int device)
 {
-  const auto                        device = GetCurrentDevice();
   auto &                            idle = GetIdleContexts();
   const std::lock_guard<std::mutex> lock(idle.mutex);
   std::size_t                       bytes = 0;

@@ -224,9 +224,23 @@ GetMostPixels(const MedianRequest & request, const Plan & plan)
 
 /** Images of this many bytes, in and out, go through in several slabs, some on their way while others are filtered. */
 constexpr std::size_t smallestOverlapped = std::size_t{ 32 } << 20;
-/** The input of such a slab: small against an image, large against what it costs to start a transfer and a kernel. */
+/** The input of such a slab on one device: small against an image, large against what it costs to start a transfer and
+ * a kernel. */
 constexpr std::size_t overlappedSlab = std::size_t{ 16 } << 20;
 constexpr int         overlappedSlabs = 4;
+/** Several devices have this many slabs each, so that one that is slower holds the others up little, unless their
+ * inputs would be smaller than so many bytes. */
+constexpr std::size_t slabsPerDevice = 8;
+constexpr std::size_t smallestDealt = std::size_t{ 4 } << 20;
+
+/** Bytes of input that slabs have when they are on their way at the same time. */
+std::size_t
+GetOverlappedSlab(const MedianRequest & request, std::size_t inputBytes)
+{
+  const auto devices = request.devices.size();
+  return devices > 1 ? std::max(smallestDealt, std::min(overlappedSlab, inputBytes / (slabsPerDevice * devices)))
+                     : overlappedSlab;
+}
 
 /** The slabs' extent, and how many are in flight. */
 Extent
@@ -249,7 +263,7 @@ ChooseSlabs(const MedianRequest & request, std::size_t budget, Plan & plan)
     }
     const auto layer = static_cast<std::size_t>(Volume(slice)) * PixelBytes(request.pixelType);
     const auto halo = static_cast<std::size_t>(std::min(request.radius[cut], request.inputExtent[cut]));
-    const auto slab = std::max(overlappedSlab, 4 * halo * layer);
+    const auto slab = std::max(GetOverlappedSlab(request, whole.first), 4 * halo * layer);
     plan.slabsInFlight = overlappedSlabs;
     const auto buffers = static_cast<std::size_t>(overlappedSlabs) * 2 * slab;
     for (const auto limit : { std::min(budget, buffers + plan.deviceProgramBytes + plan.deviceScratchBytes), budget })

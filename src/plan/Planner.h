@@ -96,9 +96,9 @@ GetDevicePitch(std::int64_t pixels, std::size_t pixelBytes);
 PixelBox
 GetInputBox(const MedianRequest & request, const PixelBox & output);
 
-/** Plans a request for a backend (not `Auto`).
+/** Plans a request for a backend (not `Auto`). For several devices the slabs are smaller, so that each gets some.
  *
- * \param budget bytes of device memory the plan must keep to; used for `Cuda` only.
+ * \param budget bytes of device memory the plan must keep to, with each of the request's devices; used for `Cuda` only.
  * \throws RequestError when the algorithm asked for cannot run the window, or the budget cannot hold the smallest slab
  * (one tile with its halo); the text gives the smallest budget that does. */
 Plan

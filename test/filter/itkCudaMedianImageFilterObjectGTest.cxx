@@ -23,6 +23,7 @@
 
 #include <sstream>
 #include <string>
+#include <vector>
 
 namespace
 {
@@ -59,6 +60,7 @@ TEST(CudaMedianImageFilterObject, Defaults)
   EXPECT_FALSE(filter->GetSliceWise());
   EXPECT_EQ(filter->GetBackend(), BackendEnum::Auto);
   EXPECT_EQ(filter->GetDeviceMemoryBudget(), 0u);
+  EXPECT_TRUE(filter->GetDevices().empty());
   EXPECT_TRUE(filter->GetExecutionReport().backend.empty());
 }
 
@@ -86,6 +88,8 @@ TEST(CudaMedianImageFilterObject, PropertiesAreKept)
   EXPECT_EQ(filter->GetEffectiveRadius(), ImageType::SizeType::Filled(4));
   filter->SetDeviceMemoryBudget(123456789);
   EXPECT_EQ(filter->GetDeviceMemoryBudget(), 123456789u);
+  filter->SetDevices({ 2, 0 });
+  EXPECT_EQ(filter->GetDevices(), (std::vector<int>{ 2, 0 }));
   filter->SetBackend(BackendEnum::Cuda);
   EXPECT_EQ(filter->GetBackend(), BackendEnum::Cuda);
 }
@@ -124,6 +128,9 @@ TEST(CudaMedianImageFilterObject, PrintSelfShowsTheReport)
   filter->SetBackend(BackendEnum::Cpu);
   EXPECT_NE(Printed(*filter).find("SliceWise"), std::string::npos);
   EXPECT_NE(Printed(*filter).find("DeviceMemoryBudget"), std::string::npos);
+  EXPECT_NE(Printed(*filter).find("Devices: (the current one)"), std::string::npos);
+  filter->SetDevices({ 0, 1 });
+  EXPECT_NE(Printed(*filter).find("Devices: 0 1"), std::string::npos);
   filter->SetInput(SmallImage());
   filter->Update();
   const std::string printed = Printed(*filter);
@@ -188,6 +195,7 @@ TEST(CudaMedianImageFilterObject, RunsAgainOnlyWhenModified)
   filter->SetSliceWise(false);
   filter->SetBackend(BackendEnum::Cpu);
   filter->SetDeviceMemoryBudget(0);
+  filter->SetDevices({});
   filter->SetRadius(filter->GetRadius());
   filter->Update();
   EXPECT_EQ(runs, 1) << "setting the same values again is no modification";
@@ -206,4 +214,8 @@ TEST(CudaMedianImageFilterObject, RunsAgainOnlyWhenModified)
   image->Modified();
   filter->Update();
   EXPECT_EQ(runs, 6);
+  filter->SetBackend(BackendEnum::Cpu);
+  filter->SetDevices({ 0 });
+  filter->Update();
+  EXPECT_EQ(runs, 7);
 }

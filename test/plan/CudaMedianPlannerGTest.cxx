@@ -308,6 +308,24 @@ TEST(CudaMedianPlanner, LargeImagesHaveSlabsInFlight)
             1);
 }
 
+TEST(CudaMedianPlanner, SeveralDevicesHaveSomeSlabsEach)
+{
+  auto       request = MakeRequest({ { 4096, 8192, 1, 1 } }, { { 1, 1, 0, 0 } }); // 64 MiB
+  const auto count = [&request](std::size_t devices) {
+    request.devices.assign(devices, 0);
+    CheckPlan(request, std::size_t{ 1 } << 33);
+    return cudamedian::PlanMedian(request, Backend::Cuda, std::size_t{ 1 } << 33).slabs.size();
+  };
+  EXPECT_EQ(count(1), count(0));
+  EXPECT_GE(count(2), 16U);
+  EXPECT_GE(count(4), 16U) << "of 4 MiB";
+  EXPECT_LE(count(4), 17U);
+  request = MakeRequest({ { 16384, 32768, 1, 1 } }, { { 1, 1, 0, 0 } });
+  EXPECT_EQ(count(4), count(1)) << "16 for each in any case";
+  request = MakeRequest({ { 512, 512, 8, 1 } }, { { 1, 1, 1, 0 } });
+  EXPECT_EQ(count(4), 1U) << "too small to be cut";
+}
+
 TEST(CudaMedianPlanner, SlabsOfSelectionAreShort)
 {
   auto       request = MakeRequest({ { 20000, 15000, 1, 1 } }, { { 200, 200, 0, 0 } });
