@@ -55,7 +55,10 @@ enum class PixelType : std::uint8_t
 CudaMedian_EXPORT std::size_t
                   PixelBytes(PixelType type);
 
-/** Where a request runs. `Auto` takes CUDA when a usable device exists, else the CPU. */
+/** Where a request runs. `Auto` takes the CPU where no CUDA device can be used, and else the one of the two that is
+ * estimated to be done first: transfers, kernels and copies on one side, the program's operations on all threads on the
+ * other. What the estimates rest on is measured at the first such request of a process, in some ten milliseconds. The
+ * creation of CUDA's context and the compilation of a kernel, which happen once, do not count. */
 enum class Backend : std::uint8_t
 {
   Auto,
@@ -99,6 +102,8 @@ struct ExecutionReport
   double      transferSeconds{ 0 };    ///< the rest: transfers and copies that no kernel ran beside
   double      kernelSeconds{ 0 };      ///< time of the kernels alone, the most on one device, or of the CPU backend
   double      totalSeconds{ 0 };       ///< the whole engine call
+  double      estimatedCudaSeconds{ 0 }; ///< what Backend::Auto took CUDA to need; 0 when nothing was estimated
+  double      estimatedCpuSeconds{ 0 };  ///< what it took the CPU to need; 0 when nothing was estimated
   std::string backendReason;
   std::string algorithmReason;
   std::string tileReason;

@@ -56,13 +56,6 @@ OnDevice(int device, const TFunction & function)
   }
 }
 
-/** The devices of a request, by number. */
-std::vector<int>
-GetDevices(const std::vector<int> & devices)
-{
-  return devices.empty() ? std::vector<int>{ GetCurrentDevice() } : devices;
-}
-
 /** What one device has and does of a run. */
 struct DeviceRun
 {
@@ -352,7 +345,7 @@ std::size_t
 GetFreeDeviceMemory(const std::vector<int> & devices)
 {
   auto least = std::numeric_limits<std::size_t>::max();
-  for (const int device : GetDevices(devices))
+  for (const int device : ResolveDevices(devices))
   {
     OnDevice(device, [device, &least] {
       std::size_t available = 0;
@@ -362,6 +355,18 @@ GetFreeDeviceMemory(const std::vector<int> & devices)
     });
   }
   return least;
+}
+
+bool
+IsPinnedMemory(const void * memory)
+{
+  cudaPointerAttributes attributes{};
+  if (cudaPointerGetAttributes(&attributes, memory) != cudaSuccess)
+  {
+    cudaGetLastError();
+    return false;
+  }
+  return attributes.type == cudaMemoryTypeHost;
 }
 
 void
@@ -391,7 +396,7 @@ FreePinnedMemory(void * memory)
 void
 RunOnCuda(const MedianRequest & request, const Plan & givenPlan, ExecutionReport & report)
 {
-  auto devices = GetDevices(request.devices);
+  auto devices = ResolveDevices(request.devices);
   // More devices than slabs would only wait.
   devices.resize(std::min(devices.size(), givenPlan.slabs.size()));
   DeviceRuns runs;

@@ -18,7 +18,7 @@
 #ifndef CudaBackend_h
 #define CudaBackend_h
 
-#include "Planner.h"
+#include "BackendEstimate.h"
 
 namespace cudamedian
 {
@@ -32,6 +32,16 @@ QueryCudaDevices(const std::vector<int> & devices);
  * \throws DeviceError when CUDA does not answer. */
 std::size_t
 GetFreeDeviceMemory(const std::vector<int> & devices);
+
+/** Whether memory of the host is pinned: known to CUDA, so that the bus reads and writes it where it lies. */
+bool
+IsPinnedMemory(const void * memory);
+
+/** What the devices, or the current one where none is listed, get through together. The bus is timed once for each
+ * device and process, in some ten milliseconds; kernels are taken to be as fast as those of an H200, by multiprocessors
+ * and clock. \throws DeviceError when a CUDA call fails. */
+DeviceRates
+GetDeviceRates(const std::vector<int> & devices);
 
 /** Runs a plan on the request's devices, slab by slab: upload, kernel and download of different slabs at once.
  *

@@ -47,6 +47,14 @@ GetIdleContexts()
 /** Of one device; more would only hold memory. */
 constexpr std::ptrdiff_t mostIdleContexts = 4;
 
+int
+GetCurrentDevice()
+{
+  int device = 0;
+  CheckCuda(cudaGetDevice(&device), "cudaGetDevice");
+  return device;
+}
+
 } // namespace
 
 DeviceScope::DeviceScope(int device) : m_Before(GetCurrentDevice())
@@ -59,12 +67,10 @@ DeviceScope::~DeviceScope()
   cudaSetDevice(m_Before);
 }
 
-int
-GetCurrentDevice()
+std::vector<int>
+ResolveDevices(const std::vector<int> & devices)
 {
-  int device = 0;
-  CheckCuda(cudaGetDevice(&device), "cudaGetDevice");
-  return device;
+  return devices.empty() ? std::vector<int>{ GetCurrentDevice() } : devices;
 }
 
 void

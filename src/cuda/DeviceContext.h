@@ -23,7 +23,7 @@
 #include <array>
 #include <cstddef>
 #include <memory>
-#include <string>
+#include <vector>
 
 namespace cudamedian
 {
@@ -48,9 +48,9 @@ private:
   int m_Before{ 0 };
 };
 
-/** The current device of this thread. \throws DeviceError */
-int
-GetCurrentDevice();
+/** The devices that are listed, or the current one of this thread where none is. \throws DeviceError */
+std::vector<int>
+ResolveDevices(const std::vector<int> & devices);
 
 /** Memory of the device or pinned memory of the host that grows when asked for more than it has. */
 class CachedBuffer

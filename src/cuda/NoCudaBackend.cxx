@@ -38,6 +38,18 @@ GetFreeDeviceMemory(const std::vector<int> &)
   throw DeviceError(QueryCudaDevice().description);
 }
 
+bool
+IsPinnedMemory(const void *)
+{
+  return false;
+}
+
+DeviceRates
+GetDeviceRates(const std::vector<int> &)
+{
+  throw DeviceError(QueryCudaDevice().description);
+}
+
 void
 ReleaseCachedMemory()
 {}

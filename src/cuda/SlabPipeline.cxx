@@ -17,6 +17,7 @@
  *=========================================================================*/
 #include "SlabPipeline.h"
 
+#include "CudaBackend.h"
 #include "FaultInjection.h"
 #include "HostCopy.h"
 
@@ -48,19 +49,6 @@ GetOffset(const Extent & position, const Extent & stride)
     offset += position[axis] * stride[axis];
   }
   return offset;
-}
-
-/** Whether memory of the host is pinned: known to CUDA, so that the bus reads and writes it where it lies. */
-bool
-IsPinned(const void * memory)
-{
-  cudaPointerAttributes attributes{};
-  if (cudaPointerGetAttributes(&attributes, memory) != cudaSuccess)
-  {
-    cudaGetLastError();
-    return false;
-  }
-  return attributes.type == cudaMemoryTypeHost;
 }
 
 /** Copies a box between strided images in host and device memory. */
@@ -186,8 +174,8 @@ SlabPipeline::SlabPipeline(const MedianRequest & request,
                            const SlabKernel &    kernel,
                            ExecutionReport &     report)
   : m_Request(request), m_Plan(plan), m_Context(context), m_Kernel(kernel), m_Report(report),
-    m_PixelBytes(PixelBytes(request.pixelType)), m_InputIsPinned(IsPinned(request.input)),
-    m_OutputIsPinned(request.convertRow == nullptr && IsPinned(request.output))
+    m_PixelBytes(PixelBytes(request.pixelType)), m_InputIsPinned(IsPinnedMemory(request.input)),
+    m_OutputIsPinned(request.convertRow == nullptr && IsPinnedMemory(request.output))
 {}
 
 bool
@@ -207,8 +195,8 @@ SlabPipeline::Reserve(const MedianRequest & request, const Plan & plan, DeviceCo
     // What an earlier request left is too much for this budget.
     context.ReleaseBuffers();
   }
-  const bool pinnedInput = IsPinned(request.input);
-  const bool pinnedOutput = request.convertRow == nullptr && IsPinned(request.output);
+  const bool pinnedInput = IsPinnedMemory(request.input);
+  const bool pinnedOutput = request.convertRow == nullptr && IsPinnedMemory(request.output);
   bool enough = context.program.Reserve(plan.deviceProgramBytes) && context.scratch.Reserve(plan.deviceScratchBytes);
   for (std::size_t i = 0; i < inFlight; ++i)
   {

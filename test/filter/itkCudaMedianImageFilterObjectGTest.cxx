@@ -169,14 +169,43 @@ TEST(CudaMedianImageFilterObject, ReportSaysWhatRanAndWhy)
   }
 }
 
-TEST(CudaMedianImageFilterObject, AutoTakesCudaWhenADeviceIsUsable)
+TEST(CudaMedianImageFilterObject, AutoSaysWhatItsChoiceRestsOn)
 {
   CUDAMEDIAN_TRACE_SEED();
   const auto filter = FilterType::New();
   filter->SetInput(SmallImage());
   filter->Update();
-  EXPECT_EQ(filter->GetExecutionReport().backend, cudamediantest::Device().usable ? "CUDA" : "CPU");
-  EXPECT_FALSE(filter->GetExecutionReport().backendReason.empty());
+  const auto & report = filter->GetExecutionReport();
+  if (cudamediantest::Device().usable)
+  {
+    EXPECT_GT(report.estimatedCudaSeconds, 0);
+    EXPECT_GT(report.estimatedCpuSeconds, 0);
+    EXPECT_EQ(report.backend, report.estimatedCudaSeconds <= report.estimatedCpuSeconds ? "CUDA" : "CPU");
+    EXPECT_NE(report.backendReason.find("CUDA estimated at "), std::string::npos) << report.backendReason;
+    EXPECT_NE(filter->GetExecutionReportAsString().find("Estimated time on CUDA"), std::string::npos);
+  }
+  else
+  {
+    EXPECT_EQ(report.backend, "CPU");
+    EXPECT_EQ(report.estimatedCudaSeconds, 0);
+    EXPECT_NE(report.backendReason.find("no usable CUDA device"), std::string::npos) << report.backendReason;
+  }
+}
+
+TEST(CudaMedianImageFilterObject, ABackendThatWasAskedForIsNotEstimated)
+{
+  CUDAMEDIAN_TRACE_SEED();
+  for (const auto backend : BackendsUnderTest())
+  {
+    SCOPED_TRACE(BackendText(backend));
+    const auto filter = FilterType::New();
+    filter->SetBackend(backend);
+    filter->SetInput(SmallImage());
+    filter->Update();
+    EXPECT_EQ(filter->GetExecutionReport().estimatedCudaSeconds, 0);
+    EXPECT_EQ(filter->GetExecutionReport().estimatedCpuSeconds, 0);
+    EXPECT_EQ(filter->GetExecutionReportAsString().find("Estimated"), std::string::npos);
+  }
 }
 
 TEST(CudaMedianImageFilterObject, RunsAgainOnlyWhenModified)
