@@ -135,18 +135,33 @@ ChooseScratchBytes(const MedianRequest & request, const Plan & plan, std::size_t
 /** Kernels count positions along an axis with 32 bits. */
 constexpr std::int64_t largestSlabExtent = std::int64_t{ 1 } << 30;
 
-/** Bytes of the input and output buffers of a slab with the given output extent, wherever it lies. */
+/** The outermost axis along which an input extends: the one along which images are read and written piece by piece. */
+int
+GetStreamedAxis(const Extent & inputExtent)
+{
+  int axis = Dimension - 1;
+  while (axis > 0 && inputExtent[axis] == 1)
+  {
+    --axis;
+  }
+  return axis;
+}
+
+/** Bytes of the input and output buffers of a slab with the given output extent, wherever it lies; with `wholeHalo`
+ * also in another piece of a stream, whose halo the image does not crop. */
 std::pair<std::size_t, std::size_t>
-GetSlabBytes(const MedianRequest & request, const Extent & extent)
+GetSlabBytes(const MedianRequest & request, const Extent & extent, bool wholeHalo = false)
 {
   const auto  bytes = PixelBytes(request.pixelType);
+  const int   streamed = wholeHalo ? GetStreamedAxis(request.inputExtent) : -1;
   std::size_t inputPixels = 1;
   std::size_t outputPixels = 1;
   for (int axis = 0; axis < Dimension; ++axis)
   {
     const auto halo = std::min(request.radius[axis], request.inputExtent[axis]);
-    auto       input = std::min(extent[axis] + 2 * halo, request.inputExtent[axis]);
-    auto       output = extent[axis];
+    auto       input = extent[axis] + 2 * halo;
+    input = axis == streamed ? input : std::min(input, request.inputExtent[axis]);
+    auto output = extent[axis];
     if (axis == 0)
     {
       // The output's rows are aligned at the same columns as the input's: less than a vector lies before them.
@@ -247,7 +262,7 @@ Extent
 ChooseSlabs(const MedianRequest & request, std::size_t budget, Plan & plan)
 {
   const auto mostPixels = GetMostPixels(request, plan);
-  const auto whole = GetSlabBytes(request, request.outputExtent);
+  const auto whole = GetSlabBytes(request, request.outputExtent, true);
   if (whole.first + whole.second > smallestOverlapped)
   {
     // A halo passes from slab to slab on the device: slabs are at least twice as long as what they share.
@@ -363,9 +378,17 @@ PlanMedian(const MedianRequest & request, Backend backend, std::size_t budget)
     plan.deviceProgramBytes = plan.compiled ? GetDeviceProgramBytes(plan.compiled->schedule) : 0;
     plan.deviceScratchBytes = ChooseScratchBytes(request, plan, budget);
     slabExtent = ChooseSlabs(request, budget, plan);
-    const auto bytes = GetSlabBytes(request, slabExtent);
-    plan.deviceInputBytes = bytes.first;
-    plan.deviceOutputBytes = bytes.second;
+    // A stream's first piece lies at the image's edge: where there is room, its buffers are those of the next as well.
+    for (const bool wholeHalo : { true, false })
+    {
+      const auto bytes = GetSlabBytes(request, slabExtent, wholeHalo);
+      plan.deviceInputBytes = bytes.first;
+      plan.deviceOutputBytes = bytes.second;
+      if (plan.GetDeviceBytes() <= budget)
+      {
+        break;
+      }
+    }
     plan.slabReason = slabExtent == request.outputExtent ? "the whole request fits in the budget"
                       : plan.slabsInFlight > 1
                         ? "slabs of " + Join(slabExtent) + " pixels, " + std::to_string(plan.slabsInFlight) +

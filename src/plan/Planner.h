@@ -61,13 +61,15 @@ struct Plan
   std::vector<Slab>                      slabs;
   int                                    slabsInFlight{ 1 }; ///< slabs that have buffers on the device at the same time
   std::size_t                            deviceMemoryBudget{ 0 };
-  std::size_t                            deviceInputBytes{ 0 };  ///< a buffer that holds the input of any slab
-  std::size_t                            deviceOutputBytes{ 0 }; ///< a buffer that holds the output of any slab
-  std::size_t                            deviceProgramBytes{ 0 };
-  std::size_t                            deviceScratchBytes{ 0 }; ///< ranks of blocks
-  std::string                            algorithmReason;
-  std::string                            tileReason;
-  std::string                            slabReason;
+  /** A buffer that holds the input of any slab, and where the budget allows that of any slab of the same extent in
+   * other pieces of a stream, so that they find their memory allocated. */
+  std::size_t deviceInputBytes{ 0 };
+  std::size_t deviceOutputBytes{ 0 }; ///< a buffer that holds the output of any slab
+  std::size_t deviceProgramBytes{ 0 };
+  std::size_t deviceScratchBytes{ 0 }; ///< ranks of blocks
+  std::string algorithmReason;
+  std::string tileReason;
+  std::string slabReason;
 
   std::size_t
   GetDeviceBytes() const

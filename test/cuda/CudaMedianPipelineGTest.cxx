@@ -147,13 +147,22 @@ public:
     return request;
   }
 
-  /** Runs the request and compares the output, which is filled with something else before. */
+  /** Calls what fills the output, which is filled with something else before, and compares. */
+  template <typename TRun>
+  void
+  CheckRuns(const TRun & run)
+  {
+    std::fill_n(m_Output.Get(), Count(), static_cast<TPixel>(77));
+    run();
+    EXPECT_TRUE(std::equal(m_Expected.begin(), m_Expected.end(), m_Output.Get()));
+  }
+
+  /** Runs the request and compares the output. */
   ExecutionReport
   Check(const MedianRequest & request)
   {
-    std::fill_n(m_Output.Get(), Count(), static_cast<TPixel>(77));
-    const auto report = RunMedian(request);
-    EXPECT_TRUE(std::equal(m_Expected.begin(), m_Expected.end(), m_Output.Get()));
+    ExecutionReport report;
+    CheckRuns([&] { report = RunMedian(request); });
     EXPECT_LE(report.deviceBytes, report.deviceMemoryBudget);
     return report;
   }
@@ -291,6 +300,39 @@ TEST_F(CudaMedianPipeline, TheSameRequestAgainAllocatesNothing)
   SetAllocationFaults(1, 0);
   ReleaseCachedMemory();
   large.Check(large.MakeRequest());
+}
+
+// The pieces of a stream: those in the middle of the image have a larger halo than the first.
+TEST_F(CudaMedianPipeline, PiecesOfAStreamAllocateOnce)
+{
+  CUDAMEDIAN_NEEDS_GPU();
+  const Extent       whole{ { 701, 503, 96, 1 } };
+  Case<std::int16_t> images(whole, { { 2, 2, 3, 0 } });
+  for (const std::int64_t pieces : { 2, 6, 24 })
+  {
+    SCOPED_TRACE(std::to_string(pieces) + " pieces");
+    ReleaseCachedMemory();
+    const auto request = images.MakeRequest();
+    const auto slice = whole[0] * whole[1];
+    const auto length = whole[2] / pieces;
+    images.CheckRuns([&] {
+      for (std::int64_t piece = 0; piece < pieces; ++piece)
+      {
+        const auto first = std::max<std::int64_t>(piece * length - 3, 0);
+        const auto last = std::min((piece + 1) * length + 3, whole[2]);
+        auto       part = request;
+        part.input = static_cast<const std::int16_t *>(request.input) + first * slice;
+        part.inputExtent[2] = last - first;
+        part.output = static_cast<std::int16_t *>(request.output) + piece * length * slice;
+        part.outputExtent[2] = length;
+        part.outputOrigin[2] = piece * length - first;
+        const auto report = RunMedian(part);
+        EXPECT_EQ(report.slabReason.find("failed"), std::string::npos) << report.slabReason;
+        SetAllocationFaults(1, 1 << 30);
+      }
+      SetAllocationFaults(1, 0);
+    });
+  }
 }
 
 TEST_F(CudaMedianPipeline, FailedAllocationsAreSurvived)
