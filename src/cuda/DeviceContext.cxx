@@ -21,6 +21,7 @@
 #include "itkCudaMedianEngine.h"
 
 #include <algorithm>
+#include <iterator>
 #include <mutex>
 #include <vector>
 
@@ -217,15 +218,15 @@ BorrowedContext::BorrowedContext(int device)
   auto & idle = GetIdleContexts();
   {
     const std::lock_guard<std::mutex> lock(idle.mutex);
-    for (auto & context : idle.contexts)
+    // The one that was used last: the next update like the last finds its buffers.
+    const auto found = std::find_if(idle.contexts.rbegin(), idle.contexts.rend(), [device](const auto & context) {
+      return context->GetDevice() == device;
+    });
+    if (found != idle.contexts.rend())
     {
-      if (context->GetDevice() == device)
-      {
-        m_Context = std::move(context);
-        context = std::move(idle.contexts.back());
-        idle.contexts.pop_back();
-        return;
-      }
+      m_Context = std::move(*found);
+      idle.contexts.erase(std::next(found).base());
+      return;
     }
   }
   const DeviceScope scope(device);
