@@ -28,6 +28,7 @@
 #include <cstdio>
 #include <stdexcept>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace
@@ -98,15 +99,31 @@ Allocate(ImageType & image, const ImageType::SizeType & size, bool pinned)
   image.Allocate();
 }
 
+ImageType::Pointer
+MakeRandomImage(const ImageType::SizeType & size, bool pinned)
+{
+  const auto image = ImageType::New();
+  Allocate(*image, size, pinned);
+  const auto    pixels = image->GetBufferedRegion().GetNumberOfPixels();
+  std::uint64_t state = 0x9E3779B97F4A7C15ULL;
+  for (itk::SizeValueType i = 0; i < pixels; ++i)
+  {
+    state = state * 6364136223846793005ULL + 1442695040888963407ULL;
+    image->GetBufferPointer()[i] = static_cast<short>(state >> 48);
+  }
+  return image;
+}
+
 struct Options
 {
   itk::SizeValueType budget{ 0 };
   bool               pinned{ false };
   bool               fresh{ false };
+  std::vector<int>   devices;
 };
 
-/** One row of the table. */
-void
+/** One row of the table. \returns the seconds of an Update(). */
+double
 Measure(const char *                name,
         const ImageType::SizeType & size,
         const ImageType::SizeType & radius,
@@ -114,20 +131,13 @@ Measure(const char *                name,
         double                      transferSeconds,
         int                         repeats)
 {
-  const auto input = ImageType::New();
-  Allocate(*input, size, options.pinned);
-  const auto    pixels = input->GetBufferedRegion().GetNumberOfPixels();
-  std::uint64_t state = 0x9E3779B97F4A7C15ULL;
-  for (itk::SizeValueType i = 0; i < pixels; ++i)
-  {
-    state = state * 6364136223846793005ULL + 1442695040888963407ULL;
-    input->GetBufferPointer()[i] = static_cast<short>(state >> 48);
-  }
+  const auto input = MakeRandomImage(size, options.pinned);
   const auto filter = FilterType::New();
   filter->SetInput(input);
   filter->SetRadius(radius);
   filter->SetBackend(itk::CudaMedianImageFilterEnums::Backend::Cuda);
   filter->SetDeviceMemoryBudget(options.budget);
+  filter->SetDevices(options.devices);
   if (options.pinned)
   {
     filter->GetOutput()->SetPixelContainer(itk::CudaMedianPinnedImageContainer<itk::SizeValueType, short>::New());
@@ -154,6 +164,94 @@ Measure(const char *                name,
               report.kernelSeconds * 1e3,
               static_cast<double>(report.deviceBytes) / (1 << 20));
   std::fflush(stdout);
+  return seconds;
+}
+
+void
+PrintHeader()
+{
+  std::printf(
+    "| case | window | slabs | ms | transfer ms | R | kernel ms | device MiB |\n| --- | --- | --- | --- | --- | "
+    "--- | --- | --- |\n");
+}
+
+const ImageType::SizeType flat{ { 16384, 32768, 1 } };
+const ImageType::SizeType deep{ { 1024, 1024, 512 } };
+
+/** The same on one device and on several. */
+void
+MeasureDevices(const std::vector<int> & devices, double transferSeconds, int repeats)
+{
+  std::printf("\n%zu devices beside the first of them\n\n", devices.size());
+  PrintHeader();
+  std::string speedUps;
+  for (const bool pinned : { true, false })
+  {
+    for (const auto & [size, radius] : { std::pair{ flat, ImageType::SizeType{ { 1, 1, 0 } } },
+                                         std::pair{ flat, ImageType::SizeType{ { 5, 5, 0 } } },
+                                         std::pair{ deep, ImageType::SizeType{ { 2, 2, 2 } } } })
+    {
+      const std::string name = pinned ? "pinned" : "ordinary";
+      const double      one = Measure((name + ", one device").c_str(),
+                                 size,
+                                 radius,
+                                 { 0, pinned, false, { devices.front() } },
+                                 transferSeconds,
+                                 repeats);
+      const double      several = Measure(
+        (name + ", all devices").c_str(), size, radius, { 0, pinned, false, devices }, transferSeconds, repeats);
+      char text[32];
+      std::snprintf(text, sizeof(text), " %.2f", one / several);
+      speedUps += text;
+    }
+  }
+  std::printf("\ntimes as fast, in this order:%s\n", speedUps.c_str());
+}
+
+/** How many times longer ITK's filter takes per pixel, on a part of the image that it is done with in some seconds. */
+void
+MeasureAgainstItk(int repeats, double transferSeconds)
+{
+  std::printf("\nitk::MedianImageFilter beside this\n\n");
+  PrintHeader();
+  std::string ratios;
+  for (const auto & [size, radius] :
+       { std::pair{ flat, ImageType::SizeType{ { 2, 2, 0 } } }, std::pair{ deep, ImageType::SizeType{ { 2, 2, 2 } } } })
+  {
+    const auto            input = MakeRandomImage(size, false);
+    ImageType::RegionType part = input->GetLargestPossibleRegion();
+    const bool            isFlat = size[2] == 1;
+    part.SetSize(isFlat ? ImageType::SizeType{ { 16384, 2048, 1 } } : ImageType::SizeType{ { 1024, 1024, 8 } });
+    part.SetIndex(isFlat ? 1 : 2, 200);
+    const auto itkFilter = itk::MedianImageFilter<ImageType, ImageType>::New();
+    itkFilter->SetInput(input);
+    itkFilter->SetRadius(radius);
+    itkFilter->GetOutput()->SetRequestedRegion(part);
+    itkFilter->Update();
+    const double itkSeconds = MedianSeconds(3, [&] {
+      itkFilter->Modified();
+      itkFilter->GetOutput()->SetRequestedRegion(part);
+      itkFilter->Update();
+    });
+    const double perPixel = itkSeconds / static_cast<double>(part.GetNumberOfPixels());
+    for (const bool pinned : { true, false })
+    {
+      const double seconds = Measure(pinned ? "pinned, repeated" : "ordinary, repeated",
+                                     size,
+                                     radius,
+                                     { 0, pinned, false, {} },
+                                     transferSeconds,
+                                     repeats);
+      char text[64];
+      std::snprintf(text,
+                    sizeof(text),
+                    " %.0f (ITK %.1f Mpixel/s)",
+                    perPixel * static_cast<double>(input->GetLargestPossibleRegion().GetNumberOfPixels()) / seconds,
+                    1e-6 / perPixel);
+      ratios += text;
+    }
+  }
+  std::printf("\ntimes as fast per pixel, in this order:%s\n", ratios.c_str());
 }
 
 } // namespace
@@ -168,45 +266,54 @@ main(int argc, char * argv[])
     unsigned threads = 0;
     application.add_option("--repeats", repeats, "timed runs of each case")->check(CLI::Range(1, 1000));
     application.add_option("--threads", threads, "work units; 0: ITK's default");
+    std::vector<int> devices;
+    bool             againstItk = false;
+    application.add_option("--devices", devices, "also times one device beside all of these, as in 0,1")
+      ->delimiter(',');
+    application.add_flag("--against-itk", againstItk, "also times itk::MedianImageFilter");
     CLI11_PARSE(application, argc, argv);
     if (threads > 0)
     {
       itk::MultiThreaderBase::SetGlobalDefaultNumberOfThreads(threads);
     }
-    const ImageType::SizeType flat{ { 16384, 32768, 1 } };
-    const ImageType::SizeType deep{ { 1024, 1024, 512 } };
-    const double              transfer = TimeTransfer(std::size_t{ 1 } << 30, repeats);
+    const double transfer = TimeTransfer(std::size_t{ 1 } << 30, repeats);
     std::printf("1 GiB both ways at once: %.2f ms, %.1f GB/s each way; %u work units\n\n",
                 transfer * 1e3,
                 (1 << 30) / transfer * 1e-9,
                 static_cast<unsigned>(itk::MultiThreaderBase::GetGlobalDefaultNumberOfThreads()));
-    std::printf(
-      "| case | window | slabs | ms | transfer ms | R | kernel ms | device MiB |\n| --- | --- | --- | --- | --- | "
-      "--- | --- | --- |\n");
+    PrintHeader();
     for (const itk::SizeValueType r : { 1, 2, 5 })
     {
-      Measure("pinned, repeated", flat, { { r, r, 0 } }, { 0, true, false }, transfer, repeats);
+      Measure("pinned, repeated", flat, { { r, r, 0 } }, { 0, true, false, {} }, transfer, repeats);
     }
     for (const itk::SizeValueType r : { 1, 2 })
     {
-      Measure("pinned, repeated", deep, { { r, r, r } }, { 0, true, false }, transfer, repeats);
+      Measure("pinned, repeated", deep, { { r, r, r } }, { 0, true, false, {} }, transfer, repeats);
     }
     const itk::SizeValueType budget = itk::SizeValueType{ 256 } << 20;
-    Measure("pinned, repeated, 256 MiB", flat, { { 2, 2, 0 } }, { budget, true, false }, transfer, repeats);
+    Measure("pinned, repeated, 256 MiB", flat, { { 2, 2, 0 } }, { budget, true, false, {} }, transfer, repeats);
     for (const itk::SizeValueType r : { 1, 5 })
     {
-      Measure("ordinary, repeated", flat, { { r, r, 0 } }, { 0, false, false }, transfer, repeats);
+      Measure("ordinary, repeated", flat, { { r, r, 0 } }, { 0, false, false, {} }, transfer, repeats);
     }
-    Measure("ordinary, repeated", deep, { { 1, 1, 1 } }, { 0, false, false }, transfer, repeats);
-    Measure("ordinary, repeated, 256 MiB", flat, { { 1, 1, 0 } }, { budget, false, false }, transfer, repeats);
-    Measure("ordinary, fresh output", flat, { { 1, 1, 0 } }, { 0, false, true }, transfer, repeats);
+    Measure("ordinary, repeated", deep, { { 1, 1, 1 } }, { 0, false, false, {} }, transfer, repeats);
+    Measure("ordinary, repeated, 256 MiB", flat, { { 1, 1, 0 } }, { budget, false, false, {} }, transfer, repeats);
+    Measure("ordinary, fresh output", flat, { { 1, 1, 0 } }, { 0, false, true, {} }, transfer, repeats);
     const ImageType::SizeType small{ { 512, 512, 64 } };
     Measure("ordinary, repeated, 512x512x64",
             small,
             { { 1, 1, 1 } },
-            { 0, false, false },
+            { 0, false, false, {} },
             TimeTransfer(std::size_t{ 1 } << 25, repeats),
             repeats);
+    if (!devices.empty())
+    {
+      MeasureDevices(devices, transfer, repeats);
+    }
+    if (againstItk)
+    {
+      MeasureAgainstItk(repeats, transfer);
+    }
   }
   catch (const std::exception & error)
   {

@@ -143,8 +143,7 @@ main(int argc, char * argv[])
       "--radius", radius, "radius of the window in pixels: one number, or one per axis as in 2,2,1 (default 1)")
     ->type_name("NUMBERS");
   app.add_flag("--slice-wise", options.sliceWise, "filter slice by slice: the radius along the last axis counts as 0");
-  app.add_option("--backend", backend, "where to run: auto (CUDA if there is a device, the default), cuda or cpu")
-    ->type_name("NAME");
+  app.add_option("--backend", backend, "where to run: auto (the faster, the default), cuda or cpu")->type_name("NAME");
   const CLI::Option * const memoryOption =
     app.add_option("--memory", memory, "device memory to use at most, in bytes; K, M and G are powers of 1024")
       ->type_name("BYTES");

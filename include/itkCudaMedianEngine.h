@@ -55,7 +55,10 @@ enum class PixelType : std::uint8_t
 CudaMedian_EXPORT std::size_t
                   PixelBytes(PixelType type);
 
-/** Where a request runs. `Auto` takes CUDA when a usable device exists, else the CPU. */
+/** Where a request runs. `Auto` takes the CPU where no CUDA device can be used, and else the one of the two that is
+ * estimated to be done first: transfers, kernels and copies on one side, the program's operations on all threads on the
+ * other. What the estimates rest on is measured at the first such request of a process, in some ten milliseconds. The
+ * creation of CUDA's context and the compilation of a kernel, which happen once, do not count. */
 enum class Backend : std::uint8_t
 {
   Auto,
@@ -87,19 +90,21 @@ ToString(PixelType type);
 struct ExecutionReport
 {
   std::string backend;                  ///< "CUDA", "CPU", or "ITK" when ITK's own implementation ran
-  std::string device;                   ///< name of the GPU, or "host"
+  std::string device;                   ///< name of the GPU or GPUs, or "host"
   std::string algorithm;                ///< algorithm, and for tile programs how the program is executed
   Extent      window{ { 0, 0, 0, 0 } }; ///< 2r+1 along each axis
   Extent      tile{ { 0, 0, 0, 0 } };   ///< outputs of one tile program run; 0 when no program ran
   std::size_t operations{ 0 };          ///< min and max operations of the tile program
   std::size_t numberOfSlabs{ 0 };
-  std::size_t deviceMemoryBudget{ 0 }; ///< the budget the plan kept to; 0 when no device was used
-  std::size_t deviceBytes{ 0 };        ///< device memory that was allocated at most at one time
+  std::size_t deviceMemoryBudget{ 0 }; ///< the budget, of each device, the plan kept to; 0 when no device was used
+  std::size_t deviceBytes{ 0 };        ///< device memory that was allocated at most at one time, the most on one device
   unsigned    workUnits{ 0 };          ///< threads of the CPU backend
   std::size_t hostScratchBytes{ 0 };   ///< memory of the CPU backend's threads, all together
-  double      transferSeconds{ 0 };    ///< transfers and copies that no kernel ran beside
-  double      kernelSeconds{ 0 };      ///< time of the kernels alone, or of the CPU backend
+  double      transferSeconds{ 0 };    ///< the rest: transfers and copies that no kernel ran beside
+  double      kernelSeconds{ 0 };      ///< time of the kernels alone, the most on one device, or of the CPU backend
   double      totalSeconds{ 0 };       ///< the whole engine call
+  double      estimatedCudaSeconds{ 0 }; ///< what Backend::Auto took CUDA to need; 0 when nothing was estimated
+  double      estimatedCpuSeconds{ 0 };  ///< what it took the CPU to need; 0 when nothing was estimated
   std::string backendReason;
   std::string algorithmReason;
   std::string tileReason;
@@ -131,9 +136,12 @@ struct MedianRequest
   RowConverter convertRow{ nullptr }; ///< null: output pixels have the input's type
   Backend      backend{ Backend::Auto };
   Algorithm    algorithm{ Algorithm::Automatic };
-  std::size_t  deviceMemoryBudget{ 0 }; ///< bytes of device memory allowed; 0: a share of what is free
-  unsigned     workUnits{ 1 };          ///< concurrency that parallelFor provides
-  ParallelFor  parallelFor;             ///< null: a plain loop
+  std::size_t  deviceMemoryBudget{ 0 }; ///< bytes of memory allowed on each device; 0: a share of what is free
+  /** Numbers of the CUDA devices that share the work; empty: the current one. A device that is listed several times
+   * works with as many contexts, which share its budget. */
+  std::vector<int> devices;
+  unsigned         workUnits{ 1 }; ///< concurrency that parallelFor provides
+  ParallelFor      parallelFor;    ///< null: a plain loop
   /** Called from the thread that called RunMedian with the fraction done, rising to 1. May throw to stop the run:
    * the exception reaches the caller of RunMedian after the backend has released what it held. */
   std::function<void(float)> progress;

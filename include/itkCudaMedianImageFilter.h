@@ -22,6 +22,7 @@
 #include "itkMedianImageFilter.h"
 
 #include <type_traits>
+#include <vector>
 
 namespace itk
 {
@@ -34,7 +35,9 @@ class CudaMedianImageFilterEnums
 public:
   /** \class Backend
    * \ingroup CudaMedian
-   * Where the filter runs: `Auto` takes CUDA when a usable device exists, else the CPU. */
+   * Where the filter runs: `Auto` takes the CPU where no CUDA device can be used, else the one estimated to be done
+   * first.
+   */
   enum class Backend : uint8_t
   {
     Auto,
@@ -133,7 +136,10 @@ public:
   itkBooleanMacro(SliceWise);
 
   /** Where to run. `Cuda` without a usable device throws at Update() and says what was looked for and what was found;
-   * `Cpu` makes no CUDA call at all. Default: `Auto`. */
+   * `Cpu` makes no CUDA call at all. `Auto`, the default, estimates what each would take, with the transfers of the
+   * image to a device and back on one side and all work units on the other, and takes the faster; GetExecutionReport()
+   * gives both. The rates behind that are measured at the first such Update() of a process, in some ten milliseconds.
+   */
   itkSetEnumMacro(Backend, BackendEnum);
   itkGetEnumMacro(Backend, BackendEnum);
 
@@ -142,10 +148,18 @@ public:
   itkSetEnumMacro(Algorithm, AlgorithmEnum);
   itkGetEnumMacro(Algorithm, AlgorithmEnum);
 
-  /** Bytes of device memory the filter may use; 0, the default, allows a share of what is free. The image is processed
-   * in as many slabs as that needs. A budget that cannot hold the smallest slab throws at Update(). */
+  /** Bytes of memory the filter may use on each device; 0, the default, allows a share of what is free. The image is
+   * processed in as many slabs as that needs. A budget that cannot hold the smallest slab throws at Update(). */
   itkSetMacro(DeviceMemoryBudget, SizeValueType);
   itkGetConstMacro(DeviceMemoryBudget, SizeValueType);
+
+  /** Numbers of the CUDA devices that share the work, as the CUDA runtime counts them; empty, the default, is the
+   * current device. Each is dealt slabs as it gets through them, so the devices need not be alike; when one fails on
+   * the way, the others take over, and GetExecutionReport() says so. A number that no device has throws at Update(). An
+   * image too small to be cut is filtered by the first. */
+  virtual void
+  SetDevices(std::vector<int> devices);
+  itkGetConstReferenceMacro(Devices, std::vector<int>);
 
   /** The radius in use: GetRadius(), with 0 along the last axis when SliceWise is on. */
   RadiusType
@@ -192,6 +206,7 @@ private:
   BackendEnum                 m_Backend{ BackendEnum::Auto };
   AlgorithmEnum               m_Algorithm{ AlgorithmEnum::Automatic };
   SizeValueType               m_DeviceMemoryBudget{ 0 };
+  std::vector<int>            m_Devices;
   cudamedian::ExecutionReport m_ExecutionReport;
   const RadiusType *          m_SuperclassRadius{ nullptr };
 };

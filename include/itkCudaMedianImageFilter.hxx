@@ -23,6 +23,7 @@
 #include <algorithm>
 #include <limits>
 #include <sstream>
+#include <utility>
 
 namespace itk
 {
@@ -79,6 +80,17 @@ CudaMedianImageFilter<TInputImage, TOutputImage>::GetRadius() const -> const Rad
 {
   // The superclass reads its radius here; while it stands in for the engine that is the effective one.
   return m_SuperclassRadius != nullptr ? *m_SuperclassRadius : Superclass::GetRadius();
+}
+
+template <typename TInputImage, typename TOutputImage>
+void
+CudaMedianImageFilter<TInputImage, TOutputImage>::SetDevices(std::vector<int> devices)
+{
+  if (m_Devices != devices)
+  {
+    m_Devices = std::move(devices);
+    this->Modified();
+  }
 }
 
 template <typename TInputImage, typename TOutputImage>
@@ -229,6 +241,7 @@ CudaMedianImageFilter<TInputImage, TOutputImage>::RunEngine(const RadiusType & r
   request.backend = static_cast<cudamedian::Backend>(m_Backend);
   request.algorithm = static_cast<cudamedian::Algorithm>(m_Algorithm);
   request.deviceMemoryBudget = m_DeviceMemoryBudget;
+  request.devices = m_Devices;
   request.workUnits = static_cast<unsigned int>(this->GetNumberOfWorkUnits());
   request.parallelFor = [this](std::size_t count, const std::function<void(std::size_t)> & body) {
     auto * threader = this->GetMultiThreader();
@@ -270,6 +283,12 @@ CudaMedianImageFilter<TInputImage, TOutputImage>::PrintSelf(std::ostream & os, I
   os << indent << "Backend: " << m_Backend << std::endl;
   os << indent << "Algorithm: " << m_Algorithm << std::endl;
   os << indent << "DeviceMemoryBudget: " << m_DeviceMemoryBudget << std::endl;
+  os << indent << "Devices:" << (m_Devices.empty() ? " (the current one)" : "");
+  for (const int device : m_Devices)
+  {
+    os << " " << device;
+  }
+  os << std::endl;
   os << indent << "ExecutionReport: " << (m_ExecutionReport.backend.empty() ? "(none)" : "") << std::endl;
   if (!m_ExecutionReport.backend.empty())
   {

@@ -17,13 +17,17 @@
  *=========================================================================*/
 #include "itkCudaMedianEngine.h"
 
+#include "BackendEstimate.h"
 #include "CpuBackend.h"
 #include "CudaBackend.h"
+#include "HostRates.h"
 
 #include <algorithm>
 #include <chrono>
 #include <limits>
+#include <optional>
 #include <ostream>
+#include <sstream>
 
 namespace cudamedian
 {
@@ -85,15 +89,28 @@ Validate(const MedianRequest & request)
   }
 }
 
+/** How many contexts share the budget of a device, at most. */
+std::size_t
+CountSharers(const std::vector<int> & devices)
+{
+  std::ptrdiff_t most = 1;
+  for (const int device : devices)
+  {
+    most = std::max(most, std::count(devices.begin(), devices.end(), device));
+  }
+  return static_cast<std::size_t>(most);
+}
+
+/** The backend that was asked for or is the only one, or `Auto` where there is a choice. */
 Backend
-ChooseBackend(const MedianRequest & request, ExecutionReport & report)
+FindBackend(const MedianRequest & request, ExecutionReport & report)
 {
   if (request.backend == Backend::Cpu)
   {
     report.backendReason = "asked for";
     return Backend::Cpu;
   }
-  const auto device = QueryCudaDevice();
+  const auto device = QueryCudaDevices(request.devices);
   report.device = device.usable ? device.description : "";
   if (request.backend == Backend::Cuda)
   {
@@ -106,9 +123,74 @@ ChooseBackend(const MedianRequest & request, ExecutionReport & report)
     report.backendReason = "asked for";
     return Backend::Cuda;
   }
-  report.backendReason = device.usable ? "automatic: a usable CUDA device was found"
-                                       : "automatic: no usable CUDA device; found: " + device.description;
-  return device.usable ? Backend::Cuda : Backend::Cpu;
+  if (!device.usable)
+  {
+    report.backendReason = "automatic: no usable CUDA device; found: " + device.description;
+    return Backend::Cpu;
+  }
+  report.backendReason = "automatic";
+  return Backend::Auto;
+}
+
+Plan
+PlanForCuda(const MedianRequest & request, ExecutionReport & report)
+{
+  report.deviceMemoryBudget = request.deviceMemoryBudget;
+  if (report.deviceMemoryBudget == 0)
+  {
+    report.deviceMemoryBudget =
+      static_cast<std::size_t>(automaticBudgetShare * static_cast<double>(GetFreeDeviceMemory(request.devices)));
+  }
+  return PlanMedian(request, Backend::Cuda, report.deviceMemoryBudget / CountSharers(request.devices));
+}
+
+std::string
+ToMilliseconds(double seconds)
+{
+  std::ostringstream text;
+  text.precision(3);
+  text << seconds * 1e3 << " ms";
+  return text.str();
+}
+
+/** The plan of the backend that is estimated to be done first. */
+Plan
+PlanForFastest(const MedianRequest & request, ExecutionReport & report)
+{
+  const auto          cudaPlan = PlanForCuda(request, report);
+  std::optional<Plan> cpuPlan;
+  try
+  {
+    cpuPlan = PlanMedian(request, Backend::Cpu, 0);
+  }
+  catch (const RequestError & error)
+  {
+    report.backendReason = std::string("automatic: the CPU cannot run this: ") + error.what();
+    return cudaPlan;
+  }
+  const auto &      host = GetHostRates();
+  const ImageMemory memory{ IsPinnedMemory(request.input),
+                            request.convertRow == nullptr && IsPinnedMemory(request.output) };
+  report.estimatedCudaSeconds = EstimateCudaSeconds(request, cudaPlan, memory, host, GetDeviceRates(request.devices));
+  report.estimatedCpuSeconds = EstimateCpuSeconds(request, *cpuPlan, IsCompiledAhead(request, *cpuPlan), host);
+  report.backendReason = "automatic: CUDA estimated at " + ToMilliseconds(report.estimatedCudaSeconds) +
+                         ", the CPU with " + std::to_string(std::max(1U, request.workUnits)) + " threads at " +
+                         ToMilliseconds(report.estimatedCpuSeconds);
+  return report.estimatedCudaSeconds <= report.estimatedCpuSeconds ? cudaPlan : *cpuPlan;
+}
+
+Plan
+PlanForBackend(const MedianRequest & request, Backend backend, ExecutionReport & report)
+{
+  switch (backend)
+  {
+    case Backend::Cuda:
+      return PlanForCuda(request, report);
+    case Backend::Cpu:
+      return PlanMedian(request, Backend::Cpu, 0);
+    default:
+      return PlanForFastest(request, report);
+  }
 }
 
 } // namespace
@@ -188,6 +270,11 @@ ExecutionReport::Print(std::ostream & os, const std::string & indent) const
      << indent << "Transfer time: " << transferSeconds << " s\n"
      << indent << "Kernel time: " << kernelSeconds << " s\n"
      << indent << "Total time: " << totalSeconds << " s\n";
+  if (estimatedCudaSeconds > 0)
+  {
+    os << indent << "Estimated time on CUDA: " << estimatedCudaSeconds << " s\n"
+       << indent << "Estimated time on the CPU: " << estimatedCpuSeconds << " s\n";
+  }
 }
 
 ExecutionReport
@@ -202,14 +289,14 @@ RunMedian(const MedianRequest & givenRequest)
   }
 
   ExecutionReport report;
-  const auto      backend = ChooseBackend(request, report);
-  report.backend = ToString(backend);
+  const auto      backend = FindBackend(request, report);
   for (int axis = 0; axis < Dimension; ++axis)
   {
     report.window[axis] = 2 * request.radius[axis] + 1;
   }
   if (IsEmpty(request.outputExtent))
   {
+    report.backend = ToString(backend);
     report.algorithm = "none";
     report.algorithmReason = "the request is empty";
     if (request.progress)
@@ -219,19 +306,15 @@ RunMedian(const MedianRequest & givenRequest)
     return report;
   }
 
-  const bool cuda = backend == Backend::Cuda;
-  auto       budget = request.deviceMemoryBudget;
-  if (cuda && budget == 0)
-  {
-    budget = static_cast<std::size_t>(automaticBudgetShare * static_cast<double>(GetFreeDeviceMemory()));
-  }
-  const auto plan = PlanMedian(request, backend, budget);
+  const auto plan = PlanForBackend(request, backend, report);
+  const bool cuda = plan.backend == Backend::Cuda;
+  report.backend = ToString(plan.backend);
   report.algorithm = ToString(plan.algorithm);
   report.algorithmReason = plan.algorithmReason;
   report.tileReason = plan.tileReason;
   report.numberOfSlabs = plan.slabs.size();
   report.slabReason = plan.slabReason;
-  report.deviceMemoryBudget = plan.deviceMemoryBudget;
+  report.deviceMemoryBudget = cuda ? report.deviceMemoryBudget : 0;
   if (plan.compiled)
   {
     report.tile = plan.compiled->program.GetTile();

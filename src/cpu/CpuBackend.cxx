@@ -213,6 +213,14 @@ RunRows(const MedianRequest & request, const Plan & plan, ExecutionReport & repo
   }
 }
 
+/** The plan's program, if it is compiled ahead. */
+const RowProgram *
+FindProgram(const MedianRequest & request, const Plan & plan)
+{
+  return plan.compiled ? FindRowProgram(request.radius, plan.compiled->program.GetTile(), PixelBytes(request.pixelType))
+                       : nullptr;
+}
+
 template <typename TKey, KeyMapping VMapping>
 void
 RunKeyed(const MedianRequest & request, const Plan & plan, ExecutionReport & report)
@@ -232,6 +240,12 @@ RunKeyed(const MedianRequest & request, const Plan & plan, ExecutionReport & rep
 }
 
 } // namespace
+
+bool
+IsCompiledAhead(const MedianRequest & request, const Plan & plan)
+{
+  return FindProgram(request, plan) != nullptr;
+}
 
 void
 RunOnCpu(const MedianRequest & request, const Plan & plan, ExecutionReport & report)
@@ -255,9 +269,7 @@ RunOnCpu(const MedianRequest & request, const Plan & plan, ExecutionReport & rep
               : RunKeyed<std::uint64_t, KeyMapping::Integer>(request, plan, report);
       break;
   }
-  const auto * program =
-    plan.compiled ? FindRowProgram(request.radius, plan.compiled->program.GetTile(), PixelBytes(request.pixelType))
-                  : nullptr;
+  const auto * program = FindProgram(request, plan);
   if (plan.algorithm == Algorithm::TileProgram)
   {
     report.algorithm +=

@@ -25,13 +25,19 @@ namespace cudamedian
 
 /** Runs a plan on the host, rows of tiles dealt to the request's work units as they become free.
  *
- * Tile programs run lane by lane along axis 0 on keys of the pixel's own width; other windows are selected pixel by
- * pixel. Progress is reported, and may stop the run, between batches of rows. Scratch memory per work unit: the
- * footprint's rows and the program's slots for one segment of a row, about 0.5 MiB at most.
+ * Tile programs run lane by lane along axis 0 on keys of the pixel's own width; larger windows slide over the ranks of
+ * a block, or are selected pixel by pixel. Progress is reported, and may stop the run, between batches of rows. Scratch
+ * memory per work unit: the footprint's rows and the program's slots for one segment of a row, about 1 MiB at most
+ * unless a single segment of the footprint's rows takes more.
  *
  * Fills in the report's device, work units and times. Makes no CUDA call. */
 void
 RunOnCpu(const MedianRequest & request, const Plan & plan, ExecutionReport & report);
+
+/** Whether the plan's program is compiled ahead for the request's pixels and this machine; otherwise it is interpreted.
+ */
+bool
+IsCompiledAhead(const MedianRequest & request, const Plan & plan);
 
 } // namespace cudamedian
 

@@ -18,19 +18,39 @@
 #ifndef CudaBackend_h
 #define CudaBackend_h
 
-#include "Planner.h"
+#include "BackendEstimate.h"
 
 namespace cudamedian
 {
 
-/** Free memory of the device that RunOnCuda() uses, in bytes. \throws DeviceError when CUDA does not answer. */
-std::size_t
-GetFreeDeviceMemory();
+/** Whether all of these devices, or the current one where none is listed, can be used; and their names, or what was
+ * found instead. Never throws. */
+DeviceAvailability
+QueryCudaDevices(const std::vector<int> & devices);
 
-/** Runs a plan on the current CUDA device, slab by slab: upload, kernel and download of different slabs at once. When
- * memory is short, with smaller slabs than planned. Progress is reported, and may stop the run, between slabs. Fills in
- * the report's algorithm, memory and times. \throws DeviceError when a CUDA call fails; the text names the call and
- * CUDA's error. */
+/** Free memory of the devices, or of the current one where none is listed, in bytes: the least of one.
+ * \throws DeviceError when CUDA does not answer. */
+std::size_t
+GetFreeDeviceMemory(const std::vector<int> & devices);
+
+/** Whether memory of the host is pinned: known to CUDA, so that the bus reads and writes it where it lies. */
+bool
+IsPinnedMemory(const void * memory);
+
+/** What the devices, or the current one where none is listed, get through together. The bus is timed once for each
+ * device and process, in some ten milliseconds; kernels are taken to be as fast as those of an H200, by multiprocessors
+ * and clock. \throws DeviceError when a CUDA call fails. */
+DeviceRates
+GetDeviceRates(const std::vector<int> & devices);
+
+/** Runs a plan on the request's devices, slab by slab: upload, kernel and download of different slabs at once.
+ *
+ * When memory is short, with smaller slabs than planned. Progress is reported, and may stop the run, between slabs.
+ * Each of several devices has a thread and a context of its own and is dealt runs of slabs as it gets through them;
+ * when one fails on the way, the others take over. Fills in the report's algorithm, memory and times.
+ *
+ * \throws DeviceError when a CUDA call fails, of several devices on all of them; the text names the call and CUDA's
+ * error. */
 void
 RunOnCuda(const MedianRequest & request, const Plan & plan, ExecutionReport & report);
 

@@ -20,6 +20,8 @@
 #include "FaultInjection.h"
 #include "itkCudaMedianEngine.h"
 
+#include <algorithm>
+#include <iterator>
 #include <mutex>
 #include <vector>
 
@@ -43,8 +45,8 @@ GetIdleContexts()
   return *idle;
 }
 
-/** Of all devices together; more would only hold memory. */
-constexpr std::size_t mostIdleContexts = 4;
+/** Of one device; more would only hold memory. */
+constexpr std::ptrdiff_t mostIdleContexts = 4;
 
 int
 GetCurrentDevice()
@@ -55,6 +57,22 @@ GetCurrentDevice()
 }
 
 } // namespace
+
+DeviceScope::DeviceScope(int device) : m_Before(GetCurrentDevice())
+{
+  CheckCuda(cudaSetDevice(device), "cudaSetDevice");
+}
+
+DeviceScope::~DeviceScope()
+{
+  cudaSetDevice(m_Before);
+}
+
+std::vector<int>
+ResolveDevices(const std::vector<int> & devices)
+{
+  return devices.empty() ? std::vector<int>{ GetCurrentDevice() } : devices;
+}
 
 void
 CheckCuda(cudaError_t error, const char * call)
@@ -195,23 +213,23 @@ DeviceContext::Synchronize()
   return error;
 }
 
-BorrowedContext::BorrowedContext()
+BorrowedContext::BorrowedContext(int device)
 {
-  const auto device = GetCurrentDevice();
-  auto &     idle = GetIdleContexts();
+  auto & idle = GetIdleContexts();
   {
     const std::lock_guard<std::mutex> lock(idle.mutex);
-    for (auto & context : idle.contexts)
+    // The one that was used last: the next update like the last finds its buffers.
+    const auto found = std::find_if(idle.contexts.rbegin(), idle.contexts.rend(), [device](const auto & context) {
+      return context->GetDevice() == device;
+    });
+    if (found != idle.contexts.rend())
     {
-      if (context->GetDevice() == device)
-      {
-        m_Context = std::move(context);
-        context = std::move(idle.contexts.back());
-        idle.contexts.pop_back();
-        return;
-      }
+      m_Context = std::move(*found);
+      idle.contexts.erase(std::next(found).base());
+      return;
     }
   }
+  const DeviceScope scope(device);
   m_Context = std::make_unique<DeviceContext>(device);
 }
 
@@ -225,16 +243,18 @@ BorrowedContext::~BorrowedContext()
   }
   auto &                            idle = GetIdleContexts();
   const std::lock_guard<std::mutex> lock(idle.mutex);
-  if (idle.contexts.size() < mostIdleContexts)
+  const auto                        device = m_Context->GetDevice();
+  if (std::count_if(idle.contexts.begin(), idle.contexts.end(), [device](const auto & context) {
+        return context->GetDevice() == device;
+      }) < mostIdleContexts)
   {
     idle.contexts.push_back(std::move(m_Context));
   }
 }
 
 std::size_t
-GetIdleDeviceBytes()
+GetIdleDeviceBytes(int device)
 {
-  const auto                        device = GetCurrentDevice();
   auto &                            idle = GetIdleContexts();
   const std::lock_guard<std::mutex> lock(idle.mutex);
   std::size_t                       bytes = 0;

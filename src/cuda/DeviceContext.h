@@ -23,7 +23,7 @@
 #include <array>
 #include <cstddef>
 #include <memory>
-#include <string>
+#include <vector>
 
 namespace cudamedian
 {
@@ -33,6 +33,24 @@ namespace cudamedian
  */
 void
 CheckCuda(cudaError_t error, const char * call);
+
+/** Makes a device the current one of this thread, until the end of the scope. \throws DeviceError */
+class DeviceScope
+{
+public:
+  explicit DeviceScope(int device);
+  ~DeviceScope();
+  DeviceScope(const DeviceScope &) = delete;
+  DeviceScope &
+  operator=(const DeviceScope &) = delete;
+
+private:
+  int m_Before{ 0 };
+};
+
+/** The devices that are listed, or the current one of this thread where none is. \throws DeviceError */
+std::vector<int>
+ResolveDevices(const std::vector<int> & devices);
 
 /** Memory of the device or pinned memory of the host that grows when asked for more than it has. */
 class CachedBuffer
@@ -99,6 +117,7 @@ public:
     cudaEvent_t  downloaded{ nullptr };
   };
 
+  /** Of a device, which must be the current one now and when buffers are reserved. */
   explicit DeviceContext(int device);
   ~DeviceContext();
   DeviceContext(const DeviceContext &) = delete;
@@ -137,12 +156,12 @@ private:
   int m_Device;
 };
 
-/** A context of the current device, from those that are idle or a new one. At its end, idle again, or, after a CUDA
- * error, no more. Thread-safe; each user has its own. */
+/** A context of a device, from those that are idle or a new one. At its end, idle again, or, after a CUDA error, no
+ * more. Thread-safe; each user has its own. */
 class BorrowedContext
 {
 public:
-  BorrowedContext();
+  explicit BorrowedContext(int device);
   ~BorrowedContext();
   BorrowedContext(const BorrowedContext &) = delete;
   BorrowedContext &
@@ -163,9 +182,9 @@ private:
   std::unique_ptr<DeviceContext> m_Context;
 };
 
-/** Device memory that idle contexts of the current device hold, in bytes. */
+/** Device memory that idle contexts of a device hold, in bytes. */
 std::size_t
-GetIdleDeviceBytes();
+GetIdleDeviceBytes(int device);
 
 /** Gives back what idle contexts hold. */
 void

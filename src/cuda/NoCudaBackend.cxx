@@ -26,8 +26,26 @@ QueryCudaDevice()
   return { false, "this build of CudaMedian has no CUDA backend (no CUDA compiler when it was configured)" };
 }
 
+DeviceAvailability
+QueryCudaDevices(const std::vector<int> &)
+{
+  return QueryCudaDevice();
+}
+
 std::size_t
-GetFreeDeviceMemory()
+GetFreeDeviceMemory(const std::vector<int> &)
+{
+  throw DeviceError(QueryCudaDevice().description);
+}
+
+bool
+IsPinnedMemory(const void *)
+{
+  return false;
+}
+
+DeviceRates
+GetDeviceRates(const std::vector<int> &)
 {
   throw DeviceError(QueryCudaDevice().description);
 }

@@ -17,6 +17,7 @@
  *=========================================================================*/
 #include "SlabPipeline.h"
 
+#include "CudaBackend.h"
 #include "FaultInjection.h"
 #include "HostCopy.h"
 
@@ -27,8 +28,6 @@ namespace cudamedian
 {
 namespace
 {
-
-constexpr std::size_t noSlab = ~std::size_t{ 0 };
 
 Extent
 GetPackedStride(const Extent & extent)
@@ -50,19 +49,6 @@ GetOffset(const Extent & position, const Extent & stride)
     offset += position[axis] * stride[axis];
   }
   return offset;
-}
-
-/** Whether memory of the host is pinned: known to CUDA, so that the bus reads and writes it where it lies. */
-bool
-IsPinned(const void * memory)
-{
-  cudaPointerAttributes attributes{};
-  if (cudaPointerGetAttributes(&attributes, memory) != cudaSuccess)
-  {
-    cudaGetLastError();
-    return false;
-  }
-  return attributes.type == cudaMemoryTypeHost;
 }
 
 /** Copies a box between strided images in host and device memory. */
@@ -137,18 +123,18 @@ ForEachRowOfPart(const Extent & extent, std::size_t part, std::size_t parts, con
 
 } // namespace
 
-/** The part of a slab's input that the slab before has not brought to the device: all of it, or what lies behind the
- * overlap along the outermost axis. */
+/** The part of a slab's input that the slab before it in the image has not brought to the device: all of it, or what
+ * lies behind the overlap along the outermost axis. */
 SlabPipeline::Fresh
-SlabPipeline::GetFresh(std::size_t number) const
+SlabPipeline::GetFresh(const Passage & passage) const
 {
-  const auto & slab = m_Plan.slabs[number];
+  const auto & slab = *passage.slab;
   Fresh        fresh{ slab.input, 0, 0 };
-  if (number == 0 || m_Plan.slabsInFlight == 1)
+  if (passage.before == nullptr)
   {
     return fresh;
   }
-  const auto & before = m_Plan.slabs[number - 1].input;
+  const auto & before = passage.before->input;
   int          axis = Dimension - 1;
   while (axis > 0 && before.extent[axis] == 1 && slab.input.extent[axis] == 1 &&
          before.origin[axis] == slab.input.origin[axis])
@@ -188,8 +174,8 @@ SlabPipeline::SlabPipeline(const MedianRequest & request,
                            const SlabKernel &    kernel,
                            ExecutionReport &     report)
   : m_Request(request), m_Plan(plan), m_Context(context), m_Kernel(kernel), m_Report(report),
-    m_PixelBytes(PixelBytes(request.pixelType)), m_InputIsPinned(IsPinned(request.input)),
-    m_OutputIsPinned(request.convertRow == nullptr && IsPinned(request.output))
+    m_PixelBytes(PixelBytes(request.pixelType)), m_InputIsPinned(IsPinnedMemory(request.input)),
+    m_OutputIsPinned(request.convertRow == nullptr && IsPinnedMemory(request.output))
 {}
 
 bool
@@ -209,8 +195,8 @@ SlabPipeline::Reserve(const MedianRequest & request, const Plan & plan, DeviceCo
     // What an earlier request left is too much for this budget.
     context.ReleaseBuffers();
   }
-  const bool pinnedInput = IsPinned(request.input);
-  const bool pinnedOutput = request.convertRow == nullptr && IsPinned(request.output);
+  const bool pinnedInput = IsPinnedMemory(request.input);
+  const bool pinnedOutput = request.convertRow == nullptr && IsPinnedMemory(request.output);
   bool enough = context.program.Reserve(plan.deviceProgramBytes) && context.scratch.Reserve(plan.deviceScratchBytes);
   for (std::size_t i = 0; i < inFlight; ++i)
   {
@@ -220,12 +206,6 @@ SlabPipeline::Reserve(const MedianRequest & request, const Plan & plan, DeviceCo
              (pinnedOutput || place.stagedOutput.Reserve(plan.deviceOutputBytes));
   }
   return enough;
-}
-
-DeviceContext::Place &
-SlabPipeline::GetPlace(std::size_t slab) const
-{
-  return m_Context.places[slab % static_cast<std::size_t>(m_Plan.slabsInFlight)];
 }
 
 SlabPipeline::HostBox
@@ -251,21 +231,20 @@ SlabPipeline::GetOutputBox(const Slab & slab) const
 
 /** One slab from the image to its place and one from its place to the image, by all work units. */
 void
-SlabPipeline::CopyThroughHost(std::size_t incoming, std::size_t outgoing) const
+SlabPipeline::CopyThroughHost(const Passage & incoming, const Passage & outgoing) const
 {
-  const bool in = incoming != noSlab && !m_InputIsPinned;
-  const bool out = outgoing != noSlab && !m_OutputIsPinned;
+  const bool in = incoming.slab != nullptr && !m_InputIsPinned;
+  const bool out = outgoing.slab != nullptr && !m_OutputIsPinned;
   if (!in && !out)
   {
     return;
   }
   const auto bytes = static_cast<std::int64_t>(m_PixelBytes);
   const auto copyIn = [&](std::size_t part, std::size_t parts) {
-    const auto & slab = m_Plan.slabs[incoming];
-    const auto   fresh = GetFresh(incoming);
-    const auto   box = GetInputBox(fresh.box);
-    const auto   stride = GetDeviceInputStride(slab, m_PixelBytes);
-    auto *       staged = static_cast<char *>(GetPlace(incoming).stagedInput.Get()) + fresh.overlap * bytes;
+    const auto fresh = GetFresh(incoming);
+    const auto box = GetInputBox(fresh.box);
+    const auto stride = GetDeviceInputStride(*incoming.slab, m_PixelBytes);
+    auto *     staged = static_cast<char *>(incoming.place->stagedInput.Get()) + fresh.overlap * bytes;
     ForEachRowOfPart(fresh.box.extent, part, parts, [&](const Extent & position, std::size_t count) {
       CopyPastCaches(staged + GetOffset(position, stride) * bytes,
                      box.first + GetOffset(position, box.stride) * bytes,
@@ -273,11 +252,11 @@ SlabPipeline::CopyThroughHost(std::size_t incoming, std::size_t outgoing) const
     });
   };
   const auto copyOut = [&](std::size_t part, std::size_t parts) {
-    const auto & slab = m_Plan.slabs[outgoing];
+    const auto & slab = *outgoing.slab;
     const auto   box = GetOutputBox(slab);
     const auto   stride = GetDeviceOutputStride(slab, m_PixelBytes);
     const auto * staged =
-      static_cast<const char *>(GetPlace(outgoing).stagedOutput.Get()) + GetOutputLead(slab, m_PixelBytes) * bytes;
+      static_cast<const char *>(outgoing.place->stagedOutput.Get()) + GetOutputLead(slab, m_PixelBytes) * bytes;
     const auto outputBytes = static_cast<std::int64_t>(m_Request.outputPixelBytes);
     ForEachRowOfPart(slab.output.extent, part, parts, [&](const Extent & position, std::size_t count) {
       const auto * source = staged + GetOffset(position, stride) * bytes;
@@ -317,19 +296,19 @@ SlabPipeline::CopyThroughHost(std::size_t incoming, std::size_t outgoing) const
 }
 
 void
-SlabPipeline::Enqueue(std::size_t number) const
+SlabPipeline::Enqueue(const Passage & passage) const
 {
-  const auto & slab = m_Plan.slabs[number];
-  auto &       place = GetPlace(number);
+  const auto & slab = *passage.slab;
+  auto &       place = *passage.place;
   const auto   inputStride = GetDeviceInputStride(slab, m_PixelBytes);
   const auto   outputStride = GetDeviceOutputStride(slab, m_PixelBytes);
   const auto   bytes = static_cast<std::int64_t>(m_PixelBytes);
   auto *       target = static_cast<char *>(place.input.Get());
-  const auto   fresh = GetFresh(number);
+  const auto   fresh = GetFresh(passage);
   if (fresh.overlap > 0)
   {
     // The slab before lies on the device until its place is uploaded to again, on this same stream.
-    const auto * before = static_cast<const char *>(GetPlace(number - 1).input.Get());
+    const auto * before = static_cast<const char *>(passage.placeBefore->input.Get());
     CheckCuda(cudaMemcpyAsync(target,
                               before + fresh.overlapSource * bytes,
                               static_cast<std::size_t>(fresh.overlap * bytes),
@@ -374,9 +353,9 @@ SlabPipeline::Enqueue(std::size_t number) const
 
 /** Waits until a slab is back, and counts the time of its kernel. */
 void
-SlabPipeline::Finish(std::size_t slab) const
+SlabPipeline::Finish(const Passage & passage) const
 {
-  const auto & place = GetPlace(slab);
+  const auto & place = *passage.place;
   CheckCuda(cudaEventSynchronize(place.downloaded), "cudaEventSynchronize");
   float milliseconds = 0;
   CheckCuda(cudaEventElapsedTime(&milliseconds, place.started, place.filtered), "cudaEventElapsedTime");
@@ -384,7 +363,7 @@ SlabPipeline::Finish(std::size_t slab) const
 }
 
 void
-SlabPipeline::Run()
+SlabPipeline::Run(SlabHand & hand)
 {
   const auto start = std::chrono::steady_clock::now();
   if (!m_OutputIsPinned)
@@ -393,39 +372,64 @@ SlabPipeline::Run()
       GetOffset(m_Request.outputExtent, m_Request.outputStride) - GetOffset({ { 1, 1, 1, 1 } }, m_Request.outputStride);
     AdviseLargePages(m_Request.output, static_cast<std::size_t>(last + 1) * m_Request.outputPixelBytes);
   }
-  const auto slabs = m_Plan.slabs.size();
-  const auto lag = static_cast<std::size_t>(m_Plan.slabsInFlight) - 1;
-  const auto report = [&](std::size_t done) {
+  const auto  inFlight = static_cast<std::size_t>(m_Plan.slabsInFlight);
+  const auto  lag = inFlight - 1;
+  std::size_t started = 0;
+  std::size_t finished = 0;
+  std::size_t last = noSlab;
+
+  std::array<Passage, largestRing> passages;
+  const Passage                    none;
+  const auto                       take = [&](std::size_t slab) {
+    Passage & passage = passages[started % inFlight];
+    passage = { &m_Plan.slabs[slab], &m_Context.places[started % inFlight], nullptr, nullptr };
+    if (lag > 0 && slab > 0 && last == slab - 1)
+    {
+      const Passage & before = passages[(started - 1) % inFlight];
+      passage.before = before.slab;
+      passage.placeBefore = before.place;
+    }
+    last = slab;
+    ++started;
+    return passage;
+  };
+  const auto finish = [&] {
+    ++finished;
+    hand.Finish();
     if (m_Request.progress)
     {
-      m_Request.progress(static_cast<float>(done) / static_cast<float>(slabs));
+      m_Request.progress(static_cast<float>(finished) / static_cast<float>(m_Plan.slabs.size()));
     }
   };
-  for (std::size_t step = 0; step < slabs + lag; ++step)
+  while (!hand.IsStopped())
   {
-    const auto incoming = step < slabs ? step : noSlab;
-    if (lag == 0)
+    const auto onTheirWay = started - finished;
+    const auto slab = hand.Next(onTheirWay == 0);
+    if (slab == noSlab && onTheirWay == 0)
     {
-      CopyThroughHost(incoming, noSlab);
-      Enqueue(incoming);
-      Finish(incoming);
-      CopyThroughHost(noSlab, incoming);
-      report(step + 1);
-      continue;
+      break;
     }
-    const auto outgoing = step >= lag ? step - lag : noSlab;
-    if (outgoing != noSlab)
+    const bool ends = onTheirWay > 0 && (slab == noSlab || onTheirWay == lag);
+    const auto outgoing = ends ? passages[finished % inFlight] : none;
+    const auto incoming = slab == noSlab ? none : take(slab);
+    if (ends)
     {
       Finish(outgoing);
     }
     CopyThroughHost(incoming, outgoing);
-    if (incoming != noSlab)
+    if (incoming.slab != nullptr)
     {
       Enqueue(incoming);
     }
-    if (outgoing != noSlab)
+    if (ends)
     {
-      report(outgoing + 1);
+      finish();
+    }
+    if (lag == 0)
+    {
+      Finish(incoming);
+      CopyThroughHost(none, incoming);
+      finish();
     }
   }
   const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();

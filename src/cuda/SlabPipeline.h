@@ -20,12 +20,13 @@
 
 #include "DeviceContext.h"
 #include "Planner.h"
+#include "SlabDealer.h"
 #include "SlabKernel.h"
 
 namespace cudamedian
 {
 
-/** Passes the slabs of a plan through the device: upload, kernel and download of different slabs at once.
+/** Passes slabs of a plan through a device: upload, kernel and download of different slabs at once.
  *
  * A ring of plan.slabsInFlight places holds a slab each, in device memory and, for an image in ordinary memory, in
  * pinned memory, which the bus reads and writes at full speed. In each step all work units copy the next slab from the
@@ -44,9 +45,10 @@ public:
   static bool
   Reserve(const MedianRequest & request, const Plan & plan, DeviceContext & context);
 
-  /** Filters all slabs; reports progress, which may stop it, after each. */
+  /** Filters the slabs of a hand until there are no more, or until the dealer stops; reports progress, which may stop
+   * it too, after each. */
   void
-  Run();
+  Run(SlabHand & hand);
 
 private:
   struct HostBox;
@@ -56,21 +58,27 @@ private:
     std::int64_t overlap;       ///< pixels at the start of the buffer that lie in the buffer of the slab before
     std::int64_t overlapSource; ///< where they lie there
   };
+  /** A slab on its way. */
+  struct Passage
+  {
+    const Slab *                 slab{ nullptr }; ///< null: no slab
+    DeviceContext::Place *       place{ nullptr };
+    const Slab *                 before{ nullptr };      ///< null, or the slab before it in the image, if that is
+    const DeviceContext::Place * placeBefore{ nullptr }; ///< still on the device, here
+  };
 
   Fresh
-  GetFresh(std::size_t slab) const;
-  DeviceContext::Place &
-  GetPlace(std::size_t slab) const;
+  GetFresh(const Passage & passage) const;
   HostBox
   GetInputBox(const PixelBox & box) const;
   HostBox
   GetOutputBox(const Slab & slab) const;
   void
-  CopyThroughHost(std::size_t incoming, std::size_t outgoing) const;
+  CopyThroughHost(const Passage & incoming, const Passage & outgoing) const;
   void
-  Enqueue(std::size_t slab) const;
+  Enqueue(const Passage & passage) const;
   void
-  Finish(std::size_t slab) const;
+  Finish(const Passage & passage) const;
 
   const MedianRequest & m_Request;
   const Plan &          m_Plan;

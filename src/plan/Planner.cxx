@@ -137,18 +137,33 @@ ChooseScratchBytes(const MedianRequest & request, const Plan & plan, std::size_t
 /** Kernels count positions along an axis with 32 bits. */
 constexpr std::int64_t largestSlabExtent = std::int64_t{ 1 } << 30;
 
-/** Bytes of the input and output buffers of a slab with the given output extent, wherever it lies. */
+/** The outermost axis along which an input extends: the one along which images are read and written piece by piece. */
+int
+GetStreamedAxis(const Extent & inputExtent)
+{
+  int axis = Dimension - 1;
+  while (axis > 0 && inputExtent[axis] == 1)
+  {
+    --axis;
+  }
+  return axis;
+}
+
+/** Bytes of the input and output buffers of a slab with the given output extent, wherever it lies; with `wholeHalo`
+ * also in another piece of a stream, whose halo the image does not crop. */
 std::pair<std::size_t, std::size_t>
-GetSlabBytes(const MedianRequest & request, const Extent & extent)
+GetSlabBytes(const MedianRequest & request, const Extent & extent, bool wholeHalo = false)
 {
   const auto  bytes = PixelBytes(request.pixelType);
+  const int   streamed = wholeHalo ? GetStreamedAxis(request.inputExtent) : -1;
   std::size_t inputPixels = 1;
   std::size_t outputPixels = 1;
   for (int axis = 0; axis < Dimension; ++axis)
   {
     const auto halo = std::min(request.radius[axis], request.inputExtent[axis]);
-    auto       input = std::min(extent[axis] + 2 * halo, request.inputExtent[axis]);
-    auto       output = extent[axis];
+    auto       input = extent[axis] + 2 * halo;
+    input = axis == streamed ? input : std::min(input, request.inputExtent[axis]);
+    auto output = extent[axis];
     if (axis == 0)
     {
       // The output's rows are aligned at the same columns as the input's: less than a vector lies before them.
@@ -226,16 +241,30 @@ GetMostPixels(const MedianRequest & request, const Plan & plan)
 
 /** Images of this many bytes, in and out, go through in several slabs, some on their way while others are filtered. */
 constexpr std::size_t smallestOverlapped = std::size_t{ 32 } << 20;
-/** The input of such a slab: small against an image, large against what it costs to start a transfer and a kernel. */
+/** The input of such a slab on one device: small against an image, large against what it costs to start a transfer and
+ * a kernel. */
 constexpr std::size_t overlappedSlab = std::size_t{ 16 } << 20;
 constexpr int         overlappedSlabs = 4;
+/** Several devices have this many slabs each, so that one that is slower holds the others up little, unless their
+ * inputs would be smaller than so many bytes. */
+constexpr std::size_t slabsPerDevice = 8;
+constexpr std::size_t smallestDealt = std::size_t{ 4 } << 20;
+
+/** Bytes of input that slabs have when they are on their way at the same time. */
+std::size_t
+GetOverlappedSlab(const MedianRequest & request, std::size_t inputBytes)
+{
+  const auto devices = request.devices.size();
+  return devices > 1 ? std::max(smallestDealt, std::min(overlappedSlab, inputBytes / (slabsPerDevice * devices)))
+                     : overlappedSlab;
+}
 
 /** The slabs' extent, and how many are in flight. */
 Extent
 ChooseSlabs(const MedianRequest & request, std::size_t budget, Plan & plan)
 {
   const auto mostPixels = GetMostPixels(request, plan);
-  const auto whole = GetSlabBytes(request, request.outputExtent);
+  const auto whole = GetSlabBytes(request, request.outputExtent, true);
   if (whole.first + whole.second > smallestOverlapped)
   {
     // A halo passes from slab to slab on the device: slabs are at least twice as long as what they share.
@@ -251,7 +280,7 @@ ChooseSlabs(const MedianRequest & request, std::size_t budget, Plan & plan)
     }
     const auto layer = static_cast<std::size_t>(Volume(slice)) * PixelBytes(request.pixelType);
     const auto halo = static_cast<std::size_t>(std::min(request.radius[cut], request.inputExtent[cut]));
-    const auto slab = std::max(overlappedSlab, 4 * halo * layer);
+    const auto slab = std::max(GetOverlappedSlab(request, whole.first), 4 * halo * layer);
     plan.slabsInFlight = overlappedSlabs;
     const auto buffers = static_cast<std::size_t>(overlappedSlabs) * 2 * slab;
     for (const auto limit : { std::min(budget, buffers + plan.deviceProgramBytes + plan.deviceScratchBytes), budget })
@@ -352,9 +381,17 @@ PlanMedian(const MedianRequest & request, Backend backend, std::size_t budget)
     plan.deviceProgramBytes = plan.compiled ? GetDeviceProgramBytes(plan.compiled->schedule) : 0;
     plan.deviceScratchBytes = ChooseScratchBytes(request, plan, budget);
     slabExtent = ChooseSlabs(request, budget, plan);
-    const auto bytes = GetSlabBytes(request, slabExtent);
-    plan.deviceInputBytes = bytes.first;
-    plan.deviceOutputBytes = bytes.second;
+    // A stream's first piece lies at the image's edge: where there is room, its buffers are those of the next as well.
+    for (const bool wholeHalo : { true, false })
+    {
+      const auto bytes = GetSlabBytes(request, slabExtent, wholeHalo);
+      plan.deviceInputBytes = bytes.first;
+      plan.deviceOutputBytes = bytes.second;
+      if (plan.GetDeviceBytes() <= budget)
+      {
+        break;
+      }
+    }
     plan.slabReason = slabExtent == request.outputExtent ? "the whole request fits in the budget"
                       : plan.slabsInFlight > 1
                         ? "slabs of " + Join(slabExtent) + " pixels, " + std::to_string(plan.slabsInFlight) +

@@ -61,13 +61,15 @@ struct Plan
   std::vector<Slab>                      slabs;
   int                                    slabsInFlight{ 1 }; ///< slabs that have buffers on the device at the same time
   std::size_t                            deviceMemoryBudget{ 0 };
-  std::size_t                            deviceInputBytes{ 0 };  ///< a buffer that holds the input of any slab
-  std::size_t                            deviceOutputBytes{ 0 }; ///< a buffer that holds the output of any slab
-  std::size_t                            deviceProgramBytes{ 0 };
-  std::size_t                            deviceScratchBytes{ 0 }; ///< ranks of blocks
-  std::string                            algorithmReason;
-  std::string                            tileReason;
-  std::string                            slabReason;
+  /** A buffer that holds the input of any slab, and where the budget allows that of any slab of the same extent in
+   * other pieces of a stream, so that they find their memory allocated. */
+  std::size_t deviceInputBytes{ 0 };
+  std::size_t deviceOutputBytes{ 0 }; ///< a buffer that holds the output of any slab
+  std::size_t deviceProgramBytes{ 0 };
+  std::size_t deviceScratchBytes{ 0 }; ///< ranks of blocks
+  std::string algorithmReason;
+  std::string tileReason;
+  std::string slabReason;
 
   std::size_t
   GetDeviceBytes() const
@@ -97,9 +99,9 @@ GetDevicePitch(std::int64_t pixels, std::size_t pixelBytes);
 PixelBox
 GetInputBox(const MedianRequest & request, const PixelBox & output);
 
-/** Plans a request for a backend (not `Auto`).
+/** Plans a request for a backend (not `Auto`). For several devices the slabs are smaller, so that each gets some.
  *
- * \param budget bytes of device memory the plan must keep to; used for `Cuda` only.
+ * \param budget bytes of device memory the plan must keep to, with each of the request's devices; used for `Cuda` only.
  * \throws RequestError when the algorithm asked for cannot run the window, or the budget cannot hold the smallest slab
  * (one tile with its halo); the text gives the smallest budget that does. */
 Plan

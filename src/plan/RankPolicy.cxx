@@ -88,13 +88,13 @@ ChooseAxes(const Extent & radius, RankShape & shape)
   return true;
 }
 
-/** Picoseconds per pixel on an H200, from which only ratios count.
- *
- * Sorting takes 6.5, 11, 26 and 60 ps for a pixel of 1, 2, 4 and 8 bytes, whether it is there or fills up. A thread
- * issues 4 instructions for each pixel of its first window, 6.5 for each that enters or leaves later and some 60 for
- * each output; an SM gets through them as warps are at hand, up to 16. */
+} // namespace
+
+// Sorting takes 6.5, 11, 26 and 60 ps for a pixel of 1, 2, 4 and 8 bytes, whether it is there or fills up. A thread
+// issues 4 instructions for each pixel of its first window, 6.5 for each that enters or leaves later and some 60 for
+// each output; an SM gets through them as warps are at hand, up to 16.
 double
-EstimatePicoseconds(const RankShape & shape, const Extent & radius, int pixelBytes)
+EstimateRankPicoseconds(const RankShape & shape, const Extent & radius, int pixelBytes)
 {
   const double sortCost = pixelBytes == 1 ? 6.5 : pixelBytes == 2 ? 11 : pixelBytes == 4 ? 26 : 60;
   const double outputs = static_cast<double>(shape.tile[0]) * shape.tile[1] * shape.tile[2];
@@ -112,8 +112,6 @@ EstimatePicoseconds(const RankShape & shape, const Extent & radius, int pixelByt
   const double  warps = std::min(16.0, blocks * shape.threads / 32);
   return sort + instructions / (1.1 * warps);
 }
-
-} // namespace
 
 bool
 FindRankShape(const Extent & radius, int pixelBytes, RankShape & shape)
@@ -167,7 +165,7 @@ FindRankShape(const Extent & radius, int pixelBytes, RankShape & shape)
           const int padded = (candidate.pixels + 7) / 8 * 8;
           candidate.sharedBytes = candidate.words * threads * 4 + padded * 2;
           candidate.scratchBytes = std::int64_t{ padded } * (2 + pixelBytes);
-          const auto cost = EstimatePicoseconds(candidate, radius, pixelBytes);
+          const auto cost = EstimateRankPicoseconds(candidate, radius, pixelBytes);
           if (!found || cost < best)
           {
             shape = candidate;
@@ -179,6 +177,21 @@ FindRankShape(const Extent & radius, int pixelBytes, RankShape & shape)
     }
   }
   return found;
+}
+
+double
+EstimateHostRankNanoseconds(const RankShape & shape, const Extent & radius, int pixelBytes)
+{
+  // For a byte of a pixel that is sorted, a pixel that is sorted, one that enters or leaves a window, and an output.
+  constexpr double sortByteCost = 2.5;
+  constexpr double sortCost = 4;
+  constexpr double updateCost = 1.2;
+  constexpr double outputCost = 12;
+  const auto       window = [&](int axis) { return 2.0 * static_cast<double>(radius[shape.axes[axis]]) + 1; };
+  const double     lanes = static_cast<double>(shape.lanes[0]) * shape.lanes[1];
+  const double     turns = lanes * (2 * window(1) * window(2)) + window(0) * window(1) * window(2);
+  return static_cast<double>(shape.pixels) * (sortByteCost * pixelBytes + sortCost) + turns * updateCost +
+         lanes * shape.steps * (2 * window(0) * window(1) * updateCost + outputCost);
 }
 
 bool
@@ -216,15 +229,8 @@ FindHostRankShape(const Extent & radius,
   candidate.threads = 1;
   candidate.rankShift = 5;
 
-  // Nanoseconds on one core of 2023: for a byte of a pixel that is sorted, a pixel that is sorted, one that enters or
-  // leaves a window, and an output.
-  constexpr double sortByteCost = 2.5;
-  constexpr double sortCost = 4;
-  constexpr double updateCost = 1.2;
-  constexpr double outputCost = 12;
-  double           best = 0;
-  bool             found = false;
-  const auto       window = [&](int axis) { return 2.0 * static_cast<double>(radius[candidate.axes[axis]]) + 1; };
+  double best = 0;
+  bool   found = false;
   for (const int width : { 1, 4, 16, 32, 64, 128, 256 })
   {
     for (const int height : { 1, 2, 4, 8, 16, 32 })
@@ -247,18 +253,14 @@ FindHostRankShape(const Extent & radius,
         }
         candidate.pixels = static_cast<int>(pixels);
         candidate.words = (candidate.pixels + 31) / 32;
-        const auto   blocks = static_cast<double>(CountRankBlocks(candidate, outputExtent));
-        const double lanes = static_cast<double>(width) * height;
-        const double turns = lanes * (2 * window(1) * window(2)) + window(0) * window(1) * window(2);
-        const double block = static_cast<double>(pixels) * (sortByteCost * pixelBytes + sortCost) + turns * updateCost +
-                             lanes * steps * (2 * window(0) * window(1) * updateCost + outputCost);
+        candidate.lanes[0] = width;
+        candidate.lanes[1] = height;
+        candidate.steps = steps;
+        const auto blocks = static_cast<double>(CountRankBlocks(candidate, outputExtent));
         // Work units wait for the one that has most blocks.
-        const double cost = block * std::ceil(blocks / workUnits);
+        const double cost = EstimateHostRankNanoseconds(candidate, radius, pixelBytes) * std::ceil(blocks / workUnits);
         if (!found || cost < best)
         {
-          candidate.lanes[0] = width;
-          candidate.lanes[1] = height;
-          candidate.steps = steps;
           shape = candidate;
           best = cost;
           found = true;

@@ -65,6 +65,16 @@ FindHostRankShape(const Extent & radius,
                   unsigned       workUnits,
                   RankShape &    shape);
 
+/** What an output of a block takes on an H200, in picoseconds, by the model that the block was chosen with: from as
+ * long as measured to 1.7 times as long, for the largest windows. */
+double
+EstimateRankPicoseconds(const RankShape & shape, const Extent & radius, int pixelBytes);
+
+/** What a block of FindHostRankShape() takes on one core of 2023, in nanoseconds, by the model that it was chosen with.
+ */
+double
+EstimateHostRankNanoseconds(const RankShape & shape, const Extent & radius, int pixelBytes);
+
 /** The outputs of a block along the image's axes. */
 Extent
 GetRankTile(const RankShape & shape);

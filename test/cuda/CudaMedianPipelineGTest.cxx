@@ -18,6 +18,7 @@
 // Slabs on their way to, on and from a device: overlap, budgets, pinned memory, faults, threads. Needs a GPU, but for
 // the faults themselves.
 
+#include "CudaBackend.h"
 #include "CudaMedianTestDevice.h"
 #include "CudaMedianTestSeed.h"
 #include "FaultInjection.h"
@@ -146,13 +147,22 @@ public:
     return request;
   }
 
-  /** Runs the request and compares the output, which is filled with something else before. */
+  /** Calls what fills the output, which is filled with something else before, and compares. */
+  template <typename TRun>
+  void
+  CheckRuns(const TRun & run)
+  {
+    std::fill_n(m_Output.Get(), Count(), static_cast<TPixel>(77));
+    run();
+    EXPECT_TRUE(std::equal(m_Expected.begin(), m_Expected.end(), m_Output.Get()));
+  }
+
+  /** Runs the request and compares the output. */
   ExecutionReport
   Check(const MedianRequest & request)
   {
-    std::fill_n(m_Output.Get(), Count(), static_cast<TPixel>(77));
-    const auto report = RunMedian(request);
-    EXPECT_TRUE(std::equal(m_Expected.begin(), m_Expected.end(), m_Output.Get()));
+    ExecutionReport report;
+    CheckRuns([&] { report = RunMedian(request); });
     EXPECT_LE(report.deviceBytes, report.deviceMemoryBudget);
     return report;
   }
@@ -164,6 +174,18 @@ private:
   Pixels<TPixel>      m_Output;
   std::vector<TPixel> m_Expected;
 };
+
+/** The numbers of all devices that can be used. */
+std::vector<int>
+ListDevices()
+{
+  std::vector<int> devices;
+  for (int device = 0; QueryCudaDevices({ device }).usable; ++device)
+  {
+    devices.push_back(device);
+  }
+  return devices;
+}
 
 class CudaMedianPipeline : public testing::Test
 {
@@ -280,6 +302,39 @@ TEST_F(CudaMedianPipeline, TheSameRequestAgainAllocatesNothing)
   large.Check(large.MakeRequest());
 }
 
+// The pieces of a stream: those in the middle of the image have a larger halo than the first.
+TEST_F(CudaMedianPipeline, PiecesOfAStreamAllocateOnce)
+{
+  CUDAMEDIAN_NEEDS_GPU();
+  const Extent       whole{ { 701, 503, 96, 1 } };
+  Case<std::int16_t> images(whole, { { 2, 2, 3, 0 } });
+  for (const std::int64_t pieces : { 2, 6, 24 })
+  {
+    SCOPED_TRACE(std::to_string(pieces) + " pieces");
+    ReleaseCachedMemory();
+    const auto request = images.MakeRequest();
+    const auto slice = whole[0] * whole[1];
+    const auto length = whole[2] / pieces;
+    images.CheckRuns([&] {
+      for (std::int64_t piece = 0; piece < pieces; ++piece)
+      {
+        const auto first = std::max<std::int64_t>(piece * length - 3, 0);
+        const auto last = std::min((piece + 1) * length + 3, whole[2]);
+        auto       part = request;
+        part.input = static_cast<const std::int16_t *>(request.input) + first * slice;
+        part.inputExtent[2] = last - first;
+        part.output = static_cast<std::int16_t *>(request.output) + piece * length * slice;
+        part.outputExtent[2] = length;
+        part.outputOrigin[2] = piece * length - first;
+        const auto report = RunMedian(part);
+        EXPECT_EQ(report.slabReason.find("failed"), std::string::npos) << report.slabReason;
+        SetAllocationFaults(1, 1 << 30);
+      }
+      SetAllocationFaults(1, 0);
+    });
+  }
+}
+
 TEST_F(CudaMedianPipeline, FailedAllocationsAreSurvived)
 {
   CUDAMEDIAN_NEEDS_GPU();
@@ -393,4 +448,152 @@ TEST_F(CudaMedianPipeline, SelectionRunsInShortLaunches)
   const auto report = images.Check(request);
   EXPECT_GT(report.numberOfSlabs, 1U);
   EXPECT_LT(report.kernelSeconds / static_cast<double>(report.numberOfSlabs), 0.2);
+}
+
+// One device that is listed twice has two contexts: all that several devices need can be tested on a machine with one.
+TEST_F(CudaMedianPipeline, SeveralDevicesGiveTheSame)
+{
+  CUDAMEDIAN_NEEDS_GPU();
+  Case<std::int16_t> flat({ { 4099, 3001, 1, 1 } }, { { 2, 2, 0, 0 } });
+  Case<std::uint8_t> deep({ { 301, 203, 401, 1 } }, { { 1, 1, 2, 0 } });
+  Case<std::int16_t> ranked({ { 2099, 2101, 1, 1 } }, { { 10, 10, 0, 0 } });
+  Case<float>        pinned({ { 2001, 2001, 1, 1 } }, { { 1, 1, 0, 0 } }, true, true);
+  Case<std::uint8_t> small({ { 64, 32, 1, 1 } }, { { 1, 1, 0, 0 } });
+  auto               all = ListDevices();
+  ASSERT_FALSE(all.empty());
+  for (const auto & devices : { std::vector<int>{ 0, 0 }, std::vector<int>{ 0, 0, 0 }, { all.back() }, all })
+  {
+    for (const std::size_t budget : { std::size_t{ 0 }, std::size_t{ 12 } << 20 })
+    {
+      SCOPED_TRACE(std::to_string(devices.size()) + " devices, budget " + std::to_string(budget));
+      const auto check = [&](auto & images) {
+        auto request = images.MakeRequest();
+        request.devices = devices;
+        request.deviceMemoryBudget = budget;
+        const auto report = images.Check(request);
+        for (const int device : devices)
+        {
+          EXPECT_NE(report.device.find("device " + std::to_string(device)), std::string::npos) << report.device;
+        }
+        if (devices.size() > 1 && report.numberOfSlabs > 1)
+        {
+          EXPECT_NE(report.slabReason.find("dealt to device "), std::string::npos) << report.slabReason;
+        }
+        EXPECT_GT(report.kernelSeconds, 0);
+        return report;
+      };
+      EXPECT_GT(check(flat).numberOfSlabs, 1U);
+      EXPECT_GT(check(deep).numberOfSlabs, 1U);
+      check(ranked);
+      check(pinned);
+      check(small);
+    }
+  }
+}
+
+TEST_F(CudaMedianPipeline, SeveralDevicesAllocateOnce)
+{
+  CUDAMEDIAN_NEEDS_GPU();
+  Case<std::int16_t> images({ { 4099, 3001, 1, 1 } }, { { 1, 1, 0, 0 } });
+  auto               request = images.MakeRequest();
+  request.devices = { 0, 0 };
+  const auto bytes = images.Check(request).deviceBytes;
+  SetAllocationFaults(1, 1 << 30);
+  EXPECT_EQ(images.Check(request).deviceBytes, bytes);
+}
+
+TEST_F(CudaMedianPipeline, SeveralDevicesReportAndAbortOnTheCallingThread)
+{
+  CUDAMEDIAN_NEEDS_GPU();
+  Case<std::int16_t> images({ { 4099, 3001, 1, 1 } }, { { 2, 2, 0, 0 } });
+  auto               request = images.MakeRequest();
+  request.devices = { 0, 0 };
+  request.deviceMemoryBudget = std::size_t{ 12 } << 20;
+  struct Abort
+  {};
+  const auto caller = std::this_thread::get_id();
+  for (const float stop : { 0.0F, 0.3F, 0.6F, 1.0F })
+  {
+    float last = 0;
+    request.progress = [&](float fraction) {
+      EXPECT_EQ(std::this_thread::get_id(), caller);
+      EXPECT_GT(fraction, last);
+      EXPECT_TRUE(last == 0 || last < stop) << "called again after its exception";
+      last = fraction;
+      if (fraction >= stop)
+      {
+        throw Abort{};
+      }
+    };
+    EXPECT_THROW(RunMedian(request), Abort);
+  }
+  float last = 0;
+  request.progress = [&](float fraction) { last = fraction; };
+  images.Check(request);
+  EXPECT_EQ(last, 1.0F);
+}
+
+TEST_F(CudaMedianPipeline, WhenOneOfSeveralDevicesFailsTheOthersTakeOver)
+{
+  CUDAMEDIAN_NEEDS_GPU();
+  Case<std::int16_t> images({ { 4099, 3001, 1, 1 } }, { { 2, 2, 0, 0 } });
+  auto               request = images.MakeRequest();
+  request.devices = { 0, 0 };
+  request.deviceMemoryBudget = std::size_t{ 12 } << 20;
+  for (const int number : { 1, 2, 3, 8, 15 })
+  {
+    SCOPED_TRACE("copy " + std::to_string(number));
+    SetCopyFaults(number, 1);
+    const auto report = images.Check(request);
+    EXPECT_NE(report.slabReason.find("the other devices filtered its slabs"), std::string::npos) << report.slabReason;
+    EXPECT_NE(report.slabReason.find("CUDA device 0: cudaMemcpyAsync"), std::string::npos) << report.slabReason;
+  }
+  SetCopyFaults(1, 1 << 30);
+  EXPECT_THROW(RunMedian(request), DeviceError);
+  SetCopyFaults(1, 0);
+  const auto report = images.Check(request);
+  EXPECT_EQ(report.slabReason.find("filtered its slabs"), std::string::npos) << report.slabReason;
+}
+
+TEST_F(CudaMedianPipeline, FailedAllocationsOnSeveralDevicesAreSurvived)
+{
+  CUDAMEDIAN_NEEDS_GPU();
+  Case<std::int16_t> images({ { 3001, 3001, 1, 1 } }, { { 2, 2, 0, 0 } });
+  auto               request = images.MakeRequest();
+  request.devices = { 0, 0 };
+  for (const int first : { 1, 5, 17, 25 })
+  {
+    for (const int count : { 1, 2, 3 })
+    {
+      SCOPED_TRACE("allocation " + std::to_string(first) + " and " + std::to_string(count - 1) + " more");
+      ReleaseCachedMemory();
+      SetAllocationFaults(first, count);
+      images.Check(request);
+    }
+  }
+}
+
+TEST_F(CudaMedianPipeline, ADeviceThatIsNotThereIsNamed)
+{
+  CUDAMEDIAN_NEEDS_GPU();
+  Case<std::int16_t> images({ { 301, 301, 1, 1 } }, { { 2, 2, 0, 0 } });
+  const auto         count = std::to_string(ListDevices().size());
+  for (const auto & devices : { std::vector<int>{ 0, 12345 }, std::vector<int>{ 12345 }, std::vector<int>{ -12345 } })
+  {
+    auto request = images.MakeRequest();
+    request.devices = devices;
+    request.progress = [](float) { FAIL() << "something ran"; };
+    try
+    {
+      RunMedian(request);
+      FAIL() << "no exception";
+    }
+    catch (const DeviceError & error)
+    {
+      const std::string text = error.what();
+      EXPECT_NE(text.find("12345"), std::string::npos) << text;
+      EXPECT_NE(text.find(" " + count + " device"), std::string::npos) << text;
+    }
+  }
+  images.Check(images.MakeRequest());
 }

@@ -23,6 +23,7 @@
 
 #include <sstream>
 #include <string>
+#include <vector>
 
 namespace
 {
@@ -59,6 +60,7 @@ TEST(CudaMedianImageFilterObject, Defaults)
   EXPECT_FALSE(filter->GetSliceWise());
   EXPECT_EQ(filter->GetBackend(), BackendEnum::Auto);
   EXPECT_EQ(filter->GetDeviceMemoryBudget(), 0u);
+  EXPECT_TRUE(filter->GetDevices().empty());
   EXPECT_TRUE(filter->GetExecutionReport().backend.empty());
 }
 
@@ -86,6 +88,8 @@ TEST(CudaMedianImageFilterObject, PropertiesAreKept)
   EXPECT_EQ(filter->GetEffectiveRadius(), ImageType::SizeType::Filled(4));
   filter->SetDeviceMemoryBudget(123456789);
   EXPECT_EQ(filter->GetDeviceMemoryBudget(), 123456789u);
+  filter->SetDevices({ 2, 0 });
+  EXPECT_EQ(filter->GetDevices(), (std::vector<int>{ 2, 0 }));
   filter->SetBackend(BackendEnum::Cuda);
   EXPECT_EQ(filter->GetBackend(), BackendEnum::Cuda);
 }
@@ -124,6 +128,9 @@ TEST(CudaMedianImageFilterObject, PrintSelfShowsTheReport)
   filter->SetBackend(BackendEnum::Cpu);
   EXPECT_NE(Printed(*filter).find("SliceWise"), std::string::npos);
   EXPECT_NE(Printed(*filter).find("DeviceMemoryBudget"), std::string::npos);
+  EXPECT_NE(Printed(*filter).find("Devices: (the current one)"), std::string::npos);
+  filter->SetDevices({ 0, 1 });
+  EXPECT_NE(Printed(*filter).find("Devices: 0 1"), std::string::npos);
   filter->SetInput(SmallImage());
   filter->Update();
   const std::string printed = Printed(*filter);
@@ -162,14 +169,43 @@ TEST(CudaMedianImageFilterObject, ReportSaysWhatRanAndWhy)
   }
 }
 
-TEST(CudaMedianImageFilterObject, AutoTakesCudaWhenADeviceIsUsable)
+TEST(CudaMedianImageFilterObject, AutoSaysWhatItsChoiceRestsOn)
 {
   CUDAMEDIAN_TRACE_SEED();
   const auto filter = FilterType::New();
   filter->SetInput(SmallImage());
   filter->Update();
-  EXPECT_EQ(filter->GetExecutionReport().backend, cudamediantest::Device().usable ? "CUDA" : "CPU");
-  EXPECT_FALSE(filter->GetExecutionReport().backendReason.empty());
+  const auto & report = filter->GetExecutionReport();
+  if (cudamediantest::Device().usable)
+  {
+    EXPECT_GT(report.estimatedCudaSeconds, 0);
+    EXPECT_GT(report.estimatedCpuSeconds, 0);
+    EXPECT_EQ(report.backend, report.estimatedCudaSeconds <= report.estimatedCpuSeconds ? "CUDA" : "CPU");
+    EXPECT_NE(report.backendReason.find("CUDA estimated at "), std::string::npos) << report.backendReason;
+    EXPECT_NE(filter->GetExecutionReportAsString().find("Estimated time on CUDA"), std::string::npos);
+  }
+  else
+  {
+    EXPECT_EQ(report.backend, "CPU");
+    EXPECT_EQ(report.estimatedCudaSeconds, 0);
+    EXPECT_NE(report.backendReason.find("no usable CUDA device"), std::string::npos) << report.backendReason;
+  }
+}
+
+TEST(CudaMedianImageFilterObject, ABackendThatWasAskedForIsNotEstimated)
+{
+  CUDAMEDIAN_TRACE_SEED();
+  for (const auto backend : BackendsUnderTest())
+  {
+    SCOPED_TRACE(BackendText(backend));
+    const auto filter = FilterType::New();
+    filter->SetBackend(backend);
+    filter->SetInput(SmallImage());
+    filter->Update();
+    EXPECT_EQ(filter->GetExecutionReport().estimatedCudaSeconds, 0);
+    EXPECT_EQ(filter->GetExecutionReport().estimatedCpuSeconds, 0);
+    EXPECT_EQ(filter->GetExecutionReportAsString().find("Estimated"), std::string::npos);
+  }
 }
 
 TEST(CudaMedianImageFilterObject, RunsAgainOnlyWhenModified)
@@ -188,6 +224,7 @@ TEST(CudaMedianImageFilterObject, RunsAgainOnlyWhenModified)
   filter->SetSliceWise(false);
   filter->SetBackend(BackendEnum::Cpu);
   filter->SetDeviceMemoryBudget(0);
+  filter->SetDevices({});
   filter->SetRadius(filter->GetRadius());
   filter->Update();
   EXPECT_EQ(runs, 1) << "setting the same values again is no modification";
@@ -206,4 +243,8 @@ TEST(CudaMedianImageFilterObject, RunsAgainOnlyWhenModified)
   image->Modified();
   filter->Update();
   EXPECT_EQ(runs, 6);
+  filter->SetBackend(BackendEnum::Cpu);
+  filter->SetDevices({ 0 });
+  filter->Update();
+  EXPECT_EQ(runs, 7);
 }

@@ -134,28 +134,32 @@ TEST(CudaMedianImageFilterRegions, InputRequestIsPaddedByTheRadiusAndCropped)
 
 TEST(CudaMedianImageFilterRegions, StreamedEqualsWhole)
 {
-  const auto source = cudamediantest::RegionSource<VolumeType>::New();
-  source->SetRegion({ { { -5, 100, 7 } }, { { 19, 13, 11 } } });
-  const auto itkFilter = itk::MedianImageFilter<VolumeType, VolumeType>::New();
-  itkFilter->SetInput(source->GetOutput());
-  itkFilter->SetRadius(2);
-  itkFilter->Update();
-  for (const auto backend : BackendsUnderTest())
+  for (const itk::SizeValueType radius : { 1, 2, 6 })
   {
-    for (const unsigned int divisions : { 1u, 2u, 3u, 7u })
+    const auto source = cudamediantest::RegionSource<VolumeType>::New();
+    source->SetRegion({ { { -5, 100, 7 } }, { { 19, 13, 11 } } });
+    const auto itkFilter = itk::MedianImageFilter<VolumeType, VolumeType>::New();
+    itkFilter->SetInput(source->GetOutput());
+    itkFilter->SetRadius(radius);
+    itkFilter->Update();
+    for (const auto backend : BackendsUnderTest())
     {
-      SCOPED_TRACE(BackendText(backend) + ", divisions " + std::to_string(divisions));
-      const auto streamed = cudamediantest::RegionSource<VolumeType>::New();
-      streamed->SetRegion({ { { -5, 100, 7 } }, { { 19, 13, 11 } } });
-      const auto filter = itk::CudaMedianImageFilter<VolumeType>::New();
-      filter->SetBackend(backend);
-      filter->SetInput(streamed->GetOutput());
-      filter->SetRadius(2);
-      const auto streamer = itk::StreamingImageFilter<VolumeType, VolumeType>::New();
-      streamer->SetInput(filter->GetOutput());
-      streamer->SetNumberOfStreamDivisions(divisions);
-      streamer->Update();
-      ExpectEqualImages(*itkFilter->GetOutput(), *streamer->GetOutput());
+      for (const unsigned int divisions : { 1u, 2u, 3u, 7u, 11u })
+      {
+        SCOPED_TRACE(BackendText(backend) + ", radius " + std::to_string(radius) + ", divisions " +
+                     std::to_string(divisions));
+        const auto streamed = cudamediantest::RegionSource<VolumeType>::New();
+        streamed->SetRegion({ { { -5, 100, 7 } }, { { 19, 13, 11 } } });
+        const auto filter = itk::CudaMedianImageFilter<VolumeType>::New();
+        filter->SetBackend(backend);
+        filter->SetInput(streamed->GetOutput());
+        filter->SetRadius(radius);
+        const auto streamer = itk::StreamingImageFilter<VolumeType, VolumeType>::New();
+        streamer->SetInput(filter->GetOutput());
+        streamer->SetNumberOfStreamDivisions(divisions);
+        streamer->Update();
+        ExpectEqualImages(*itkFilter->GetOutput(), *streamer->GetOutput());
+      }
     }
   }
 }

@@ -133,10 +133,10 @@ TEST(CudaMedianPlanner, RowsOfDeviceBuffersAreAligned)
   EXPECT_EQ(cudamedian::GetDevicePitch(16, 1), 16);
   EXPECT_EQ(cudamedian::GetDevicePitch(17, 2), 24);
   EXPECT_EQ(cudamedian::GetDevicePitch(3, 8), 4);
-  // 5 rows of 9 pixels of 16 bits: 32 bytes a row, in and out.
+  // 5 rows of 9 pixels of 16 bits: 32 bytes a row, in and out, and in with a row above and below.
   auto request = MakeRequest({ { 9, 5, 1, 1 } }, { { 1, 1, 0, 0 } });
   auto plan = cudamedian::PlanMedian(request, Backend::Cuda, 1 << 20);
-  EXPECT_EQ(plan.deviceInputBytes, 5U * 32);
+  EXPECT_EQ(plan.deviceInputBytes, 7U * 32);
   EXPECT_EQ(plan.deviceOutputBytes, 5U * 32);
   // Outputs 1 to 8 are eight pixels, but lie across two vectors.
   request.outputOrigin[0] = 1;
@@ -310,6 +310,59 @@ TEST(CudaMedianPlanner, LargeImagesHaveSlabsInFlight)
   EXPECT_EQ(cudamedian::PlanMedian(MakeRequest({ { 512, 512, 8, 1 } }, { { 1, 1, 1, 0 } }), Backend::Cuda, 1 << 30)
               .slabsInFlight,
             1);
+}
+
+TEST(CudaMedianPlanner, SeveralDevicesHaveSomeSlabsEach)
+{
+  auto       request = MakeRequest({ { 4096, 8192, 1, 1 } }, { { 1, 1, 0, 0 } }); // 64 MiB
+  const auto count = [&request](std::size_t devices) {
+    request.devices.assign(devices, 0);
+    CheckPlan(request, std::size_t{ 1 } << 33);
+    return cudamedian::PlanMedian(request, Backend::Cuda, std::size_t{ 1 } << 33).slabs.size();
+  };
+  EXPECT_EQ(count(1), count(0));
+  EXPECT_GE(count(2), 16U);
+  EXPECT_GE(count(4), 16U) << "of 4 MiB";
+  EXPECT_LE(count(4), 17U);
+  request = MakeRequest({ { 16384, 32768, 1, 1 } }, { { 1, 1, 0, 0 } });
+  EXPECT_EQ(count(4), count(1)) << "16 for each in any case";
+  request = MakeRequest({ { 512, 512, 8, 1 } }, { { 1, 1, 1, 0 } });
+  EXPECT_EQ(count(4), 1U) << "too small to be cut";
+}
+
+// What a streamed reader delivers: pieces along the outermost axis with their halo, cropped to the image.
+TEST(CudaMedianPlanner, LaterPiecesOfAStreamNeedNoMoreMemory)
+{
+  for (const Extent & whole :
+       { Extent{ { 301, 203, 96, 1 } }, Extent{ { 1024, 1024, 96, 1 } }, Extent{ { 4099, 1536, 1, 1 } } })
+  {
+    const int axis = whole[2] > 1 ? 2 : 1;
+    for (const std::int64_t r : { 1, 2, 5 })
+    {
+      for (const std::int64_t pieces : { 2, 3, 6, 96 })
+      {
+        const auto length = whole[axis] / pieces;
+        const auto plan = [&](std::int64_t piece) {
+          const auto first = std::max<std::int64_t>(piece * length - r, 0);
+          const auto last = std::min((piece + 1) * length + r, whole[axis]);
+          auto       request = MakeRequest(whole, { { r, r, axis == 2 ? r : 0, 0 } });
+          request.inputExtent[axis] = last - first;
+          request.outputExtent[axis] = length;
+          request.outputOrigin[axis] = piece * length - first;
+          return cudamedian::PlanMedian(request, Backend::Cuda, std::size_t{ 1 } << 30);
+        };
+        const auto first = plan(0);
+        for (std::int64_t piece = 1; piece < pieces; ++piece)
+        {
+          const auto later = plan(piece);
+          EXPECT_LE(later.slabsInFlight, first.slabsInFlight);
+          EXPECT_LE(later.deviceInputBytes, first.deviceInputBytes) << "radius " << r << ", piece " << piece;
+          EXPECT_LE(later.deviceOutputBytes, first.deviceOutputBytes);
+          EXPECT_LE(later.deviceScratchBytes, first.deviceScratchBytes);
+        }
+      }
+    }
+  }
 }
 
 TEST(CudaMedianPlanner, SlabsOfSelectionAreShort)

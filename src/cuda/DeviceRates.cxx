@@ -1,0 +1,115 @@
+/*=========================================================================
+ *
+ *  Copyright NumFOCUS
+ *
+ *  Licensed under the Apache License, Version 2.0 (the "License");
+ *  you may not use this file except in compliance with the License.
+ *  You may obtain a copy of the License at
+ *
+ *         https://www.apache.org/licenses/LICENSE-2.0.txt
+ *
+ *  Unless required by applicable law or agreed to in writing, software
+ *  distributed under the License is distributed on an "AS IS" BASIS,
+ *  WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ *  See the License for the specific language governing permissions and
+ *  limitations under the License.
+ *
+ *=========================================================================*/
+#include "CudaBackend.h"
+#include "DeviceContext.h"
+#include "KernelPolicy.h"
+
+#include <algorithm>
+#include <chrono>
+#include <limits>
+#include <map>
+#include <mutex>
+#include <set>
+
+namespace cudamedian
+{
+namespace
+{
+
+int
+GetAttribute(cudaDeviceAttr attribute, int device)
+{
+  int value = 0;
+  CheckCuda(cudaDeviceGetAttribute(&value, attribute, device), "cudaDeviceGetAttribute");
+  return value;
+}
+
+/** Bytes a second in either direction, both at once, between the current device and pinned memory. */
+double
+MeasureBus(int device)
+{
+  constexpr std::size_t bytes = std::size_t{ 8 } << 20;
+  BorrowedContext       context(device);
+  auto &                place = context->places.front();
+  if (!place.input.Reserve(bytes) || !place.output.Reserve(bytes) || !place.stagedInput.Reserve(bytes) ||
+      !place.stagedOutput.Reserve(bytes))
+  {
+    // Too little memory to time it; a bus of today has no less.
+    context->ReleaseBuffers();
+    return 12e9;
+  }
+  double shortest = std::numeric_limits<double>::max();
+  for (int i = 0; i < 4; ++i)
+  {
+    const auto start = std::chrono::steady_clock::now();
+    CheckCuda(
+      cudaMemcpyAsync(place.input.Get(), place.stagedInput.Get(), bytes, cudaMemcpyHostToDevice, context->upload),
+      "cudaMemcpyAsync");
+    CheckCuda(
+      cudaMemcpyAsync(place.stagedOutput.Get(), place.output.Get(), bytes, cudaMemcpyDeviceToHost, context->download),
+      "cudaMemcpyAsync");
+    CheckCuda(context->Synchronize(), "cudaStreamSynchronize");
+    shortest = std::min(shortest, std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
+  }
+  return static_cast<double>(bytes) / shortest;
+}
+
+/** The speed of a device's kernels as a multiple of an H200's. */
+double
+GetKernelSpeed(int device)
+{
+  constexpr double multiprocessors = 132;
+  constexpr double kilohertz = 1.98e6;
+  return GetAttribute(cudaDevAttrMultiProcessorCount, device) / multiprocessors *
+         GetAttribute(cudaDevAttrClockRate, device) / kilohertz;
+}
+
+DeviceRates
+MeasureDevice(int device)
+{
+  const DeviceScope scope(device);
+  const auto        capability = 10 * GetAttribute(cudaDevAttrComputeCapabilityMajor, device) +
+                          GetAttribute(cudaDevAttrComputeCapabilityMinor, device);
+  return { MeasureBus(device), GetKernelSpeed(device), GetKernelKind(2, capability).packing != KeyPacking::Single };
+}
+
+} // namespace
+
+DeviceRates
+GetDeviceRates(const std::vector<int> & devices)
+{
+  static std::mutex                 mutex;
+  static std::map<int, DeviceRates> measured;
+  const auto                        numbers = ResolveDevices(devices);
+  const std::lock_guard<std::mutex> lock(mutex);
+  DeviceRates                       together{ 0, 0, true };
+  for (const int device : std::set<int>(numbers.begin(), numbers.end()))
+  {
+    auto found = measured.find(device);
+    if (found == measured.end())
+    {
+      found = measured.emplace(device, MeasureDevice(device)).first;
+    }
+    together.busBytes += found->second.busBytes;
+    together.kernelSpeed += found->second.kernelSpeed;
+    together.hasPackedKeys = together.hasPackedKeys && found->second.hasPackedKeys;
+  }
+  return together;
+}
+
+} // namespace cudamedian

@@ -1,0 +1,167 @@
+/*=========================================================================
+ *
+ *  Copyright NumFOCUS
+ *
+ *  Licensed under the Apache License, Version 2.0 (the "License");
+ *  you may not use this file except in compliance with the License.
+ *  You may obtain a copy of the License at
+ *
+ *         https://www.apache.org/licenses/LICENSE-2.0.txt
+ *
+ *  Unless required by applicable law or agreed to in writing, software
+ *  distributed under the License is distributed on an "AS IS" BASIS,
+ *  WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ *  See the License for the specific language governing permissions and
+ *  limitations under the License.
+ *
+ *=========================================================================*/
+// What Backend::Auto decides by, with the rates of one machine.
+
+#include "BackendEstimate.h"
+
+#include <gtest/gtest.h>
+
+#include <initializer_list>
+
+namespace
+{
+
+using namespace cudamedian;
+
+constexpr std::size_t budget = std::size_t{ 1 } << 36;
+
+/** The host of an H200 with so many cores, and one of its threads. */
+HostRates
+MakeHost(unsigned cores)
+{
+  return { 2e11, 12.9e9, cores };
+}
+
+DeviceRates
+MakeDevice()
+{
+  return { 50e9, 1, true };
+}
+
+MedianRequest
+MakeRequest(const Extent & extent, const Extent & radius, unsigned workUnits = 64)
+{
+  MedianRequest request;
+  request.pixelType = PixelType::Int16;
+  request.inputExtent = extent;
+  request.outputExtent = extent;
+  request.radius = radius;
+  request.outputPixelBytes = 2;
+  request.workUnits = workUnits;
+  return request;
+}
+
+double
+Cpu(const MedianRequest & request, unsigned cores)
+{
+  return EstimateCpuSeconds(request, PlanMedian(request, Backend::Cpu, 0), false, MakeHost(cores));
+}
+
+double
+Cuda(const MedianRequest & request, unsigned cores, const ImageMemory & memory = {})
+{
+  return EstimateCudaSeconds(
+    request, PlanMedian(request, Backend::Cuda, budget), memory, MakeHost(cores), MakeDevice());
+}
+
+const Extent flat{ { 16384, 32768, 1, 1 } };
+const Extent deep{ { 1024, 1024, 512, 1 } };
+
+} // namespace
+
+TEST(CudaMedianBackendEstimate, ManyCoresAreFasterForSmallWindows)
+{
+  for (const Extent & radius : { Extent{ { 1, 1, 0, 0 } }, Extent{ { 2, 2, 0, 0 } } })
+  {
+    EXPECT_LT(Cpu(MakeRequest(flat, radius), 64), Cuda(MakeRequest(flat, radius), 64));
+  }
+  const auto small = MakeRequest({ { 64, 64, 1, 1 } }, { { 1, 1, 0, 0 } });
+  EXPECT_LT(Cpu(small, 2), Cuda(small, 2)) << "done before anything is started on a device";
+}
+
+TEST(CudaMedianBackendEstimate, DevicesAreFasterForLargeWindows)
+{
+  for (const unsigned cores : { 2, 16, 64 })
+  {
+    for (const auto & request : { MakeRequest(flat, { { 8, 8, 0, 0 } }),
+                                  MakeRequest(flat, { { 20, 20, 0, 0 } }),
+                                  MakeRequest(deep, { { 2, 2, 2, 0 } }),
+                                  MakeRequest(deep, { { 4, 4, 4, 0 } }),
+                                  MakeRequest({ { 1024, 1024, 1, 1 } }, { { 200, 200, 0, 0 } }) })
+    {
+      EXPECT_LT(Cuda(request, cores), Cpu(request, cores)) << request.radius[0] << ", " << cores << " cores";
+    }
+  }
+}
+
+TEST(CudaMedianBackendEstimate, DevicesAreFasterThanTwoCores)
+{
+  for (const std::int64_t r : { 1, 2, 3, 5, 8 })
+  {
+    EXPECT_LT(Cuda(MakeRequest(flat, { { r, r, 0, 0 } }), 2), Cpu(MakeRequest(flat, { { r, r, 0, 0 } }), 2)) << r;
+  }
+  EXPECT_LT(Cuda(MakeRequest(deep, { { 1, 1, 1, 0 } }), 2), Cpu(MakeRequest(deep, { { 1, 1, 1, 0 } }), 2));
+}
+
+TEST(CudaMedianBackendEstimate, MoreCoresNeverTakeLonger)
+{
+  for (const auto & request : { MakeRequest(flat, { { 1, 1, 0, 0 } }),
+                                MakeRequest(flat, { { 8, 8, 0, 0 } }),
+                                MakeRequest(deep, { { 4, 4, 4, 0 } }) })
+  {
+    for (unsigned cores = 1; cores < 128; cores *= 2)
+    {
+      EXPECT_LE(Cpu(request, 2 * cores), Cpu(request, cores));
+      EXPECT_LE(Cuda(request, 2 * cores), Cuda(request, cores));
+    }
+  }
+  const auto radius = Extent{ { 3, 3, 0, 0 } };
+  EXPECT_EQ(Cpu(MakeRequest(flat, radius, 2), 64), Cpu(MakeRequest(flat, radius, 64), 2)) << "work units or cores";
+}
+
+TEST(CudaMedianBackendEstimate, LargerWindowsTakeLonger)
+{
+  double cpu = 0;
+  double cuda = 0;
+  for (const std::int64_t r : { 1, 2, 3, 4, 5, 6, 7, 8, 12, 20, 37, 60, 200 })
+  {
+    const auto request = MakeRequest({ { 4096, 4096, 1, 1 } }, { { r, r, 0, 0 } });
+    EXPECT_GE(Cpu(request, 16), cpu) << r;
+    EXPECT_GE(Cuda(request, 16), cuda) << r;
+    cpu = Cpu(request, 16);
+    cuda = Cuda(request, 16);
+  }
+}
+
+// The measured times of benchmark/README.md, to within a third.
+TEST(CudaMedianBackendEstimate, TransfersAreThoseMeasured)
+{
+  const auto check = [](const MedianRequest & request, const ImageMemory & memory, double seconds) {
+    const double estimated = Cuda(request, 16, memory);
+    EXPECT_GT(estimated, 0.67 * seconds);
+    EXPECT_LT(estimated, 1.5 * seconds);
+  };
+  check(MakeRequest(flat, { { 1, 1, 0, 0 } }, 16), { true, true }, 22.07e-3);
+  check(MakeRequest(flat, { { 5, 5, 0, 0 } }, 16), { true, true }, 22.97e-3);
+  check(MakeRequest(deep, { { 2, 2, 2, 0 } }, 16), { true, true }, 25.26e-3);
+  check(MakeRequest(flat, { { 1, 1, 0, 0 } }, 16), {}, 34.72e-3);
+  check(MakeRequest(deep, { { 1, 1, 1, 0 } }, 16), {}, 42.96e-3);
+  check(MakeRequest({ { 512, 512, 64, 1 } }, { { 1, 1, 1, 0 } }, 16), {}, 2.17e-3);
+}
+
+TEST(CudaMedianBackendEstimate, SlowerBusesAndDevicesTakeLonger)
+{
+  const auto request = MakeRequest(flat, { { 8, 8, 0, 0 } });
+  const auto plan = PlanMedian(request, Backend::Cuda, budget);
+  const auto estimate = [&](const DeviceRates & rates) {
+    return EstimateCudaSeconds(request, plan, { true, true }, MakeHost(16), rates);
+  };
+  EXPECT_GT(estimate({ 6e9, 1, true }), 2 * estimate({ 50e9, 1, true }));
+  EXPECT_GT(estimate({ 50e9, 0.1, true }), 2 * estimate({ 50e9, 1, true }));
+  EXPECT_GT(estimate({ 50e9, 0.1, false }), 1.5 * estimate({ 50e9, 0.1, true }));
+}
