@@ -59,8 +59,8 @@ struct BenchmarkCase
   }
 };
 
-/** The cases of a group: "small" (seconds on a laptop), "cpu" (the windows of the CPU's table) or "all" (with the sizes
- * that a GPU needs to be busy). */
+/** The cases of a group: "small" (seconds on a laptop), "cpu" (the windows of the CPU's table), "counted" (5x5 of
+ * 16-bit pixels, whose instructions are counted) or "all" (with the sizes that a GPU needs to be busy). */
 inline std::vector<BenchmarkCase>
 BenchmarkCases(const std::string & group)
 {
@@ -68,6 +68,10 @@ BenchmarkCases(const std::string & group)
     { "ITK performance suite", CasePixel::UInt8, { 181, 217, 181 }, { 2, 2, 2 } },
   };
   const CasePixel pixels[] = { CasePixel::UInt8, CasePixel::Int16, CasePixel::Float32 };
+  if (group == "counted")
+  {
+    return { { "", CasePixel::Int16, { 512, 512, 0 }, { 2, 2, 0 } } };
+  }
   if (group == "cpu")
   {
     cases.clear();

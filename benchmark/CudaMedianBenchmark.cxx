@@ -486,7 +486,7 @@ main(int argc, char * argv[])
     ->check(CLI::IsMember({ "auto", "cpu", "cuda" }))
     ->capture_default_str();
   app.add_option("--cases", options.cases, "which cases to run")
-    ->check(CLI::IsMember({ "small", "cpu", "all" }))
+    ->check(CLI::IsMember({ "small", "cpu", "counted", "all" }))
     ->capture_default_str();
   app.add_option("--json", options.jsonFile, "file that receives the results as JSON");
   app.add_option("--repeats", options.repeats, "timed runs of each case")

@@ -1,22 +1,37 @@
 #!/usr/bin/env bash
-# Builds the library and its tests without CUDA under the address and undefined-behaviour sanitizers in build/sanitize
-# and runs the tests. The first finding of either sanitizer ends the program that has it.
+# Builds the library and its tests without CUDA under sanitizers and runs the tests. The first finding ends the program
+# that has it.
+#
+# build/sanitize          address and undefined behaviour: all tests
+# build/sanitize-threads  threads: the tests that know no ITK, whose own libraries are not instrumented
 set -euo pipefail
 # shellcheck source=scripts/common.sh
 source "$(dirname "$0")/common.sh"
 
 install_missing "${build_packages[@]}"
 
-build="${build_root}/sanitize"
-cmake -S "${repository_root}" -B "${build}" -G Ninja \
-  -DCMAKE_BUILD_TYPE=RelWithDebInfo \
-  -DCUDAMEDIAN_USE_CUDA=OFF \
-  -DCUDAMEDIAN_SANITIZE=address,undefined \
-  -DBUILD_TESTING=ON \
-  -DCUDAMEDIAN_BUILD_EXAMPLES=ON \
-  -DCUDAMEDIAN_BUILD_BENCHMARKS=OFF
-ninja -C "${build}" -j "${jobs}"
+# configure <folder> <sanitizers> [option...]
+configure() {
+  local build="$1" sanitizers="$2"
+  shift 2
+  cmake -S "${repository_root}" -B "${build}" -G Ninja \
+    -DCMAKE_BUILD_TYPE=RelWithDebInfo \
+    -DCUDAMEDIAN_USE_CUDA=OFF \
+    "-DCUDAMEDIAN_SANITIZE=${sanitizers}" \
+    -DBUILD_TESTING=ON \
+    -DCUDAMEDIAN_BUILD_BENCHMARKS=OFF "$@"
+}
 
+threads="${build_root}/sanitize-threads"
+configure "${threads}" thread -DCUDAMEDIAN_BUILD_EXAMPLES=OFF
+ninja -C "${threads}" -j "${jobs}" CudaMedianEngineTest CudaMedianRowProgramsTest CudaMedianPipelineTest
+export TSAN_OPTIONS="halt_on_error=1:${TSAN_OPTIONS:-}"
+ctest --test-dir "${threads}" --output-on-failure -j "${jobs}" \
+  -R '^CudaMedian(Engine|RowPrograms|KeyLines|ThreadTeam|SlabDealer)'
+
+build="${build_root}/sanitize"
+configure "${build}" address,undefined -DCUDAMEDIAN_BUILD_EXAMPLES=ON
+ninja -C "${build}" -j "${jobs}"
 export ASAN_OPTIONS="detect_leaks=1:abort_on_error=0:${ASAN_OPTIONS:-}"
 export LSAN_OPTIONS="suppressions=${repository_root}/test/leak-suppressions.txt:print_suppressions=0:${LSAN_OPTIONS:-}"
 export UBSAN_OPTIONS="halt_on_error=1:print_stacktrace=1:${UBSAN_OPTIONS:-}"

@@ -25,6 +25,8 @@
 #include <algorithm>
 #include <random>
 #include <string>
+#include <thread>
+#include <vector>
 
 #ifdef CUDAMEDIAN_TEST_HIGHWAY
 #  include "hwy/targets.h"
@@ -243,16 +245,21 @@ TEST(CudaMedianRowPrograms, TheEngineIsExactWithEveryInstructionSet)
       request.algorithm = Algorithm::Selection;
       RunMedian(request);
       ForEachInstructionSet([&] {
-        for (const unsigned units : { 1U, 3U })
+        for (const unsigned units : { 1U, 2U, 3U, 7U })
         {
           std::vector<char> actual(expected.size(), 1);
           request.output = actual.data();
           request.algorithm = Algorithm::TileProgram;
           request.workUnits = units;
           request.parallelFor = [](std::size_t count, const std::function<void(std::size_t)> & body) {
+            std::vector<std::thread> threads;
             for (std::size_t i = 0; i < count; ++i)
             {
-              body(i);
+              threads.emplace_back(body, i);
+            }
+            for (auto & thread : threads)
+            {
+              thread.join();
             }
           };
           const auto report = RunMedian(request);
