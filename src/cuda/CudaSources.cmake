@@ -20,6 +20,7 @@ cudamedian_get_architectures(architectures)
 set(CudaMedian_CUDA_SRCS
   cuda/CudaBackend.cxx
   cuda/DeviceContext.cxx
+  cuda/DeviceImage.cxx
   cuda/SlabKernel.cxx
   cuda/SlabPipeline.cxx
   cuda/KernelCache.cxx
