@@ -192,9 +192,8 @@ test_wheel() {
   "${python}" -m venv "${test_environment}"
   "${test_environment}/bin/pip" install --quiet "itk == $(itk_version)" "${wheel[0]}[test]"
   "${test_environment}/bin/pip" check
-  find_head_scan
   # Not from the checkout's root, where the package's sources are.
-  (cd "${test_environment}" && CUDAMEDIAN_HEAD_SCAN="${head_scan}" \
+  (cd "${test_environment}" &&
     "${test_environment}/bin/python" -m pytest -p no:cacheprovider --durations=5 "${repository_root}/test/python")
 }
 
