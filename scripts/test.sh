@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Installs what is missing, builds everything in build/test and runs all tests, ending with CTest's summary.
+# Installs what is missing, builds everything in build/test and runs all tests, ending with CTest's summary; then builds
+# and tests the Python wheel, when the cache has the ITK that scripts/wheel.sh makes for it, and says so when not.
 #
 # CUDAMEDIAN_CUDA_ARCHITECTURES   GPU architectures to compile for (default: 90)
 # CUDAMEDIAN_REQUIRE_GPU=1        a test that finds no GPU fails instead of being skipped
@@ -19,3 +20,5 @@ cmake -S "${repository_root}" -B "${build}" -G Ninja \
   "${cuda_options[@]}"
 ninja -C "${build}" -j "${jobs}"
 ctest --test-dir "${build}" --output-on-failure -j "${jobs}"
+# With the CPU backend alone: the kernels have been compiled and tested above.
+CUDAMEDIAN_USE_CUDA=OFF "$(dirname "$0")/wheel.sh" --test --require-cache

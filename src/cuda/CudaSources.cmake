@@ -21,6 +21,7 @@ set(CudaMedian_CUDA_SRCS
   cuda/CudaBackend.cxx
   cuda/DeviceContext.cxx
   cuda/DeviceRates.cxx
+  cuda/DeviceImage.cxx
   cuda/SlabKernel.cxx
   cuda/SlabPipeline.cxx
   cuda/KernelCache.cxx

@@ -52,6 +52,13 @@ public:
   cudaError_t
   Launch(const Slab & slab, const void * input, void * output, cudaStream_t stream) const;
 
+  /** Whether a launch works in the context's memory, which must not pass to another call before it has ended. */
+  bool
+  UsesContextMemory() const
+  {
+    return m_Interpret || m_Rank.has_value();
+  }
+
 private:
   void
   ChooseProgram();

@@ -1,0 +1,44 @@
+/*=========================================================================
+ *
+ *  Copyright NumFOCUS
+ *
+ *  Licensed under the Apache License, Version 2.0 (the "License");
+ *  you may not use this file except in compliance with the License.
+ *  You may obtain a copy of the License at
+ *
+ *         https://www.apache.org/licenses/LICENSE-2.0.txt
+ *
+ *  Unless required by applicable law or agreed to in writing, software
+ *  distributed under the License is distributed on an "AS IS" BASIS,
+ *  WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ *  See the License for the specific language governing permissions and
+ *  limitations under the License.
+ *
+ *=========================================================================*/
+#ifndef itkCudaMedianDevice_h
+#define itkCudaMedianDevice_h
+
+#include "itkCudaMedianEngine.h"
+
+namespace cudamedian
+{
+
+/** Filters an image that lies in device memory to device memory, on the caller's stream.
+ *
+ * The request's buffers are addresses of the same device, which need not be the current one; input and output are
+ * C-contiguous, of the same size and pixel type, and do not overlap. Nothing passes through the host. The call returns
+ * when the work is in the stream, and before it is done; for windows whose kernels need memory of their own (local
+ * ranks and interpreted programs) it returns when it is done. Neither progress nor an abort is asked for.
+ *
+ * Rows that are not a multiple of 16 bytes long, or arrays that do not start at one, are copied on the device to rows
+ * that are, and the result is copied back, which takes longer; the report's slabReason says so.
+ *
+ * \param stream a cudaStream_t: null is the default stream, 1 the legacy and 2 the per-thread one.
+ * \throws RequestError when the request is inconsistent.
+ * \throws DeviceError when this build has no CUDA backend, or a CUDA call fails. */
+CudaMedian_EXPORT ExecutionReport
+RunMedianOnDevice(const MedianRequest & request, void * stream);
+
+} // namespace cudamedian
+
+#endif

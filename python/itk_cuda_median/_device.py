@@ -1,0 +1,172 @@
+# SPDX-FileCopyrightText: Copyright NumFOCUS
+# SPDX-License-Identifier: Apache-2.0
+"""Arrays in device memory, of any library: filtered there, on the caller's stream, into an array of the same kind.
+
+What a library has to offer is `__cuda_array_interface__`, or `__dlpack__` where CuPy is installed to read it. The
+output is made by the library itself, so that its memory pool and its streams stay in charge.
+"""
+
+from __future__ import annotations
+
+import math
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+
+from . import _engine, _window
+
+# Types of devices in DLPack.
+_CPU = 1
+_CUDA = (2, 13)
+
+# What the array interface says of the stream: 1 is the legacy default stream.
+_LEGACY_STREAM = 1
+
+
+@dataclass(frozen=True)
+class DeviceArray:
+    """Where a C-contiguous array lies in device memory."""
+
+    address: int
+    shape: tuple[int, ...]
+    dtype: np.dtype
+    stream: int | None
+    read_only: bool
+
+
+def is_device_array(array: Any) -> bool:
+    """Whether an array lies in the memory of a CUDA device."""
+    return hasattr(array, "__cuda_array_interface__") or (
+        hasattr(array, "__dlpack_device__") and array.__dlpack_device__()[0] in _CUDA
+    )
+
+
+def is_host_tensor(array: Any) -> bool:
+    """Whether an array of another library than NumPy lies in host memory."""
+    return (
+        not isinstance(array, np.ndarray)
+        and hasattr(array, "__dlpack_device__")
+        and array.__dlpack_device__()[0] == _CPU
+    )
+
+
+def namespace(array: Any) -> ModuleType:
+    """Return the module that makes arrays of an array's kind."""
+    if hasattr(array, "__array_namespace__"):
+        return array.__array_namespace__()
+    return sys.modules[type(array).__module__.partition(".")[0]]
+
+
+def describe(array: Any) -> DeviceArray:
+    """Read the array interface. Raises a ValueError where the array is not C-contiguous."""
+    interface = array.__cuda_array_interface__
+    dtype = np.dtype(interface["typestr"])
+    shape = tuple(interface["shape"])
+    strides = interface.get("strides")
+    if strides is not None and 0 not in shape:
+        step = dtype.itemsize
+        for extent, stride in zip(reversed(shape), reversed(strides), strict=True):
+            if extent != 1 and stride != step:
+                raise ValueError(f"an array of strides {tuple(strides)} and shape {shape} is not C-contiguous")
+            step *= extent
+    address, read_only = interface["data"]
+    return DeviceArray(address or 0, shape, dtype, interface.get("stream"), read_only)
+
+
+def _make_contiguous(array: Any) -> Any:
+    """Return the array, or a C-contiguous copy in device memory."""
+    try:
+        describe(array)
+        return array
+    except ValueError:
+        if hasattr(array, "contiguous"):
+            return array.contiguous()
+        if hasattr(namespace(array), "ascontiguousarray"):
+            return namespace(array).ascontiguousarray(array)
+        raise
+
+
+def current_stream(array: Any, described: DeviceArray) -> int:
+    """Return the stream, as a number, that the array's library would launch its next kernel on."""
+    library = type(array).__module__.partition(".")[0]
+    if library == "cupy":
+        return namespace(array).cuda.get_current_stream().ptr
+    if library == "torch":
+        return sys.modules["torch"].cuda.current_stream(array.device).cuda_stream
+    return described.stream or _LEGACY_STREAM
+
+
+def _stream_number(stream: Any) -> int:
+    """Return the number of a stream of CuPy, PyTorch, Numba or cuda.core, or of a number."""
+    if hasattr(stream, "__cuda_stream__"):
+        return stream.__cuda_stream__()[1]
+    for name in ("ptr", "cuda_stream", "handle"):
+        if hasattr(stream, name):
+            value = getattr(stream, name)
+            return int(getattr(value, "value", value) or 0)
+    return int(stream)
+
+
+def _empty_like(array: Any) -> Any:
+    library = namespace(array)
+    if library.__name__ == "numba":
+        return library.cuda.device_array(array.shape, array.dtype)
+    if not hasattr(library, "empty_like"):
+        raise TypeError(f"{library.__name__} makes no arrays by empty_like(); give output")
+    return library.empty_like(array)
+
+
+def _through_cupy(array: Any, radius: Sequence[int], options: dict) -> tuple[Any, str]:
+    """Filter an array that only DLPack describes, or whose library lets nobody write to its arrays (JAX)."""
+    try:
+        import cupy  # noqa: PLC0415 - only these need it
+    except ImportError:
+        raise TypeError(f"arrays of type {type(array)} are passed through CuPy, which is not installed") from None
+    result, report = median_filter(cupy.from_dlpack(array), radius, **options)
+    return namespace(array).from_dlpack(result), report
+
+
+def median_filter(
+    array: Any, radius: Sequence[int], output: Any, algorithm: _engine.Algorithm, memory: int, stream: Any
+) -> tuple[Any, str]:
+    """Filter an array in device memory; return an array of the same kind and the execution report's text.
+
+    The work is in the stream when this returns, and may not be done yet, like any other of the library's calls.
+    """
+    if output is None and (not hasattr(array, "__cuda_array_interface__") or hasattr(array, "block_until_ready")):
+        options = {"output": None, "algorithm": algorithm, "memory": memory, "stream": stream}
+        return _through_cupy(array, radius, options)
+    array = _make_contiguous(array)
+    source = describe(array)
+    name = "uint8" if source.dtype.kind == "b" else source.dtype.name
+    if name not in _engine.PIXEL_TYPES or not source.dtype.isnative:
+        raise TypeError(
+            f"pixels of type {source.dtype} have no median here; types are {', '.join(_engine.PIXEL_TYPES)}"
+        )
+    result = _empty_like(array) if output is None else output
+    destination = describe(result)
+    if destination.shape != source.shape or destination.dtype != source.dtype:
+        raise ValueError(
+            f"output has shape {destination.shape} and type {destination.dtype}, "
+            f"but the input has {source.shape} and {source.dtype}"
+        )
+    if destination.read_only:
+        raise ValueError("output is read-only")
+    shape, merged_radius = _window.merge_axes(source.shape, radius)
+    if math.prod(shape) == 0:
+        return result, ""
+    report = _engine.run_on_device(
+        name,
+        source.address,
+        destination.address,
+        shape,
+        merged_radius,
+        algorithm,
+        memory,
+        current_stream(array, source) if stream is None else _stream_number(stream),
+    )
+    return result, report

@@ -1,0 +1,207 @@
+# SPDX-FileCopyrightText: Copyright NumFOCUS
+# SPDX-License-Identifier: Apache-2.0
+"""The engine's C functions, as ctypes sees them (wrapping/CudaMedianCInterface.h).
+
+They are in the same library as ITK's wrapping of the filter, so that a process has one engine; loading it here neither
+imports `itk` nor needs it. ctypes releases the interpreter's lock while a function runs.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import enum
+import functools
+import importlib.util
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+MAXIMUM_DIMENSION = 4
+_TEXT_BYTES = 8192
+
+
+class MedianError(RuntimeError):
+    """The engine could not filter; the text is the engine's own."""
+
+
+class RequestError(MedianError, ValueError):
+    """A request that cannot be carried out as it stands; the text names the value and the limit."""
+
+
+class DeviceError(MedianError):
+    """There is no usable CUDA device where one was asked for, or a CUDA call failed."""
+
+
+class Stopped(MedianError):  # noqa: N818 - nothing went wrong
+    """The progress function asked to stop by returning a true value."""
+
+
+class Backend(enum.IntEnum):
+    """Where to run; the numbers are the engine's."""
+
+    AUTO = 0
+    CUDA = 1
+    CPU = 2
+
+
+class Algorithm(enum.IntEnum):
+    """How the medians are found; the numbers are the engine's."""
+
+    AUTOMATIC = 0
+    TILE_PROGRAM = 1
+    LOCAL_RANK = 2
+    SELECTION = 3
+
+
+PIXEL_TYPES = ("int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "uint64", "float32", "float64")
+
+_Axes = ctypes.c_int64 * MAXIMUM_DIMENSION
+_Progress = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_float, ctypes.c_void_p)
+
+
+class _Request(ctypes.Structure):
+    _fields_ = [
+        ("bytes", ctypes.c_uint64),
+        ("pixel_type", ctypes.c_uint32),
+        ("backend", ctypes.c_uint32),
+        ("algorithm", ctypes.c_uint32),
+        ("work_units", ctypes.c_uint32),
+        ("input", ctypes.c_void_p),
+        ("output", ctypes.c_void_p),
+        ("extent", _Axes),
+        ("radius", _Axes),
+        ("output_stride", _Axes),
+        ("device_memory_budget", ctypes.c_uint64),
+        ("progress", _Progress),
+        ("progress_context", ctypes.c_void_p),
+    ]
+
+
+@functools.cache
+def _library() -> ctypes.CDLL:
+    """Load the engine's library, once."""
+    # Found through the package `itk`, which is not imported for it: that takes most of a second.
+    package = importlib.util.find_spec("itk")
+    folders = list(package.submodule_search_locations or []) if package else []
+    for folder in folders:
+        path = Path(folder) / "_CudaMedianPython.abi3.so"
+        if path.exists():
+            library = ctypes.CDLL(str(path))
+            library.CudaMedianRun.argtypes = (ctypes.POINTER(_Request), ctypes.c_char_p, ctypes.c_size_t)
+            library.CudaMedianRun.restype = ctypes.c_int
+            library.CudaMedianRunOnDevice.argtypes = (
+                ctypes.POINTER(_Request),
+                ctypes.c_uint64,
+                ctypes.c_char_p,
+                ctypes.c_size_t,
+            )
+            library.CudaMedianRunOnDevice.restype = ctypes.c_int
+            library.CudaMedianQueryDevice.argtypes = (ctypes.c_char_p, ctypes.c_size_t)
+            library.CudaMedianQueryDevice.restype = ctypes.c_int
+            library.CudaMedianReleaseCachedMemory.argtypes = ()
+            library.CudaMedianReleaseCachedMemory.restype = None
+            return library
+    raise ImportError(
+        f"_CudaMedianPython.abi3.so of the wheel itk-cudamedian is in none of the folders of itk: {folders}"
+    )
+
+
+def _report(status: int, text: ctypes.Array) -> str:
+    """Return the report that a call wrote, or raise what it ended with."""
+    message = text.value.decode(errors="replace")
+    if status != 0:
+        raise {1: RequestError, 2: DeviceError, 3: Stopped}.get(status, MedianError)(message)
+    return message
+
+
+def _fill(extents: Sequence[int], rest: int) -> ctypes.Array:
+    """Reverse NumPy's order of axes to the engine's, contiguous axis first; axes an image has not have value `rest`."""
+    return _Axes(*reversed(extents), *[rest] * (MAXIMUM_DIMENSION - len(extents)))
+
+
+def _request(
+    pixel_type: str,
+    input_address: int,
+    output_address: int,
+    shape: Sequence[int],
+    radius: Sequence[int],
+    algorithm: Algorithm,
+    memory: int,
+) -> _Request:
+    """Return a request from a C-contiguous array to another of the same shape and type."""
+    strides = [1]
+    for extent in reversed(shape[1:]):
+        strides.insert(0, strides[0] * extent)
+    return _Request(
+        bytes=ctypes.sizeof(_Request),
+        pixel_type=PIXEL_TYPES.index(pixel_type),
+        algorithm=algorithm,
+        input=input_address,
+        output=output_address,
+        extent=_fill(shape, 1),
+        radius=_fill(radius, 0),
+        output_stride=_fill(strides, 0),
+        device_memory_budget=memory,
+    )
+
+
+def run(
+    pixel_type: str,
+    input_address: int,
+    output_address: int,
+    shape: Sequence[int],
+    radius: Sequence[int],
+    backend: Backend,
+    algorithm: Algorithm,
+    memory: int,
+    threads: int,
+    progress: Callable[[float], object] | None,
+) -> str:
+    """Filter one C-contiguous array in host memory to another; return the execution report's text."""
+    request = _request(pixel_type, input_address, output_address, shape, radius, algorithm, memory)
+    request.backend = backend
+    request.work_units = threads
+    failure: list[BaseException] = []
+
+    def report_progress(fraction: float, _context: int | None) -> int:
+        # An exception cannot pass through C; it is raised again when the engine has let go of everything.
+        try:
+            return 1 if progress(fraction) else 0
+        except BaseException as error:  # noqa: BLE001
+            failure.append(error)
+            return 1
+
+    if progress is not None:
+        request.progress = _Progress(report_progress)
+    text = ctypes.create_string_buffer(_TEXT_BYTES)
+    status = _library().CudaMedianRun(ctypes.byref(request), text, _TEXT_BYTES)
+    if failure:
+        raise failure[0]
+    return _report(status, text)
+
+
+def run_on_device(
+    pixel_type: str,
+    input_address: int,
+    output_address: int,
+    shape: Sequence[int],
+    radius: Sequence[int],
+    algorithm: Algorithm,
+    memory: int,
+    stream: int,
+) -> str:
+    """Filter one C-contiguous array in device memory to another, on a stream; return the execution report's text."""
+    request = _request(pixel_type, input_address, output_address, shape, radius, algorithm, memory)
+    text = ctypes.create_string_buffer(_TEXT_BYTES)
+    return _report(_library().CudaMedianRunOnDevice(ctypes.byref(request), stream, text, _TEXT_BYTES), text)
+
+
+def query_device() -> tuple[bool, str]:
+    """Whether a CUDA device can be used, and its name or what was looked for and found instead."""
+    text = ctypes.create_string_buffer(_TEXT_BYTES)
+    usable = _library().CudaMedianQueryDevice(text, _TEXT_BYTES)
+    return bool(usable), text.value.decode(errors="replace")
+
+
+def release_cached_memory() -> None:
+    """Give back the device memory and the pinned memory that is kept between calls."""
+    _library().CudaMedianReleaseCachedMemory()

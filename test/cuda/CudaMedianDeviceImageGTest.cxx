@@ -1,0 +1,137 @@
+/*=========================================================================
+ *
+ *  Copyright NumFOCUS
+ *
+ *  Licensed under the Apache License, Version 2.0 (the "License");
+ *  you may not use this file except in compliance with the License.
+ *  You may obtain a copy of the License at
+ *
+ *         https://www.apache.org/licenses/LICENSE-2.0.txt
+ *
+ *  Unless required by applicable law or agreed to in writing, software
+ *  distributed under the License is distributed on an "AS IS" BASIS,
+ *  WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ *  See the License for the specific language governing permissions and
+ *  limitations under the License.
+ *
+ *=========================================================================*/
+#include "CudaMedianTestDevice.h"
+#include "itkCudaMedianDevice.h"
+
+#ifdef CUDAMEDIAN_TEST_HAS_CUDA
+#  include <cuda_runtime_api.h>
+#endif
+
+#include <random>
+#include <vector>
+
+namespace
+{
+
+using cudamedian::Extent;
+using cudamedian::MedianRequest;
+
+/** A request from one C-contiguous buffer of 16-bit pixels to another. */
+MedianRequest
+MakeRequest(const Extent & extent, const Extent & radius, const void * input, void * output)
+{
+  MedianRequest request;
+  request.pixelType = cudamedian::PixelType::UInt16;
+  request.input = input;
+  request.output = output;
+  request.inputExtent = extent;
+  request.outputExtent = extent;
+  request.radius = radius;
+  request.outputStride = { { 1, extent[0], extent[0] * extent[1], extent[0] * extent[1] * extent[2] } };
+  return request;
+}
+
+/** The text of the error that a request ends with; empty when it is carried out. */
+std::string
+GetError(const MedianRequest & request)
+{
+  try
+  {
+    cudamedian::RunMedianOnDevice(request, nullptr);
+  }
+  catch (const std::runtime_error & error)
+  {
+    return error.what();
+  }
+  return "";
+}
+
+} // namespace
+
+TEST(CudaMedianDeviceImage, HostMemoryIsAnError)
+{
+  std::vector<std::uint16_t> pixels(64);
+  std::vector<std::uint16_t> medians(64);
+  EXPECT_NE(GetError(MakeRequest({ { 8, 8, 1, 1 } }, { { 1, 1, 0, 0 } }, pixels.data(), medians.data())), "");
+}
+
+#ifdef CUDAMEDIAN_TEST_HAS_CUDA
+
+TEST(CudaMedianDeviceImage, WrongRequestsAreNamed)
+{
+  const Extent               extent{ { 8, 8, 1, 1 } };
+  const Extent               radius{ { 1, 1, 0, 0 } };
+  std::vector<std::uint16_t> pixels(128);
+  auto                       overlapping = MakeRequest(extent, radius, pixels.data(), pixels.data() + 63);
+  EXPECT_EQ(GetError(overlapping), "The output overlaps the input");
+  auto strided = MakeRequest(extent, radius, pixels.data(), pixels.data() + 64);
+  strided.outputStride[1] = 9;
+  EXPECT_EQ(GetError(strided), "The output's stride along axis 1 is 9; in device memory it must be 8");
+  auto partial = MakeRequest(extent, radius, pixels.data(), pixels.data() + 64);
+  partial.outputExtent[1] = 7;
+  EXPECT_EQ(GetError(partial), "In device memory the output is as large as the input");
+  EXPECT_EQ(GetError(MakeRequest({ { 2, 2, 2, 2 } }, { { 1, 1, 1, 1 } }, pixels.data(), pixels.data() + 64)),
+            "4 axes have a radius above 0; the limit is 3");
+}
+
+TEST(CudaMedianDeviceImage, EqualsTheHost)
+{
+  CUDAMEDIAN_NEEDS_GPU();
+  const std::pair<Extent, Extent> cases[] = {
+    { { { 64, 48, 1, 1 } }, { { 1, 1, 0, 0 } } },    { { { 61, 47, 1, 1 } }, { { 2, 2, 0, 0 } } },
+    { { { 32, 24, 16, 1 } }, { { 1, 1, 1, 0 } } },   { { { 33, 24, 16, 1 } }, { { 2, 1, 1, 0 } } },
+    { { { 16, 12, 8, 5 } }, { { 1, 0, 1, 1 } } },    { { { 200, 150, 1, 1 } }, { { 12, 12, 0, 0 } } },
+    { { { 200, 150, 1, 1 } }, { { 70, 70, 0, 0 } } }
+  };
+  cudaStream_t stream = nullptr;
+  ASSERT_EQ(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking), cudaSuccess);
+  for (const auto & [extent, radius] : cases)
+  {
+    const auto                 count = static_cast<std::size_t>(extent[0] * extent[1] * extent[2] * extent[3]);
+    std::mt19937               random(7);
+    std::vector<std::uint16_t> pixels(count);
+    std::vector<std::uint16_t> expected(count);
+    std::vector<std::uint16_t> medians(count);
+    for (auto & pixel : pixels)
+    {
+      pixel = static_cast<std::uint16_t>(random());
+    }
+    auto onHost = MakeRequest(extent, radius, pixels.data(), expected.data());
+    onHost.backend = cudamedian::Backend::Cpu;
+    cudamedian::RunMedian(onHost);
+
+    std::uint16_t * device = nullptr;
+    const auto      bytes = count * sizeof(std::uint16_t);
+    // One pixel on: neither buffer starts at a multiple of 16 bytes.
+    for (const std::size_t shift : { 0, 1 })
+    {
+      ASSERT_EQ(cudaMalloc(reinterpret_cast<void **>(&device), 2 * bytes + 64), cudaSuccess);
+      auto * const input = device + shift;
+      auto * const output = device + count + 8 + shift;
+      ASSERT_EQ(cudaMemcpyAsync(input, pixels.data(), bytes, cudaMemcpyHostToDevice, stream), cudaSuccess);
+      cudamedian::RunMedianOnDevice(MakeRequest(extent, radius, input, output), stream);
+      ASSERT_EQ(cudaMemcpyAsync(medians.data(), output, bytes, cudaMemcpyDeviceToHost, stream), cudaSuccess);
+      ASSERT_EQ(cudaStreamSynchronize(stream), cudaSuccess);
+      EXPECT_EQ(medians, expected) << extent[0] << "x" << extent[1] << "x" << extent[2] << ", shift " << shift;
+      cudaFree(device);
+    }
+  }
+  cudaStreamDestroy(stream);
+}
+
+#endif

@@ -1,0 +1,93 @@
+/*=========================================================================
+ *
+ *  Copyright NumFOCUS
+ *
+ *  Licensed under the Apache License, Version 2.0 (the "License");
+ *  you may not use this file except in compliance with the License.
+ *  You may obtain a copy of the License at
+ *
+ *         https://www.apache.org/licenses/LICENSE-2.0.txt
+ *
+ *  Unless required by applicable law or agreed to in writing, software
+ *  distributed under the License is distributed on an "AS IS" BASIS,
+ *  WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ *  See the License for the specific language governing permissions and
+ *  limitations under the License.
+ *
+ *=========================================================================*/
+#ifndef CudaMedianCInterface_h
+#define CudaMedianCInterface_h
+
+#include <stddef.h>
+#include <stdint.h>
+
+/** The engine as plain C functions, which Python calls through ctypes: no NumPy, no ITK and no Python headers, and the
+ * interpreter's lock is released meanwhile. Enumerations have the numbers of itkCudaMedianEngine.h. */
+
+#if defined(_WIN32)
+#  define CUDAMEDIAN_C_EXPORT __declspec(dllexport)
+#else
+#  define CUDAMEDIAN_C_EXPORT __attribute__((visibility("default")))
+#endif
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/** How a call ended. */
+enum CudaMedianStatus
+{
+  CudaMedianDone = 0,
+  CudaMedianRequestError = 1, /**< the request cannot be carried out as it stands */
+  CudaMedianDeviceError = 2,  /**< no usable device, or a CUDA call failed */
+  CudaMedianStopped = 3,      /**< the progress function asked to stop */
+  CudaMedianOtherError = 4
+};
+
+/** Called with the fraction done, from the thread that called CudaMedianRun(). Anything but 0 stops the run. */
+typedef int (*CudaMedianProgress)(float fraction, void * context);
+
+/** What is wanted. Axis 0 is contiguous in memory; strides are in pixels; axes that an image has not have extent 1,
+ * radius 0. */
+typedef struct CudaMedianRequest
+{
+  uint64_t           bytes; /**< sizeof(CudaMedianRequest), which tells a caller's version */
+  uint32_t           pixelType;
+  uint32_t           backend;
+  uint32_t           algorithm;
+  uint32_t           workUnits; /**< threads of the CPU backend; 0: one for each core */
+  const void *       input;
+  void *             output;
+  int64_t            extent[4]; /**< of the input, and of the output */
+  int64_t            radius[4];
+  int64_t            outputStride[4];
+  uint64_t           deviceMemoryBudget; /**< bytes; 0: a share of what is free */
+  CudaMedianProgress progress;           /**< may be null */
+  void *             progressContext;
+} CudaMedianRequest;
+
+/** Runs cudamedian::RunMedian(). Writes the execution report's text, or what went wrong, to `text`, which holds
+ * `textBytes` bytes and is always ended with a zero byte.
+ * \returns a CudaMedianStatus. */
+CUDAMEDIAN_C_EXPORT int
+CudaMedianRun(const CudaMedianRequest * request, char * text, size_t textBytes);
+
+/** The same for an image in device memory, on a stream: cudamedian::RunMedianOnDevice(). `workUnits`, `backend` and
+ * `progress` mean nothing there.
+ * \param stream a cudaStream_t as a number. */
+CUDAMEDIAN_C_EXPORT int
+CudaMedianRunOnDevice(const CudaMedianRequest * request, uint64_t stream, char * text, size_t textBytes);
+
+/** Whether a CUDA device can be used; its name, or what was looked for and found, to `text`. */
+CUDAMEDIAN_C_EXPORT int
+CudaMedianQueryDevice(char * text, size_t textBytes);
+
+/** cudamedian::ReleaseCachedMemory(). */
+CUDAMEDIAN_C_EXPORT void
+CudaMedianReleaseCachedMemory(void);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,45 @@
+# Python's docstrings of the filter. ITK's own way, through Doxygen, works for the modules inside ITK only.
+set(CudaMedian_DOCSTRING [[
+The exact median of the window around each pixel, on an NVIDIA GPU or on the CPU.
+
+The result equals that of itk.MedianImageFilter, voxel for voxel, for every input without NaN. NaN orders above
++infinity and -0 below +0. Pixels at the border are repeated outwards.
+
+    smooth = itk.cuda_median_image_filter(image, radius=2)
+
+takes and returns an itk.Image, a NumPy array or an xarray.DataArray. Keyword arguments are the Set methods below:
+
+radius                one number or one for each axis, x first, in pixels
+slice_wise            True filters a volume slice by slice: the radius along the last axis (z) counts as 0
+backend               itk.CudaMedianImageFilterEnums.Backend_Auto (CUDA when a usable device exists, else the CPU),
+                      Backend_Cuda (an exception without a usable device) or Backend_Cpu
+algorithm             itk.CudaMedianImageFilterEnums.Algorithm_Automatic, Algorithm_TileProgram, Algorithm_LocalRank
+                      or Algorithm_Selection
+device_memory_budget  bytes of device memory allowed, 0 for a share of what is free
+number_of_work_units  threads of the CPU backend
+
+As an object it takes observers, can be stopped by AbortGenerateDataOn(), and tells what it did:
+
+    median = itk.CudaMedianImageFilter.New(image, radius=2)
+    median.Update()
+    print(median.GetExecutionReportAsString())
+]])
+
+# What the methods do, method and text in turn.
+set(CudaMedian_METHOD_DOCSTRINGS
+  SetSliceWise "Filter a volume slice by slice: the radius along the last axis counts as 0. Off by default."
+  SetBackend "Where to run: a value of itk.CudaMedianImageFilterEnums.Backend. Backend_Cuda without a usable device is an exception at Update()."
+  SetAlgorithm "How the medians are found: a value of itk.CudaMedianImageFilterEnums.Algorithm. One that does not cover the window is an exception at Update()."
+  SetDeviceMemoryBudget "Bytes of device memory the filter may use. 0, the default, allows a share of what is free."
+  GetEffectiveRadius "The radius in use: GetRadius(), with 0 along the last axis when SliceWise is on."
+  GetExecutionReportAsString "What the last Update() ran, where, how long, and why: one 'name: value' line per entry."
+)
+
+foreach(class IN LISTS CudaMedian_WRAPPED_CLASSES)
+  string(APPEND ITK_WRAP_PYTHON_SWIG_EXT "%feature(\"docstring\") ${class} \"${CudaMedian_DOCSTRING}\"\n")
+  set(texts ${CudaMedian_METHOD_DOCSTRINGS})
+  while(texts)
+    list(POP_FRONT texts method text)
+    string(APPEND ITK_WRAP_PYTHON_SWIG_EXT "%feature(\"docstring\") ${class}::${method} \"${text}\"\n")
+  endwhile()
+endforeach()
