@@ -33,10 +33,10 @@ constexpr std::int64_t largestRegion = std::int64_t{ 1 } << 20;
 /** What sorting takes besides the pixels: digits' counts, and places in buffers that are aligned. */
 constexpr std::size_t sortBytes = std::size_t{ 1 } << 18;
 
-/** Windows of 8-bit pixels from this many pixels on slide faster over columns than over ranks; wider pixels, which are
- * sorted either way, slide over ranks wherever these cover the window. To be set by measurement: local ranks reach 3.3
- * Gpixel/s for 75x75, and go with the square of the window. */
-constexpr std::int64_t smallestHistogramWindow = 101 * 101;
+/** Windows that local ranks cover slide over columns where the models say that this is so many times as fast. To be set
+ * by measurement: the model of histograms has not been compared with any, that of ranks takes up to 1.7 times too long.
+ */
+constexpr double requiredAdvantage = 3;
 
 int
 CountBits(int value)
@@ -223,14 +223,10 @@ FindHistogramShape(const Extent & radius, int pixelBytes, HistogramShape & shape
 }
 
 bool
-IsHistogramFasterThanRanks(const Extent & radius, int pixelBytes)
+IsHistogramFasterThanRanks(const HistogramShape & shape, const RankShape & rank, const Extent & radius, int pixelBytes)
 {
-  double pixels = 1;
-  for (const auto r : radius)
-  {
-    pixels *= 2.0 * static_cast<double>(r) + 1;
-  }
-  return pixelBytes == 1 && pixels >= static_cast<double>(smallestHistogramWindow);
+  return requiredAdvantage * EstimateHistogramPicoseconds(shape, pixelBytes) <
+         EstimateRankPicoseconds(rank, radius, pixelBytes);
 }
 
 Extent

@@ -19,6 +19,7 @@
 #define HistogramPolicy_h
 
 #include "PixelKey.h"
+#include "RankPolicy.h"
 
 #include <array>
 #include <cstddef>
@@ -99,9 +100,9 @@ SetHistogramTile(const std::array<int, 3> & tile, int pixelBytes, HistogramShape
 double
 EstimateHistogramPicoseconds(const HistogramShape & shape, int pixelBytes);
 
-/** Whether sliding histograms are faster than local ranks, for a window that both cover. */
+/** Whether sliding histograms are expected to be faster than local ranks, for a window that both cover. */
 bool
-IsHistogramFasterThanRanks(const Extent & radius, int pixelBytes);
+IsHistogramFasterThanRanks(const HistogramShape & shape, const RankShape & rank, const Extent & radius, int pixelBytes);
 
 /** The outputs of a region along the image's axes; 1 each where pixels have 8 bits, for they need no region. */
 Extent

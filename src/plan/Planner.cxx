@@ -94,7 +94,8 @@ ChooseAlgorithm(const MedianRequest & request, std::size_t budget, Plan & plan)
     const bool ranksFit = ranked && (!cuda || static_cast<std::size_t>(shape.scratchBytes) <= budget / 4);
     const bool histogramFits = slides && GetLeastHistogramScratchBytes(histogram) <= budget / 4;
     const bool program = fastest || (covered && !ranksFit);
-    const bool histogramFaster = histogramFits && IsHistogramFasterThanRanks(request.radius, pixelBytes);
+    const bool histogramFaster =
+      histogramFits && ranksFit && IsHistogramFasterThanRanks(histogram, shape, request.radius, pixelBytes);
     plan.algorithm = program                        ? Algorithm::TileProgram
                      : ranksFit && !histogramFaster ? Algorithm::LocalRank
                      : histogramFits                ? Algorithm::SlidingHistogram
@@ -113,7 +114,7 @@ ChooseAlgorithm(const MedianRequest & request, std::size_t budget, Plan & plan)
     }
     else if (plan.algorithm == Algorithm::SlidingHistogram)
     {
-      plan.algorithmReason += ", and larger than the windows that local ranks are faster for";
+      plan.algorithmReason += ", and sliding histograms are expected to be faster than local ranks";
     }
     if (cuda && plan.algorithm == Algorithm::Selection)
     {
