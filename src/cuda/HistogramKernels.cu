@@ -159,11 +159,11 @@ __launch_bounds__(mostThreads) HistogramKernel(const __grid_constant__ Histogram
 template <typename TPixelBits>
 __global__ void
 __launch_bounds__(listThreads) ListKernel(const __grid_constant__ HistogramArguments arguments,
-                                          std::int64_t                               count,
+                                          int                                        count,
                                           TPixelBits *                               keys,
                                           std::uint32_t *                            positions)
 {
-  const auto number = static_cast<std::int64_t>(blockIdx.x) * listThreads + threadIdx.x;
+  const auto number = static_cast<int>(blockIdx.x * listThreads + threadIdx.x);
   if (number < count)
   {
     ListRegionPixel(arguments, number, keys, positions);
@@ -173,11 +173,11 @@ __launch_bounds__(listThreads) ListKernel(const __grid_constant__ HistogramArgum
 /** Writes the bins of a launch's regions. */
 __global__ void
 __launch_bounds__(listThreads) ScatterKernel(const __grid_constant__ HistogramShape shape,
-                                             std::int64_t                           count,
+                                             int                                    count,
                                              const std::uint32_t *                  positions,
                                              std::uint8_t *                         bins)
 {
-  const auto number = static_cast<std::int64_t>(blockIdx.x) * listThreads + threadIdx.x;
+  const auto number = static_cast<int>(blockIdx.x * listThreads + threadIdx.x);
   if (number < count)
   {
     ScatterBin(shape, number, positions, bins);
@@ -219,7 +219,7 @@ template <typename TKey, typename TValue>
 cudaError_t
 SortPairs(cub::DoubleBuffer<TKey> &   keys,
           cub::DoubleBuffer<TValue> & values,
-          std::int64_t                count,
+          int                         count,
           int                         firstBit,
           int                         endBit,
           void *                      scratch,
@@ -248,10 +248,10 @@ SortRegions(HistogramArguments & arguments,
             std::size_t          scratchBytes,
             cudaStream_t         stream)
 {
-  const auto &                     shape = arguments.shape;
-  const auto                       count = regions * shape.pixels;
-  const ScratchParts<TPixelBits>   parts(scratch, scratchBytes, count);
-  cub::DoubleBuffer<TPixelBits>    keys(parts.keys[0], parts.keys[1]);
+  const auto &                   shape = arguments.shape;
+  const auto                     count = static_cast<int>(regions * shape.pixels); // scratch memory is some 2^26 bytes
+  const ScratchParts<TPixelBits> parts(scratch, scratchBytes, count);
+  cub::DoubleBuffer<TPixelBits>  keys(parts.keys[0], parts.keys[1]);
   cub::DoubleBuffer<std::uint32_t> positions(parts.positions[0], parts.positions[1]);
   const auto                       blocks = static_cast<unsigned int>((count + listThreads - 1) / listThreads);
 

@@ -143,11 +143,11 @@ CallWithMapping(KernelVariant variant, const TFunction & function)
  * \param number counts pixels through all regions of the launch. */
 template <typename TPixelBits>
 CUDAMEDIAN_HOST_DEVICE void
-ListRegionPixel(const HistogramArguments & arguments, std::int64_t number, TPixelBits * keys, std::uint32_t * positions)
+ListRegionPixel(const HistogramArguments & arguments, int number, TPixelBits * keys, std::uint32_t * positions)
 {
   const HistogramShape & shape = arguments.shape;
-  const int              regionNumber = static_cast<int>(number / shape.pixels);
-  const int              pixel = static_cast<int>(number - std::int64_t{ regionNumber } * shape.pixels);
+  const int              regionNumber = number / shape.pixels;
+  const int              pixel = number - regionNumber * shape.pixels;
   const int              row = pixel / shape.region[0];
   const int              x = pixel - row * shape.region[0];
   const int              z = row / shape.region[1];
@@ -168,16 +168,16 @@ ListRegionPixel(const HistogramArguments & arguments, std::int64_t number, TPixe
  *
  * \param number counts pixels through the sorted lists of all regions of the launch. */
 CUDAMEDIAN_HOST_DEVICE void
-ScatterBin(const HistogramShape & shape, std::int64_t number, const std::uint32_t * positions, std::uint8_t * bins)
+ScatterBin(const HistogramShape & shape, int number, const std::uint32_t * positions, std::uint8_t * bins)
 {
-  const std::int64_t  region = number / shape.pixels;
+  const int           region = number / shape.pixels;
   const std::uint32_t position = positions[number] & ~GetPositionGuards(shape);
   const auto          x = position & ((1U << shape.positionBits[0]) - 1);
   const auto          y = (position & ((1U << shape.positionBits[1]) - 1)) >> shape.positionBits[0];
   const auto          z = (position & ((1U << shape.positionBits[2]) - 1)) >> shape.positionBits[1];
   const auto          row = z * static_cast<std::uint32_t>(shape.region[1]) + y;
-  bins[region * shape.pixels + row * static_cast<std::uint32_t>(shape.region[0]) + x] =
-    GetBinOfRank(shape, static_cast<int>(number - region * shape.pixels));
+  bins[static_cast<std::uint32_t>(region * shape.pixels) + row * static_cast<std::uint32_t>(shape.region[0]) + x] =
+    GetBinOfRank(shape, number - region * shape.pixels);
 }
 
 /** Everything that a block does, in steps between which it waits for all its threads:

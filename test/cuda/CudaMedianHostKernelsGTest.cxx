@@ -474,7 +474,7 @@ RunHistogramLaunch(HistogramArguments arguments, std::int64_t regions)
     std::iota(order.begin(), order.end(), std::size_t{ 0 });
     for (std::size_t i = 0; i < count; ++i)
     {
-      ListRegionPixel(arguments, static_cast<std::int64_t>(i), keys.data(), positions.data());
+      ListRegionPixel(arguments, static_cast<int>(i), keys.data(), positions.data());
     }
     std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return keys[a] < keys[b]; });
     std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
@@ -487,7 +487,7 @@ RunHistogramLaunch(HistogramArguments arguments, std::int64_t regions)
     }
     for (std::size_t i = 0; i < count; ++i)
     {
-      ScatterBin(shape, static_cast<std::int64_t>(i), sortedPositions.data(), bins.data());
+      ScatterBin(shape, static_cast<int>(i), sortedPositions.data(), bins.data());
     }
   }
   arguments.bins = bins.data();
