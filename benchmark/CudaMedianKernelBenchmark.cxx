@@ -1,7 +1,9 @@
 // Times of the kernels alone, on images that lie in device memory, beside the floor of each; and the sweep over tiles,
 // blocks and shares by which policies are chosen.
 
+#include "HistogramLaunch.h"
 #include "KernelLaunch.h"
+#include "Planner.h"
 #include "RankLaunch.h"
 #include "KernelProgram.h"
 #include "RuntimeKernels.h"
@@ -16,6 +18,7 @@
 #include <cstring>
 #include <fstream>
 #include <iostream>
+#include <map>
 #include <stdexcept>
 #include <string>
 #include <thread>
@@ -505,12 +508,60 @@ public:
     return row;
   }
 
-  /** The kernel that the filter would take, whatever it costs to compile. */
+  /** Sliding histograms. Operations are the pixels that a region has for an output; the floor is 60 instructions of a
+   * warp for an output, two a clock and SM, without columns, sorting and searching. */
   Row
-  MeasureChosen(const Extent & radius, const PixelKind & pixel, const Extent & size, int launches)
+  MeasureHistograms(const Extent & radius, const PixelKind & pixel, const Extent & size, int launches)
+  {
+    const auto     pixelBytes = static_cast<int>(PixelBytes(pixel.type));
+    HistogramShape shape{};
+    if (!FindHistogramShape(radius, pixelBytes, shape))
+    {
+      throw std::runtime_error("no sliding histograms cover the window");
+    }
+    Row row;
+    row.pixel = pixel.name;
+    row.window = Join({ { 2 * radius[0] + 1, 2 * radius[1] + 1, 2 * radius[2] + 1, 2 * radius[3] + 1 } });
+    row.size = Join(size);
+    row.how = "sliding histograms, " + std::to_string(shape.pixels) + " pixels sorted, blocks of " +
+              std::to_string(shape.width) + "x" + std::to_string(shape.rows) + ", model " +
+              std::to_string(1e3 / EstimateHistogramPicoseconds(shape, pixelBytes)).substr(0, 4);
+    row.policy.tile = GetHistogramTile(shape);
+    row.policy.tiling.root = row.policy.tile;
+    row.policy.blockX = 32;
+    row.policy.blockY = shape.GetThreads() / 32;
+    row.cost.operations = static_cast<double>(shape.pixels) / static_cast<double>(Volume(row.policy.tile));
+    row.floorGigapixels = m_Device.multiprocessors * m_Device.clock * 2 / 60 * 1e-9;
+    row.warps = 233472 / (shape.sharedBytes + 1024) * shape.GetThreads() / 32;
+
+    const auto bytes = GetHistogramScratchBytes(shape, size, Memory::bytes);
+    void *     scratch = nullptr;
+    Check(cudaMalloc(&scratch, std::max<std::size_t>(bytes, 1)), "cudaMalloc");
+    Time(radius, pixel, size, launches, row, [&](const KernelArguments & arguments) {
+      return LaunchHistograms(arguments, shape, pixel.variant, scratch, bytes, nullptr);
+    });
+    Check(cudaFree(scratch), "cudaFree");
+    return row;
+  }
+
+  /** The kernel of an algorithm; for `Automatic` the one that the filter would take, whatever it costs to compile. */
+  Row
+  MeasureChosen(Algorithm algorithm, const Extent & radius, const PixelKind & pixel, const Extent & size, int launches)
   {
     const auto kind = GetKernelKind(static_cast<int>(PixelBytes(pixel.type)), m_Device.computeCapability);
-    if (!IsTileProgramFastestOnDevice(radius, static_cast<int>(PixelBytes(pixel.type))))
+    if (algorithm == Algorithm::Automatic)
+    {
+      MedianRequest request;
+      request.pixelType = pixel.type;
+      request.inputExtent = request.outputExtent = size;
+      request.radius = radius;
+      algorithm = PlanMedian(request, Backend::Cuda, std::size_t{ 8 } << 30).algorithm;
+    }
+    if (algorithm == Algorithm::SlidingHistogram)
+    {
+      return MeasureHistograms(radius, pixel, size, launches);
+    }
+    if (algorithm == Algorithm::LocalRank)
     {
       return MeasureRanks(radius, pixel, size, launches);
     }
@@ -630,15 +681,17 @@ main(int argc, char * argv[])
   try
   {
     CLI::App                 application{ "Times the median kernels on images in device memory, beside their floors." };
-    std::vector<std::string> windows{ "3x3",   "5x5",   "7x7",   "9x9",   "11x11", "13x13",    "15x15",    "17x17",
-                                      "19x19", "21x21", "25x25", "31x31", "41x41", "51x51",    "75x75",    "3x3x3",
-                                      "5x5x3", "5x5x5", "7x7x3", "7x7x7", "9x9x9", "11x11x11", "15x15x15", "21x21x3" };
+    std::vector<std::string> windows{ "3x3",   "5x5",     "7x7",     "9x9",      "11x11",    "13x13",  "15x15",
+                                      "17x17", "19x19",   "21x21",   "25x25",    "31x31",    "41x41",  "51x51",
+                                      "75x75", "101x101", "151x151", "201x201",  "3x3x3",    "5x5x3",  "5x5x5",
+                                      "7x7x3", "7x7x7",   "9x9x9",   "11x11x11", "15x15x15", "21x21x3" };
     std::vector<std::string> pixels{ "uint8", "int16", "float32" };
     std::vector<std::string> tiles;
     std::vector<int>         sums;
     std::vector<std::string> blocks;
     std::vector<int>         registers;
     std::string              jsonFile;
+    Algorithm                algorithm = Algorithm::Automatic;
     int                      launches = 21;
     bool                     tune = false;
     bool                     small = false;
@@ -646,6 +699,13 @@ main(int argc, char * argv[])
     application.add_option("--windows", windows, "windows such as 5x5 5x5x3")->delimiter(',');
     application.add_option("--pixels", pixels, "uint8, int16, float32, float64")->delimiter(',');
     application.add_option("--launches", launches, "launches to take the median of")->check(CLI::Range(1, 1000));
+    application
+      .add_option("--algorithm", algorithm, "automatic, as the filter would choose, or one of the others to force it")
+      ->transform(
+        CLI::CheckedTransformer(std::map<std::string, Algorithm>{ { "automatic", Algorithm::Automatic },
+                                                                  { "program", Algorithm::TileProgram },
+                                                                  { "ranks", Algorithm::LocalRank },
+                                                                  { "histograms", Algorithm::SlidingHistogram } }));
     application.add_flag("--tune", tune, "sweep the policies listed by the next three options");
     application
       .add_option("--tiles",
@@ -700,7 +760,7 @@ main(int argc, char * argv[])
         }
         if (!tune)
         {
-          const auto row = benchmark.MeasureChosen(radius, pixel, size, launches);
+          const auto row = benchmark.MeasureChosen(algorithm, radius, pixel, size, launches);
           Print(row);
           table.push_back(AsJson(row));
           continue;

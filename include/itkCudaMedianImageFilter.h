@@ -52,12 +52,16 @@ public:
    * - `TileProgram`: one list of min and max operations for all pixels of a tile; windows up to 17x17 or 7x7x5.
    * - `LocalRank`: sorts the pixels of a block once and slides windows over their ranks; windows up to 123x123 or
    *   23x23x23 on CUDA (64-bit: 85x85, 17x17x17), 255x255 or 39x39x39 on the CPU.
+   * - `SlidingHistogram`: slides windows of 256 bins over the histograms of columns, at a cost that does not depend on
+   *   the radius; on CUDA only, windows of at most three axes, up to 405x405 or 255x255x255 (more than 8 bits:
+   *   87x87x87), less on devices with less shared memory than sm_90.
    * - `Selection`: each window on its own, of any size. */
   enum class Algorithm : uint8_t
   {
     Automatic,
     TileProgram,
     LocalRank,
+    SlidingHistogram,
     Selection
   };
 };
@@ -92,8 +96,9 @@ operator<<(std::ostream & out, CudaMedianImageFilterEnums::Algorithm value)
  * The window is compiled into a tile program, a list of min and max operations that yields all medians of a tile, by
  * hierarchical tiling (L. Sugy, "A Fast Parallel Median Filtering Algorithm Using Hierarchical Tiling", SIGGRAPH 2025);
  * both backends run the same programs. Larger windows slide over the ranks of the pixels of a block, which are sorted
- * once (after T. S. Huang, "A Fast Two-Dimensional Median Filtering Algorithm", 1979, with ranks for grey values). What
- * neither covers is selected pixel by pixel.
+ * once (after T. S. Huang, "A Fast Two-Dimensional Median Filtering Algorithm", 1979, with ranks for grey values). The
+ * largest slide over the histograms of columns (after S. Perreault and P. Hebert, "Median Filtering in Constant Time",
+ * 2007, with bins of ranks for pixels of more than 8 bits), on CUDA only. What none covers is selected pixel by pixel.
  *
  * Requested regions, streaming, progress, abort and the number of work units behave as in itk::MedianImageFilter. An
  * exception leaves the filter reusable.

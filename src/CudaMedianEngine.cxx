@@ -238,6 +238,8 @@ ToString(Algorithm algorithm)
       return "tile program";
     case Algorithm::LocalRank:
       return "local ranks";
+    case Algorithm::SlidingHistogram:
+      return "sliding histograms";
     case Algorithm::Selection:
       return "selection";
     default:
@@ -323,6 +325,10 @@ RunMedian(const MedianRequest & givenRequest)
   if (plan.rank)
   {
     report.tile = GetRankTile(*plan.rank);
+  }
+  if (plan.histogram)
+  {
+    report.tile = GetHistogramTile(*plan.histogram);
   }
   if (cuda)
   {

@@ -30,6 +30,7 @@ set(CudaMedian_CUDA_SRCS
   cuda/RuntimeCompiler.cxx
   cuda/RuntimeKernels.cxx
   cuda/GenericKernels.cu
+  cuda/HistogramKernels.cu
   cuda/RankKernels.cu)
 set(declarations "")
 set(calls "")

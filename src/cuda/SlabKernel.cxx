@@ -17,6 +17,7 @@
  *=========================================================================*/
 #include "SlabKernel.h"
 
+#include "HistogramLaunch.h"
 #include "RankLaunch.h"
 #include "RuntimeKernels.h"
 
@@ -83,11 +84,15 @@ SlabKernel::SlabKernel(const MedianRequest & request,
                        ExecutionReport &     report)
   : m_Request(request), m_Plan(plan), m_Context(context), m_Report(report),
     m_Variant(GetKernelVariant(request.pixelType)), m_PixelBytes(PixelBytes(request.pixelType)), m_Rank(plan.rank),
-    m_ScratchBytes(plan.deviceScratchBytes)
+    m_Histogram(plan.histogram), m_ScratchBytes(plan.deviceScratchBytes)
 {
   if (plan.algorithm == Algorithm::LocalRank)
   {
     ChooseRanks();
+  }
+  else if (plan.algorithm == Algorithm::SlidingHistogram)
+  {
+    ChooseHistograms();
   }
   else if (plan.algorithm == Algorithm::TileProgram)
   {
@@ -196,6 +201,19 @@ SlabKernel::ChooseRanks()
   }
 }
 
+/** As with local ranks: columns take shared memory. */
+void
+SlabKernel::ChooseHistograms()
+{
+  const auto limit = GetSharedMemoryLimit();
+  if (m_Histogram->sharedBytes > limit)
+  {
+    Select("sliding histograms take " + std::to_string(m_Histogram->sharedBytes) +
+           " bytes of shared memory where a block of the device has " + std::to_string(limit));
+    m_Histogram.reset();
+  }
+}
+
 void
 SlabKernel::UploadProgram(const ProgramSchedule & schedule)
 {
@@ -249,6 +267,10 @@ SlabKernel::Launch(const Slab & slab, const void * input, void * output, cudaStr
   if (m_Rank)
   {
     return LaunchRankWindows(arguments, *m_Rank, m_Variant, m_Context.scratch.Get(), m_ScratchBytes, stream);
+  }
+  if (m_Histogram)
+  {
+    return LaunchHistograms(arguments, *m_Histogram, m_Variant, m_Context.scratch.Get(), m_ScratchBytes, stream);
   }
   return m_Interpret ? LaunchInterpreter(arguments, m_Interpreted, m_Variant, m_SharedBytes, stream)
                      : LaunchSelection(arguments, m_Variant, stream);

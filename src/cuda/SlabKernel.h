@@ -67,22 +67,25 @@ private:
   void
   ChooseRanks();
   void
+  ChooseHistograms();
+  void
   Select(const std::string & reason);
   void
   UploadProgram(const ProgramSchedule & schedule);
 
-  const MedianRequest &    m_Request;
-  const Plan &             m_Plan;
-  DeviceContext &          m_Context;
-  ExecutionReport &        m_Report;
-  KernelVariant            m_Variant;
-  std::size_t              m_PixelBytes;
-  std::optional<RankShape> m_Rank;
-  std::size_t              m_ScratchBytes{ 0 };
-  const EmittedKernel *    m_Emitted{ nullptr };
-  bool                     m_Interpret{ false };
-  std::size_t              m_SharedBytes{ 0 };
-  InterpretedProgram       m_Interpreted{};
+  const MedianRequest &         m_Request;
+  const Plan &                  m_Plan;
+  DeviceContext &               m_Context;
+  ExecutionReport &             m_Report;
+  KernelVariant                 m_Variant;
+  std::size_t                   m_PixelBytes;
+  std::optional<RankShape>      m_Rank;
+  std::optional<HistogramShape> m_Histogram;
+  std::size_t                   m_ScratchBytes{ 0 };
+  const EmittedKernel *         m_Emitted{ nullptr };
+  bool                          m_Interpret{ false };
+  std::size_t                   m_SharedBytes{ 0 };
+  InterpretedProgram            m_Interpreted{};
 };
 
 } // namespace cudamedian

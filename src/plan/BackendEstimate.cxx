@@ -67,6 +67,10 @@ EstimateKernelSeconds(const MedianRequest & request, const Plan & plan, double p
   {
     return pixels * EstimateRankPicoseconds(*plan.rank, request.radius, static_cast<int>(bytes)) * 1e-12;
   }
+  if (plan.histogram)
+  {
+    return pixels * EstimateHistogramPicoseconds(*plan.histogram, static_cast<int>(bytes)) * 1e-12;
+  }
   // A program's operations for a pixel are 2.4 for each pixel of the window in 2D (3x3 17, 5x5 60, 11x11 283, 17x17
   // 772) and about twice as many in 3D (3x3x3 107, 5x5x5 638).
   const auto   axes = std::count_if(request.radius.begin(), request.radius.end(), [](auto r) { return r > 0; });

@@ -76,16 +76,30 @@ ChooseAlgorithm(const MedianRequest & request, std::size_t budget, Plan & plan)
                                                      : "16384") +
                        " pixels");
   }
+  HistogramShape histogram{};
+  const bool     slides =
+    cuda &&
+    (request.algorithm == Algorithm::SlidingHistogram || (request.algorithm == Algorithm::Automatic && !fastest)) &&
+    FindHistogramShape(request.radius, pixelBytes, histogram);
+  if (request.algorithm == Algorithm::SlidingHistogram && !slides)
+  {
+    throw RequestError("Sliding histograms do not cover a window of radius " + Join(request.radius) +
+                       (cuda ? std::string(": ") + histogramLimits : " on the CPU backend: they run on CUDA only"));
+  }
   plan.algorithm = request.algorithm;
   plan.algorithmReason = "asked for";
   if (request.algorithm == Algorithm::Automatic)
   {
-    // A block and the smallest slab for it.
-    const bool roomForRanks = !cuda || static_cast<std::size_t>(shape.scratchBytes) <= budget / 4;
-    const bool program = fastest || (covered && !(ranked && roomForRanks));
-    plan.algorithm = program                  ? Algorithm::TileProgram
-                     : ranked && roomForRanks ? Algorithm::LocalRank
-                                              : Algorithm::Selection;
+    // A block or region, and the smallest slab for it.
+    const bool ranksFit = ranked && (!cuda || static_cast<std::size_t>(shape.scratchBytes) <= budget / 4);
+    const bool histogramFits = slides && GetLeastHistogramScratchBytes(histogram) <= budget / 4;
+    const bool program = fastest || (covered && !ranksFit);
+    const bool histogramFaster =
+      histogramFits && ranksFit && IsHistogramFasterThanRanks(histogram, shape, request.radius, pixelBytes);
+    plan.algorithm = program                        ? Algorithm::TileProgram
+                     : ranksFit && !histogramFaster ? Algorithm::LocalRank
+                     : histogramFits                ? Algorithm::SlidingHistogram
+                                                    : Algorithm::Selection;
     plan.algorithmReason = program   ? "the window is within the range of tile programs"
                            : covered ? "faster than the window's tile program, by measurement"
                                      : "the window is beyond the range of tile programs";
@@ -93,16 +107,34 @@ ChooseAlgorithm(const MedianRequest & request, std::size_t budget, Plan & plan)
     {
       plan.algorithmReason += " and of local ranks";
     }
-    else if (!program && !roomForRanks)
+    else if (!program && !ranksFit)
     {
       plan.algorithmReason +=
         ", and a quarter of the budget cannot hold the " + std::to_string(shape.scratchBytes) + " bytes of local ranks";
+    }
+    else if (plan.algorithm == Algorithm::SlidingHistogram)
+    {
+      plan.algorithmReason += ", and sliding histograms are expected to be faster than local ranks";
+    }
+    if (cuda && plan.algorithm == Algorithm::Selection)
+    {
+      plan.algorithmReason += slides ? ", and a quarter of the budget cannot hold the " +
+                                         std::to_string(GetLeastHistogramScratchBytes(histogram)) +
+                                         " bytes of a region of sliding histograms"
+                                     : std::string(", and no sliding histograms cover it");
     }
   }
   if (plan.algorithm == Algorithm::LocalRank)
   {
     plan.rank = shape;
     plan.tileReason = "lowest cost by the model of sorting and sliding";
+    return;
+  }
+  if (plan.algorithm == Algorithm::SlidingHistogram)
+  {
+    plan.histogram = histogram;
+    plan.tileReason = pixelBytes == 1 ? "pixels of 8 bits are sorted by their bins"
+                                      : "lowest cost by the model of sorting a region and sliding";
     return;
   }
   if (plan.algorithm == Algorithm::TileProgram)
@@ -126,6 +158,11 @@ ChooseAlgorithm(const MedianRequest & request, std::size_t budget, Plan & plan)
 std::size_t
 ChooseScratchBytes(const MedianRequest & request, const Plan & plan, std::size_t budget)
 {
+  if (plan.histogram)
+  {
+    const auto least = GetLeastHistogramScratchBytes(*plan.histogram);
+    return GetHistogramScratchBytes(*plan.histogram, request.outputExtent, std::max(budget / 4, least));
+  }
   if (!plan.rank)
   {
     return 0;
@@ -185,7 +222,10 @@ Extent
 ChooseSlabExtent(const MedianRequest & request, const Plan & plan, std::size_t budget, std::int64_t mostPixels)
 {
   const Extent single{ { 1, 1, 1, 1 } };
-  const Extent tile = plan.compiled ? plan.compiled->program.GetTile() : plan.rank ? GetRankTile(*plan.rank) : single;
+  const Extent tile = plan.compiled    ? plan.compiled->program.GetTile()
+                      : plan.rank      ? GetRankTile(*plan.rank)
+                      : plan.histogram ? GetHistogramTile(*plan.histogram)
+                                       : single;
   const auto   needed = [&](const Extent & extent) {
     const auto bytes = GetSlabBytes(request, extent);
     return static_cast<std::size_t>(plan.slabsInFlight) * (bytes.first + bytes.second) + plan.deviceProgramBytes +

@@ -18,6 +18,7 @@
 #ifndef Planner_h
 #define Planner_h
 
+#include "HistogramPolicy.h"
 #include "itkCudaMedianEngine.h"
 #include "ProgramSchedule.h"
 #include "RankPolicy.h"
@@ -56,8 +57,9 @@ struct Plan
 {
   Backend                                backend{ Backend::Cpu };
   Algorithm                              algorithm{ Algorithm::Selection };
-  std::shared_ptr<const CompiledProgram> compiled; ///< what can be interpreted; null where nothing can
-  std::optional<RankShape>               rank;     ///< how blocks are cut for Algorithm::LocalRank
+  std::shared_ptr<const CompiledProgram> compiled;  ///< what can be interpreted; null where nothing can
+  std::optional<RankShape>               rank;      ///< how blocks are cut for Algorithm::LocalRank
+  std::optional<HistogramShape>          histogram; ///< how they are cut for Algorithm::SlidingHistogram
   std::vector<Slab>                      slabs;
   int                                    slabsInFlight{ 1 }; ///< slabs that have buffers on the device at the same time
   std::size_t                            deviceMemoryBudget{ 0 };
@@ -66,7 +68,7 @@ struct Plan
   std::size_t deviceInputBytes{ 0 };
   std::size_t deviceOutputBytes{ 0 }; ///< a buffer that holds the output of any slab
   std::size_t deviceProgramBytes{ 0 };
-  std::size_t deviceScratchBytes{ 0 }; ///< ranks of blocks
+  std::size_t deviceScratchBytes{ 0 }; ///< ranks of blocks, or sorted regions
   std::string algorithmReason;
   std::string tileReason;
   std::string slabReason;

@@ -17,6 +17,7 @@
  *=========================================================================*/
 #include "CudaMedianTestReference.h"
 #include "CudaMedianTestSeed.h"
+#include "HistogramKernels.h"
 #include "KernelBodies.h"
 #include "RankKernels.h"
 #include "Planner.h"
@@ -50,6 +51,9 @@
 
 #include <gtest/gtest.h>
 
+#include <bitset>
+#include <functional>
+#include <numeric>
 #include <sstream>
 #include <vector>
 
@@ -68,18 +72,13 @@ using cudamediantest::GetReferenceMedian;
 
 constexpr std::size_t guard = 16;
 
-/** Runs `kernel(arguments, outputExtent)` over every slab of a plan and compares each output pixel. */
+/** Runs `kernel(arguments)` over every slab of a plan for an image and compares each output pixel. */
 template <typename TBits, KeyMapping VMapping, typename TKernel>
 void
-CheckSlabs(const Extent & extent, const Extent & radius, PixelType type, std::size_t budget, const TKernel & kernel)
+CheckImage(BitsImage<TBits> & image, const Extent & radius, PixelType type, std::size_t budget, const TKernel & kernel)
 {
-  const auto seed = cudamediantest::Seed();
-  SCOPED_TRACE("seed " + std::to_string(seed));
-  std::mt19937_64  generator(seed);
-  BitsImage<TBits> image(extent);
-  image.FillRandomly(generator, generator() % 3 == 0 ? 2 : 0);
-
-  MedianRequest request;
+  const Extent & extent = image.extent;
+  MedianRequest  request;
   request.pixelType = type;
   request.inputExtent = extent;
   request.radius = radius;
@@ -148,6 +147,19 @@ CheckSlabs(const Extent & extent, const Extent & radius, PixelType type, std::si
     });
     ASSERT_EQ(output, std::vector<TBits>(output.size(), unwritten)) << "written outside the output box";
   }
+}
+
+/** The same for an image of random pixels. */
+template <typename TBits, KeyMapping VMapping, typename TKernel>
+void
+CheckSlabs(const Extent & extent, const Extent & radius, PixelType type, std::size_t budget, const TKernel & kernel)
+{
+  const auto seed = cudamediantest::Seed();
+  SCOPED_TRACE("seed " + std::to_string(seed));
+  std::mt19937_64  generator(seed);
+  BitsImage<TBits> image(extent);
+  image.FillRandomly(generator, generator() % 3 == 0 ? 2 : 0);
+  CheckImage<TBits, VMapping>(image, radius, type, budget, kernel);
 }
 
 template <typename TBody>
@@ -344,6 +356,235 @@ CheckRanked(PixelType type)
   }
   EXPECT_GT(threads[0], 0U) << "blocks of 32 threads";
   EXPECT_GT(threads[1], 0U) << "blocks of 64 threads";
+}
+
+/** A warp whose lanes are a loop: see HistogramKernels.h. */
+struct LoopedWarp
+{
+  template <typename T>
+  struct Value
+  {
+    T lanes[32];
+
+    T &
+    operator[](int lane)
+    {
+      return lanes[lane];
+    }
+    const T &
+    operator[](int lane) const
+    {
+      return lanes[lane];
+    }
+  };
+
+  template <typename TFunction>
+  void
+  ForEachLane(const TFunction & function) const
+  {
+    for (int lane = 0; lane < 32; ++lane)
+    {
+      function(lane);
+    }
+  }
+  static std::uint32_t
+  Sum(const Value<std::uint32_t> & value)
+  {
+    return std::accumulate(value.lanes, value.lanes + 32, std::uint32_t{ 0 });
+  }
+  static Value<std::uint32_t>
+  Scan(Value<std::uint32_t> value)
+  {
+    std::partial_sum(value.lanes, value.lanes + 32, value.lanes);
+    return value;
+  }
+  static std::uint32_t
+  Get(const Value<std::uint32_t> & value, int lane)
+  {
+    EXPECT_LT(static_cast<unsigned int>(lane), 32U);
+    return value[lane & 31];
+  }
+  static std::uint32_t
+  Ballot(const Value<bool> & value)
+  {
+    std::uint32_t bits = 0;
+    for (int lane = 0; lane < 32; ++lane)
+    {
+      bits |= static_cast<std::uint32_t>(value[lane]) << lane;
+    }
+    return bits;
+  }
+  static int
+  CountBits(std::uint32_t word)
+  {
+    return static_cast<int>(std::bitset<32>(word).count());
+  }
+  template <typename TCounter>
+  static void
+  AddTo(TCounter * histogram, int bin, int change)
+  {
+    histogram[bin] = static_cast<TCounter>(histogram[bin] + change);
+  }
+  static void
+  Synchronize()
+  {}
+};
+
+/** Runs every block of a launch, with its threads and warps in turns between the barriers. */
+template <typename TBits, typename TColumn, typename TCounter>
+void
+RunHistogramBlocks(const HistogramArguments & arguments, std::int64_t regions)
+{
+  const auto &     shape = arguments.shape;
+  const auto       blocks = regions * (shape.tile[0] / shape.width) * (shape.tile[1] / shape.rows) * shape.tile[2];
+  const LoopedWarp warp;
+  for (std::int64_t number = 0; number < blocks; ++number)
+  {
+    std::vector<std::uint64_t>                     shared(static_cast<std::size_t>(shape.sharedBytes + 7) / 8);
+    const HistogramBlock<TBits, TColumn, TCounter> block(arguments, number, shared.data());
+    for (int row = 0; row < block.GetRows(); ++row)
+    {
+      for (int thread = 0; thread < shape.GetThreads(); ++thread)
+      {
+        row == 0 ? block.FillColumns(thread) : block.MoveColumns(thread, row);
+      }
+      for (int w = 0; w < shape.GetThreads() / 32; ++w)
+      {
+        row == 0 ? block.FillWindow(warp, w) : block.MoveWindow(warp, w, row);
+        block.Slide(warp, w, row);
+      }
+    }
+  }
+}
+
+/** Sorts the regions of a launch as the device does, and runs its blocks. */
+template <typename TBits>
+void
+RunHistogramLaunch(HistogramArguments arguments, std::int64_t regions)
+{
+  const auto &               shape = arguments.shape;
+  const auto                 count = static_cast<std::size_t>(regions * shape.pixels);
+  std::vector<TBits>         keys(count);
+  std::vector<std::uint32_t> positions(count);
+  std::vector<TBits>         sorted(count);
+  std::vector<std::uint32_t> sortedPositions(count);
+  std::vector<std::uint8_t>  bins(count);
+  if constexpr (sizeof(TBits) > 1)
+  {
+    std::vector<std::size_t> order(count);
+    std::iota(order.begin(), order.end(), std::size_t{ 0 });
+    for (std::size_t i = 0; i < count; ++i)
+    {
+      ListRegionPixel(arguments, static_cast<int>(i), keys.data(), positions.data());
+    }
+    std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return keys[a] < keys[b]; });
+    std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
+      return positions[a] >> shape.positionBits[2] < positions[b] >> shape.positionBits[2];
+    });
+    for (std::size_t i = 0; i < count; ++i)
+    {
+      sorted[i] = keys[order[i]];
+      sortedPositions[i] = positions[order[i]];
+    }
+    for (std::size_t i = 0; i < count; ++i)
+    {
+      ScatterBin(shape, static_cast<int>(i), sortedPositions.data(), bins.data());
+    }
+  }
+  arguments.bins = bins.data();
+  arguments.positions = sortedPositions.data();
+  arguments.sorted = sorted.data();
+  if (shape.columnBytes == 1)
+  {
+    shape.counterBytes == 2 ? RunHistogramBlocks<TBits, std::uint8_t, std::uint16_t>(arguments, regions)
+                            : RunHistogramBlocks<TBits, std::uint8_t, std::uint32_t>(arguments, regions);
+  }
+  else
+  {
+    shape.counterBytes == 2 ? RunHistogramBlocks<TBits, std::uint16_t, std::uint16_t>(arguments, regions)
+                            : RunHistogramBlocks<TBits, std::uint16_t, std::uint32_t>(arguments, regions);
+  }
+}
+
+template <typename TBits>
+void
+RunHistograms(const KernelArguments & slab, const HistogramShape & shape, KernelVariant variant)
+{
+  HistogramArguments arguments{};
+  arguments.slab = slab;
+  arguments.shape = shape;
+  arguments.variant = variant;
+  const auto regions = CountHistogramRegions(
+    shape, { { slab.outputExtent[0], slab.outputExtent[1], slab.outputExtent[2], slab.outputExtent[3] } });
+  constexpr std::int64_t batch = 3;
+  for (; arguments.firstRegion < regions; arguments.firstRegion += batch)
+  {
+    RunHistogramLaunch<TBits>(arguments, std::min(batch, regions - arguments.firstRegion));
+  }
+}
+
+/** A shape with the smallest regions that have several blocks along each axis, so that small images have several. */
+template <typename TBits>
+HistogramShape
+FindSmallHistogramShape(const Extent & radius)
+{
+  HistogramShape shape{};
+  EXPECT_TRUE(FindHistogramShape(radius, sizeof(TBits), shape));
+  if (sizeof(TBits) > 1)
+  {
+    const int depth = shape.window[2] > 1 ? 3 : 1;
+    EXPECT_TRUE(SetHistogramTile({ { shape.width, 2 * shape.rows, depth } }, sizeof(TBits), shape));
+  }
+  return shape;
+}
+
+template <typename TBits, KeyMapping VMapping>
+void
+CheckHistograms(PixelType type)
+{
+  const std::vector<std::pair<Extent, Extent>> cases{
+    { { { 1, 1, 1, 1 } }, { { 9, 9, 0, 0 } } },     { { { 3, 2, 1, 1 } }, { { 9, 9, 0, 0 } } },
+    { { { 139, 45, 1, 1 } }, { { 2, 3, 0, 0 } } },  { { { 67, 41, 1, 1 } }, { { 9, 9, 0, 0 } } },
+    { { { 41, 37, 1, 1 } }, { { 0, 4, 0, 0 } } },   { { { 41, 37, 1, 1 } }, { { 3, 0, 0, 0 } } },
+    { { { 13, 19, 1, 1 } }, { { 1, 130, 0, 0 } } }, { { { 3, 4, 1, 1 } }, { { 140, 120, 0, 0 } } },
+    { { { 2, 3, 1, 1 } }, { { 130, 130, 0, 0 } } }, { { { 37, 23, 5, 2 } }, { { 2, 1, 3, 0 } } },
+    { { { 21, 17, 7, 1 } }, { { 4, 8, 8, 0 } } },   { { { 5, 9, 4, 6 } }, { { 0, 2, 1, 3 } } },
+    { { { 9, 7, 3, 4 } }, { { 2, 0, 0, 3 } } },     { { { 1, 5, 33, 1 } }, { { 0, 0, 5, 0 } } }
+  };
+  for (const auto & [size, radius] : cases)
+  {
+    const auto shape = FindSmallHistogramShape<TBits>(radius);
+    for (const std::size_t budget : { std::size_t{ 1 } << 30, std::size_t{ 20000 } })
+    {
+      CheckSlabs<TBits, VMapping>(size, radius, type, budget, [&](const KernelArguments & arguments) {
+        RunHistograms<TBits>(arguments, shape, GetKernelVariant(type));
+      });
+    }
+  }
+}
+
+/** Images that leave bins empty, fill one, or move the median far from one output to the next. */
+template <typename TBits, KeyMapping VMapping>
+void
+CheckHardHistograms(PixelType type)
+{
+  const Extent radius{ { 5, 4, 0, 0 } };
+  const auto   shape = FindSmallHistogramShape<TBits>(radius);
+  for (const auto & value : std::vector<std::function<std::uint64_t(std::uint64_t, std::uint64_t)>>{
+         [](std::uint64_t, std::uint64_t) { return 7; },
+         [](std::uint64_t x, std::uint64_t y) { return 61 * y + x; },
+         [](std::uint64_t x, std::uint64_t y) { return ~(61 * y + x); },
+         [](std::uint64_t x, std::uint64_t) { return x < 30 ? 0 : ~std::uint64_t{ 0 }; },
+         [](std::uint64_t x, std::uint64_t y) { return y % 2 == 0 ? x : ~x; } })
+  {
+    BitsImage<TBits> image(Extent{ { 61, 43, 1, 1 } });
+    ForEachPosition(image.extent, [&](const Extent & p) {
+      image.At(p) = static_cast<TBits>(value(static_cast<std::uint64_t>(p[0]), static_cast<std::uint64_t>(p[1])));
+    });
+    CheckImage<TBits, VMapping>(image, radius, type, std::size_t{ 1 } << 30, [&](const KernelArguments & arguments) {
+      RunHistograms<TBits>(arguments, shape, GetKernelVariant(type));
+    });
+  }
 }
 
 template <typename TBits, KeyMapping VMapping>
@@ -692,4 +933,53 @@ TEST(CudaMedianHostKernels, LocalRanks)
   CheckRanked<std::uint32_t, Integer>(PixelType::Int32);
   CheckRanked<std::uint32_t, Float>(PixelType::Float32);
   CheckRanked<std::uint64_t, Float>(PixelType::Float64);
+}
+
+TEST(CudaMedianHostKernels, SlidingHistograms8)
+{
+  CheckHistograms<std::uint8_t, Integer>(PixelType::Int8);
+  CheckHardHistograms<std::uint8_t, Integer>(PixelType::UInt8);
+}
+TEST(CudaMedianHostKernels, SlidingHistograms16)
+{
+  CheckHistograms<std::uint16_t, Integer>(PixelType::Int16);
+  CheckHardHistograms<std::uint16_t, Integer>(PixelType::UInt16);
+}
+TEST(CudaMedianHostKernels, SlidingHistograms32)
+{
+  CheckHistograms<std::uint32_t, Float>(PixelType::Float32);
+  CheckHardHistograms<std::uint32_t, Integer>(PixelType::Int32);
+}
+TEST(CudaMedianHostKernels, SlidingHistograms64)
+{
+  CheckHardHistograms<std::uint64_t, Float>(PixelType::Float64);
+}
+
+template <typename TCounter>
+void
+CheckLaneBins()
+{
+  alignas(16) const std::uint8_t entering[8] = { 3, 0, 255, 1, 0, 0, 9, 2 };
+  alignas(16) const std::uint8_t leaving[8] = { 2, 0, 255, 0, 0, 0, 4, 2 };
+  alignas(16) const TCounter     counts[8] = { 0, 2, 300, 0, 0, 0, 7, 1 };
+  auto                           bins = LaneBins<TCounter>::Load(counts);
+  bins.Replace(LaneBins<TCounter>::Load(entering), LaneBins<TCounter>::Load(leaving));
+  const std::uint32_t expected[8] = { 1, 2, 300, 1, 0, 0, 12, 1 };
+  std::uint32_t       rank = 0;
+  for (int bin = 0; bin < 8; ++bin)
+  {
+    for (std::uint32_t i = 0; i < expected[bin]; ++i, ++rank)
+    {
+      auto inBin = rank;
+      ASSERT_EQ(bins.FindBin(inBin), bin) << "rank " << rank;
+      ASSERT_EQ(inBin, i);
+    }
+  }
+  EXPECT_EQ(bins.GetSum(), rank);
+}
+
+TEST(CudaMedianHostKernels, LaneBins)
+{
+  CheckLaneBins<std::uint16_t>();
+  CheckLaneBins<std::uint32_t>();
 }

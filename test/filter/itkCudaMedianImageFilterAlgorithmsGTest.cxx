@@ -30,6 +30,7 @@ using AlgorithmEnum = itk::CudaMedianImageFilterEnums::Algorithm;
 constexpr AlgorithmEnum algorithms[] = { AlgorithmEnum::Automatic,
                                          AlgorithmEnum::TileProgram,
                                          AlgorithmEnum::LocalRank,
+                                         AlgorithmEnum::SlidingHistogram,
                                          AlgorithmEnum::Selection };
 
 /** Fills an image with f(number of the pixel). */
@@ -61,7 +62,9 @@ ExpectAllEqualToItk(const TImage &                    image,
   {
     for (const auto algorithm : algorithms)
     {
-      if (algorithm == AlgorithmEnum::TileProgram && !programs && backend == cudamediantest::BackendEnum::Cuda)
+      const bool cuda = backend == cudamediantest::BackendEnum::Cuda;
+      if ((algorithm == AlgorithmEnum::TileProgram && cuda && !programs) ||
+          (algorithm == AlgorithmEnum::SlidingHistogram && !cuda))
       {
         continue;
       }
@@ -75,7 +78,7 @@ ExpectAllEqualToItk(const TImage &                    image,
       filter->SetAlgorithm(algorithm);
       ASSERT_NO_THROW(filter->Update());
       cudamediantest::ExpectEqualImages(*expected, *filter->GetOutput());
-      if (algorithm == AlgorithmEnum::LocalRank || algorithm == AlgorithmEnum::Selection)
+      if (algorithm != AlgorithmEnum::Automatic && algorithm != AlgorithmEnum::TileProgram)
       {
         EXPECT_EQ(filter->GetExecutionReport().algorithm,
                   cudamedian::ToString(static_cast<cudamedian::Algorithm>(algorithm)));
@@ -150,6 +153,19 @@ TEST(CudaMedianImageFilterAlgorithms, WindowsOfRanksOnly)
     std::vector<itk::Size<3>>{ { { 31, 23, 19 } }, { { 5, 3, 1 } } });
   cudamediantest::ExpectEqualToItk<float>(std::vector<itk::Size<3>>{ { { 5, 4, 6 } } },
                                           std::vector<itk::Size<3>>{ { { 31, 23, 19 } } });
+}
+
+TEST(CudaMedianImageFilterAlgorithms, WindowsOfSlidingHistogramsOnly)
+{
+  CUDAMEDIAN_TRACE_SEED();
+  using Sizes = std::vector<itk::Size<2>>;
+  cudamediantest::ExpectEqualToItk<unsigned char>(Sizes{ { { 65, 70 } }, { { 140, 20 } } }, Sizes{ { { 150, 37 } } });
+  cudamediantest::ExpectEqualToItk<short>(Sizes{ { { 65, 70 } }, { { 3, 140 } } }, Sizes{ { { 150, 37 } } });
+  cudamediantest::ExpectEqualToItk<float>(Sizes{ { { 65, 70 } } }, Sizes{ { { 150, 37 } } });
+  cudamediantest::ExpectEqualToItk<unsigned char>(std::vector<itk::Size<3>>{ { { 13, 12, 14 } } },
+                                                  std::vector<itk::Size<3>>{ { { 21, 13, 9 } } });
+  cudamediantest::ExpectEqualToItk<short>(std::vector<itk::Size<3>>{ { { 13, 12, 14 } } },
+                                          std::vector<itk::Size<3>>{ { { 21, 13, 9 } } });
 }
 
 TEST(CudaMedianImageFilterAlgorithms, AnAlgorithmThatDoesNotCoverTheWindowSaysSo)

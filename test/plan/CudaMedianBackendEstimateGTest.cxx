@@ -132,7 +132,8 @@ TEST(CudaMedianBackendEstimate, LargerWindowsTakeLonger)
   {
     const auto request = MakeRequest({ { 4096, 4096, 1, 1 } }, { { r, r, 0, 0 } });
     EXPECT_GE(Cpu(request, 16), cpu) << r;
-    EXPECT_GE(Cuda(request, 16), cuda) << r;
+    // Sliding histograms cost about the same for any window, and take over from ranks only where they are far ahead.
+    EXPECT_GE(Cuda(request, 16), 0.9 * cuda) << r;
     cpu = Cpu(request, 16);
     cuda = Cuda(request, 16);
   }

@@ -157,7 +157,7 @@ TEST(CudaMedianPlanner, KernelsTakeMoreWindowsThanTheCpu)
   EXPECT_EQ(choose({ { 9, 9, 0, 0 } }), Algorithm::LocalRank);
   EXPECT_EQ(choose({ { 3, 3, 3, 0 } }), Algorithm::LocalRank);
   EXPECT_EQ(choose({ { 40, 0, 0, 0 } }), Algorithm::LocalRank);
-  EXPECT_EQ(choose({ { 200, 200, 0, 0 } }), Algorithm::Selection);
+  EXPECT_EQ(choose({ { 300, 300, 0, 0 } }), Algorithm::Selection);
   EXPECT_EQ(choose({ { 1, 1, 1, 1 } }), Algorithm::Selection);
 }
 
@@ -261,6 +261,115 @@ TEST(CudaMedianRankPolicy, WindowsBeyondAnyBlock)
   {
     EXPECT_THROW(cudamedian::PlanMedian(request, backend, 1 << 20), cudamedian::RequestError);
   }
+}
+
+TEST(CudaMedianHistogramPolicy, BlocksHoldTogether)
+{
+  for (const int bytes : { 1, 2, 4, 8 })
+  {
+    for (const Extent & radius : { Extent{ { 75, 75, 0, 0 } },
+                                   Extent{ { 30, 2, 0, 0 } },
+                                   Extent{ { 202, 202, 0, 0 } },
+                                   Extent{ { 0, 3, 9, 3 } },
+                                   Extent{ { 0, 0, 0, 0 } },
+                                   Extent{ { 0, 0, 0, 500 } },
+                                   Extent{ { 43, 43, 43, 0 } } })
+    {
+      cudamedian::HistogramShape shape{};
+      ASSERT_TRUE(cudamedian::FindHistogramShape(radius, bytes, shape));
+      std::size_t  axes = 0;
+      std::int64_t pixels = 1;
+      for (std::size_t axis = 0; axis < 3; ++axis)
+      {
+        EXPECT_EQ(shape.window[axis], 2 * radius[static_cast<std::size_t>(shape.axes[axis])] + 1);
+        EXPECT_EQ(shape.region[axis], shape.tile[axis] + shape.window[axis] - 1);
+        pixels *= shape.region[axis];
+      }
+      for (const int axis : shape.axes)
+      {
+        axes |= std::size_t{ 1 } << axis;
+      }
+      EXPECT_EQ(axes, 15U) << "each axis once";
+      EXPECT_EQ(radius[static_cast<std::size_t>(shape.axes[3])], 0);
+      EXPECT_GE(shape.window[1], shape.window[2]);
+      EXPECT_LE(shape.window[1] * shape.window[2], (1 << 8 * shape.columnBytes) - 1);
+      EXPECT_TRUE(shape.counterBytes == 4 || shape.GetWindowPixels() <= 65535);
+      EXPECT_EQ(shape.tile[0] % shape.width, 0);
+      EXPECT_EQ(shape.tile[1] % shape.rows, 0);
+      EXPECT_EQ(shape.width % shape.segment, 0);
+      EXPECT_LE(shape.GetThreads(), 512);
+      EXPECT_LE(shape.sharedBytes, 232448);
+      if (bytes == 1)
+      {
+        EXPECT_EQ(shape.scratchBytes, 0);
+        continue;
+      }
+      EXPECT_EQ(shape.pixels, pixels);
+      EXPECT_LE(shape.pixels, 1 << 20);
+      EXPECT_GE(shape.scratchBytes, pixels * (2 * (bytes + 4) + 1));
+      EXPECT_LT(shape.positionBits[2], 32) << "bits are left for the region's number";
+      for (std::size_t axis = 0; axis < 3; ++axis)
+      {
+        const int bits = shape.positionBits[axis] - (axis == 0 ? 0 : shape.positionBits[axis - 1]);
+        EXPECT_LT(shape.region[axis], 1 << (bits - 1)) << "and one to guard each coordinate";
+      }
+    }
+  }
+}
+
+TEST(CudaMedianHistogramPolicy, WindowsBeyondAnyBlock)
+{
+  cudamedian::HistogramShape shape{};
+  EXPECT_FALSE(cudamedian::FindHistogramShape({ { 1, 1, 1, 1 } }, 1, shape));
+  EXPECT_FALSE(cudamedian::FindHistogramShape({ { 203, 203, 0, 0 } }, 1, shape));
+  EXPECT_TRUE(cudamedian::FindHistogramShape({ { 127, 127, 127, 0 } }, 1, shape));
+  EXPECT_FALSE(cudamedian::FindHistogramShape({ { 9, 128, 128, 0 } }, 1, shape));
+  EXPECT_FALSE(cudamedian::FindHistogramShape({ { 44, 44, 44, 0 } }, 2, shape));
+  EXPECT_FALSE(cudamedian::FindHistogramShape({ { std::int64_t{ 1 } << 40, 0, 0, 0 } }, 1, shape));
+  auto request = MakeRequest({ { 90, 50, 1, 1 } }, { { 300, 300, 0, 0 } });
+  request.algorithm = cudamedian::Algorithm::SlidingHistogram;
+  const auto getError = [&](Backend backend) -> std::string {
+    try
+    {
+      cudamedian::PlanMedian(request, backend, std::size_t{ 1 } << 30);
+    }
+    catch (const cudamedian::RequestError & error)
+    {
+      return error.what();
+    }
+    return "";
+  };
+  EXPECT_NE(getError(Backend::Cuda).find("405x405"), std::string::npos) << getError(Backend::Cuda);
+  EXPECT_NE(getError(Backend::Cpu).find("CUDA only"), std::string::npos) << getError(Backend::Cpu);
+}
+
+TEST(CudaMedianPlanner, OnCudaTheLargestWindowsSlideOverColumns)
+{
+  using cudamedian::Algorithm;
+  using cudamedian::PixelType;
+  const auto plan = [](PixelType type, const Extent & radius, std::size_t budget) {
+    auto request = MakeRequest({ { 300, 200, 90, 1 } }, radius);
+    request.pixelType = type;
+    return cudamedian::PlanMedian(request, Backend::Cuda, budget);
+  };
+  constexpr std::size_t large = std::size_t{ 1 } << 30;
+  EXPECT_EQ(plan(PixelType::UInt8, { { 75, 75, 0, 0 } }, large).algorithm, Algorithm::SlidingHistogram);
+  EXPECT_EQ(plan(PixelType::UInt8, { { 20, 20, 0, 0 } }, large).algorithm, Algorithm::LocalRank);
+  EXPECT_EQ(plan(PixelType::Int16, { { 25, 25, 0, 0 } }, large).algorithm, Algorithm::LocalRank);
+  EXPECT_EQ(plan(PixelType::Float64, { { 75, 75, 0, 0 } }, large).algorithm, Algorithm::SlidingHistogram);
+  const auto sorted = plan(PixelType::Int16, { { 12, 12, 12, 0 } }, large);
+  EXPECT_EQ(sorted.algorithm, Algorithm::SlidingHistogram);
+  ASSERT_TRUE(sorted.histogram.has_value());
+  EXPECT_GE(sorted.deviceScratchBytes, cudamedian::GetLeastHistogramScratchBytes(*sorted.histogram));
+  EXPECT_LE(sorted.deviceScratchBytes, std::size_t{ 64 } << 20);
+  EXPECT_LE(sorted.GetDeviceBytes(), large);
+  // Sorting a region takes memory, bins of 8 bits none.
+  const auto small = plan(PixelType::Int16, { { 75, 75, 0, 0 } }, std::size_t{ 1 } << 20);
+  EXPECT_EQ(small.algorithm, Algorithm::Selection);
+  EXPECT_NE(small.algorithmReason.find("region of sliding histograms"), std::string::npos) << small.algorithmReason;
+  EXPECT_EQ(plan(PixelType::UInt8, { { 75, 75, 0, 0 } }, std::size_t{ 1 } << 20).deviceScratchBytes, 0U);
+  EXPECT_NE(plan(PixelType::UInt8, { { 300, 300, 0, 0 } }, large).algorithmReason.find("no sliding histograms"),
+            std::string::npos);
 }
 
 TEST(CudaMedianPlanner, OnCudaWidePixelsTakeRanksEarlier)
@@ -367,7 +476,8 @@ TEST(CudaMedianPlanner, LaterPiecesOfAStreamNeedNoMoreMemory)
 
 TEST(CudaMedianPlanner, SlabsOfSelectionAreShort)
 {
-  auto       request = MakeRequest({ { 20000, 15000, 1, 1 } }, { { 200, 200, 0, 0 } });
+  auto request = MakeRequest({ { 20000, 15000, 1, 1 } }, { { 200, 200, 0, 0 } });
+  request.algorithm = cudamedian::Algorithm::Selection;
   const auto plan = cudamedian::PlanMedian(request, Backend::Cuda, std::size_t{ 1 } << 33);
   ASSERT_EQ(plan.algorithm, cudamedian::Algorithm::Selection);
   for (const auto & slab : plan.slabs)

@@ -1,0 +1,130 @@
+/*=========================================================================
+ *
+ *  Copyright NumFOCUS
+ *
+ *  Licensed under the Apache License, Version 2.0 (the "License");
+ *  you may not use this file except in compliance with the License.
+ *  You may obtain a copy of the License at
+ *
+ *         https://www.apache.org/licenses/LICENSE-2.0.txt
+ *
+ *  Unless required by applicable law or agreed to in writing, software
+ *  distributed under the License is distributed on an "AS IS" BASIS,
+ *  WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ *  See the License for the specific language governing permissions and
+ *  limitations under the License.
+ *
+ *=========================================================================*/
+#ifndef HistogramPolicy_h
+#define HistogramPolicy_h
+
+#include "PixelKey.h"
+#include "RankPolicy.h"
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+
+/** How the outputs of a slab are cut into blocks of the sliding histogram method (HistogramKernels.h). */
+namespace cudamedian
+{
+
+/** Bins of a histogram. */
+constexpr int histogramBins = 256;
+
+/** From one column's histogram to the next in shared memory, in counters: two words more than the bins take, so that
+ * threads that count equal pixels of neighbouring columns meet in few banks. */
+constexpr int histogramStride = histogramBins + 8;
+
+/** The shape of one block, and of the region that it reads where pixels have more than 8 bits. */
+struct HistogramShape
+{
+  int  axes[Dimension];      ///< image axis of each axis: windows slide along 0, blocks walk along 1; radius 0 along 3
+  int  window[3];            ///< pixels of the window along axes 0, 1 and 2
+  int  width;                ///< outputs of a block along axis 0
+  int  segment;              ///< those that one warp slides over
+  int  rows;                 ///< outputs of a block along axis 1, one row after the other
+  int  columnBytes;          ///< of a counter of a column's histogram, 1 or 2
+  int  counterBytes;         ///< of a counter of a window's histogram, 2 or 4
+  bool movesByPixels;        ///< a segment's first window goes a row down by its pixels, else its columns are summed
+  int  tile[3];              ///< outputs of a region along axes 0, 1 and 2; of a block where pixels have 8 bits
+  int  region[3];            ///< footprint of the tile
+  int  pixels;               ///< of the region
+  int  positionBits[3];      ///< from which bit on a packed position has its coordinates along axes 1 and 2, and
+                             ///< the region's number
+  int          sharedBytes;  ///< of a block
+  std::int64_t scratchBytes; ///< device memory that a region takes to be sorted; 0 where pixels have 8 bits
+
+  /** Columns of the windows of a row of the block. */
+  CUDAMEDIAN_HOST_DEVICE int
+  GetColumns() const
+  {
+    return width + window[0] - 1;
+  }
+  /** Where the windows' histograms start in shared memory, in bytes. */
+  CUDAMEDIAN_HOST_DEVICE int
+  GetWindowsOffset() const
+  {
+    return (GetColumns() * histogramStride * columnBytes + 15) / 16 * 16;
+  }
+  CUDAMEDIAN_HOST_DEVICE int
+  GetThreads() const
+  {
+    return width / segment * 32;
+  }
+  /** Pixels of the window. */
+  CUDAMEDIAN_HOST_DEVICE std::int64_t
+                         GetWindowPixels() const
+  {
+    return std::int64_t{ window[0] } * window[1] * window[2];
+  }
+};
+
+/** What a window may be for sliding histograms, as a part of a sentence. */
+extern const char * const histogramLimits;
+
+/** Finds the fastest block and region for a window by a model of their cost.
+ *
+ * \param pixelBytes 1, 2, 4 or 8.
+ * \returns false if there is none, see histogramLimits. */
+bool
+FindHistogramShape(const Extent & radius, int pixelBytes, HistogramShape & shape);
+
+/** Gives a shape a tile of other outputs along its axes, multiples of its width and rows; for tuning and tests.
+ *
+ * \returns false when the region has too many pixels. */
+bool
+SetHistogramTile(const std::array<int, 3> & tile, int pixelBytes, HistogramShape & shape);
+
+/** What an output takes on an H200, in picoseconds, by the model that the shape was chosen with. */
+double
+EstimateHistogramPicoseconds(const HistogramShape & shape, int pixelBytes);
+
+/** Whether sliding histograms are expected to be faster than local ranks, for a window that both cover. */
+bool
+IsHistogramFasterThanRanks(const HistogramShape & shape, const RankShape & rank, const Extent & radius, int pixelBytes);
+
+/** The outputs of a region along the image's axes; 1 each where pixels have 8 bits, for they need no region. */
+Extent
+GetHistogramTile(const HistogramShape & shape);
+
+/** The least scratch memory: one region and what sorting takes. 0 where pixels have 8 bits. */
+std::size_t
+GetLeastHistogramScratchBytes(const HistogramShape & shape);
+
+/** Device memory for the regions of an output box: as many as are worth sorting at once, at most `available` bytes.
+ * \returns 0 where pixels have 8 bits, and if not even one region fits. */
+std::size_t
+GetHistogramScratchBytes(const HistogramShape & shape, const Extent & outputExtent, std::size_t available);
+
+/** How many regions scratch memory holds. */
+std::int64_t
+CountHistogramRegionsIn(const HistogramShape & shape, std::size_t scratchBytes);
+
+/** Regions that cover an output box. */
+std::int64_t
+CountHistogramRegions(const HistogramShape & shape, const Extent & outputExtent);
+
+} // namespace cudamedian
+
+#endif
