@@ -26,6 +26,9 @@
 
 #include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
+#ifdef CUDAMEDIAN_BENCHMARK_HIGHWAY
+#  include <hwy/targets.h>
+#endif
 
 #include <algorithm>
 #include <chrono>
@@ -37,6 +40,7 @@
 #include <iostream>
 #include <random>
 #include <sstream>
+#include <stdexcept>
 #include <string>
 #include <thread>
 #include <type_traits>
@@ -59,6 +63,7 @@ struct Options
   unsigned int  threads{ std::max(1u, std::thread::hardware_concurrency()) };
   std::uint64_t seed{ 20250810 };
   bool          skipItk{ false };
+  std::string   instructionSet{ "best" };
 };
 
 /** One case on one backend. Times are medians over the repeats, in seconds. */
@@ -325,6 +330,7 @@ MachineInformation(const Options & options)
   machine["work_units"] = options.threads;
   machine["gpu"] = options.backend == "cpu" ? "not asked for" : cudamedian::QueryCudaDevice().description;
   machine["compiler"] = CompilerName();
+  machine["instruction_set"] = options.instructionSet;
   machine["itk"] = itk::Version::GetITKVersion();
   machine["repeats"] = options.repeats;
   machine["seed"] = options.seed;
@@ -424,9 +430,33 @@ PrintTable(std::ostream & os, const std::vector<Row> & rows)
   }
 }
 
+/** Restricts the CPU backend to instruction sets no later than the one asked for. */
+void
+ChooseInstructionSet(const std::string & name)
+{
+  if (name == "best")
+  {
+    return;
+  }
+#ifdef CUDAMEDIAN_BENCHMARK_HIGHWAY
+  // Later sets have lower bits.
+  const std::int64_t latest = name == "avx2" ? HWY_AVX2 : HWY_SSE4;
+  const std::int64_t allowed = hwy::SupportedTargets() & ~(latest - 1);
+  if ((allowed & latest) == 0)
+  {
+    throw std::runtime_error("this machine has no " + name);
+  }
+  hwy::SetSupportedTargetsForTest(allowed);
+  hwy::GetChosenTarget().Update(allowed);
+#else
+  throw std::runtime_error("built without Google Highway, which chooses the instruction set");
+#endif
+}
+
 int
 Run(const Options & options)
 {
+  ChooseInstructionSet(options.instructionSet);
   std::ofstream jsonFile;
   if (!options.jsonFile.empty())
   {
@@ -496,6 +526,9 @@ main(int argc, char * argv[])
     ->check(CLI::Range(1, 4096))
     ->capture_default_str();
   app.add_option("--seed", options.seed, "seed of the random images")->capture_default_str();
+  app.add_option("--instruction-set", options.instructionSet, "the latest that the CPU backend may use")
+    ->check(CLI::IsMember({ "best", "avx2", "sse4" }))
+    ->capture_default_str();
   app.add_flag("--skip-itk", options.skipItk, "do not time ITK's filter");
   CLI11_PARSE(app, argc, argv);
   try

@@ -56,7 +56,7 @@ public:
   bool
   UsesContextMemory() const
   {
-    return m_Interpret || m_Rank.has_value();
+    return m_ScratchBytes > 0 || m_Interpret;
   }
 
 private:
