@@ -94,8 +94,7 @@ ChooseAlgorithm(const MedianRequest & request, std::size_t budget, Plan & plan)
     const bool ranksFit = ranked && (!cuda || static_cast<std::size_t>(shape.scratchBytes) <= budget / 4);
     const bool histogramFits = slides && GetLeastHistogramScratchBytes(histogram) <= budget / 4;
     const bool program = fastest || (covered && !ranksFit);
-    const bool histogramFaster =
-      histogramFits && ranksFit && IsHistogramFasterThanRanks(histogram, shape, request.radius, pixelBytes);
+    const bool histogramFaster = histogramFits && ranksFit && IsHistogramFasterThanRanks(request.radius, pixelBytes);
     plan.algorithm = program                        ? Algorithm::TileProgram
                      : ranksFit && !histogramFaster ? Algorithm::LocalRank
                      : histogramFits                ? Algorithm::SlidingHistogram
