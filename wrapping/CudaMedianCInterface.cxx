@@ -27,6 +27,14 @@
 namespace
 {
 
+// The numbers that python/itk_cuda_median/_engine.py knows.
+static_assert(static_cast<int>(cudamedian::Backend::Cpu) == 2, "Backend in _engine.py");
+static_assert(static_cast<int>(cudamedian::Algorithm::TileProgram) == 1 &&
+                static_cast<int>(cudamedian::Algorithm::LocalRank) == 2 &&
+                static_cast<int>(cudamedian::Algorithm::SlidingHistogram) == 3 &&
+                static_cast<int>(cudamedian::Algorithm::Selection) == 4,
+              "Algorithm in _engine.py");
+
 /** What a progress function's wish to stop travels as. */
 struct Stopped
 {};

@@ -13,8 +13,8 @@ radius                one number or one for each axis, x first, in pixels
 slice_wise            True filters a volume slice by slice: the radius along the last axis (z) counts as 0
 backend               itk.CudaMedianImageFilterEnums.Backend_Auto (CUDA when a usable device exists, else the CPU),
                       Backend_Cuda (an exception without a usable device) or Backend_Cpu
-algorithm             itk.CudaMedianImageFilterEnums.Algorithm_Automatic, Algorithm_TileProgram, Algorithm_LocalRank
-                      or Algorithm_Selection
+algorithm             itk.CudaMedianImageFilterEnums.Algorithm_Automatic, Algorithm_TileProgram, Algorithm_LocalRank,
+                      Algorithm_SlidingHistogram or Algorithm_Selection
 device_memory_budget  bytes of device memory allowed, 0 for a share of what is free
 number_of_work_units  threads of the CPU backend
 

@@ -49,7 +49,8 @@ class Algorithm(enum.IntEnum):
     AUTOMATIC = 0
     TILE_PROGRAM = 1
     LOCAL_RANK = 2
-    SELECTION = 3
+    SLIDING_HISTOGRAM = 3
+    SELECTION = 4
 
 
 PIXEL_TYPES = ("int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "uint64", "float32", "float64")

@@ -19,6 +19,7 @@ _ALGORITHMS = {
     "automatic": _engine.Algorithm.AUTOMATIC,
     "tile program": _engine.Algorithm.TILE_PROGRAM,
     "local ranks": _engine.Algorithm.LOCAL_RANK,
+    "sliding histograms": _engine.Algorithm.SLIDING_HISTOGRAM,
     "selection": _engine.Algorithm.SELECTION,
 }
 
@@ -82,7 +83,7 @@ def median_filter(
     backend
         "auto" (CUDA when a usable device exists, else the CPU), "cuda" or "cpu".
     algorithm
-        "automatic", "tile program", "local ranks" or "selection".
+        "automatic", "tile program", "local ranks", "sliding histograms" or "selection".
     memory
         Bytes of device memory allowed; 0 is a share of what is free.
     threads
