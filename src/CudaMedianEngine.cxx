@@ -310,26 +310,8 @@ RunMedian(const MedianRequest & givenRequest)
 
   const auto plan = PlanForBackend(request, backend, report);
   const bool cuda = plan.backend == Backend::Cuda;
-  report.backend = ToString(plan.backend);
-  report.algorithm = ToString(plan.algorithm);
-  report.algorithmReason = plan.algorithmReason;
-  report.tileReason = plan.tileReason;
-  report.numberOfSlabs = plan.slabs.size();
-  report.slabReason = plan.slabReason;
+  DescribePlan(plan, report);
   report.deviceMemoryBudget = cuda ? report.deviceMemoryBudget : 0;
-  if (plan.compiled)
-  {
-    report.tile = plan.compiled->program.GetTile();
-    report.operations = plan.compiled->program.GetInstructions().size();
-  }
-  if (plan.rank)
-  {
-    report.tile = GetRankTile(*plan.rank);
-  }
-  if (plan.histogram)
-  {
-    report.tile = GetHistogramTile(*plan.histogram);
-  }
   if (cuda)
   {
     RunOnCuda(request, plan, report);

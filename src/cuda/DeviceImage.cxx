@@ -259,18 +259,10 @@ RunMedianOnDevice(const MedianRequest & request, void * streamHandle)
   const auto            plan = PlanDeviceImage(request);
   const BorrowedContext context(device);
   ReserveKernelMemory(plan, *context);
-  report.algorithm = ToString(plan.algorithm);
-  report.algorithmReason = plan.algorithmReason;
-  report.tileReason = plan.tileReason;
-  report.numberOfSlabs = 1;
+  DescribePlan(plan, report);
   report.slabReason = IsAligned(request.input, GetRows(request)) && IsAligned(request.output, GetRows(request))
                         ? "filtered where it lies"
                         : "copied on the device to rows that start at multiples of 16 bytes";
-  if (plan.compiled)
-  {
-    report.tile = plan.compiled->program.GetTile();
-    report.operations = plan.compiled->program.GetInstructions().size();
-  }
   const SlabKernel kernel(request, plan, *context, report);
   report.deviceBytes = context->GetDeviceBytes();
   Launch(request, plan.slabs.front(), kernel, stream);

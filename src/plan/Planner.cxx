@@ -215,17 +215,23 @@ GetSlabBytes(const MedianRequest & request, const Extent & extent, bool wholeHal
   return { inputPixels * bytes, outputPixels * bytes };
 }
 
+/** The outputs that are computed together: a program's tile, or those of a thread block of ranks or histograms. */
+std::optional<Extent>
+FindTile(const Plan & plan)
+{
+  return plan.compiled    ? std::optional<Extent>(plan.compiled->program.GetTile())
+         : plan.rank      ? std::optional<Extent>(GetRankTile(*plan.rank))
+         : plan.histogram ? std::optional<Extent>(GetHistogramTile(*plan.histogram))
+                          : std::nullopt;
+}
+
 /** The largest slab within the budget: full along the inner axes, cut along the outermost axes first; down to a tile
  * also below a number of pixels. */
 Extent
 ChooseSlabExtent(const MedianRequest & request, const Plan & plan, std::size_t budget, std::int64_t mostPixels)
 {
-  const Extent single{ { 1, 1, 1, 1 } };
-  const Extent tile = plan.compiled    ? plan.compiled->program.GetTile()
-                      : plan.rank      ? GetRankTile(*plan.rank)
-                      : plan.histogram ? GetHistogramTile(*plan.histogram)
-                                       : single;
-  const auto   needed = [&](const Extent & extent) {
+  const auto tile = FindTile(plan).value_or(Extent{ { 1, 1, 1, 1 } });
+  const auto needed = [&](const Extent & extent) {
     const auto bytes = GetSlabBytes(request, extent);
     return static_cast<std::size_t>(plan.slabsInFlight) * (bytes.first + bytes.second) + plan.deviceProgramBytes +
            plan.deviceScratchBytes;
@@ -443,6 +449,22 @@ PlanMedian(const MedianRequest & request, Backend backend, std::size_t budget)
   }
   CutIntoSlabs(request, slabExtent, plan);
   return plan;
+}
+
+void
+DescribePlan(const Plan & plan, ExecutionReport & report)
+{
+  report.backend = ToString(plan.backend);
+  report.algorithm = ToString(plan.algorithm);
+  report.algorithmReason = plan.algorithmReason;
+  report.tileReason = plan.tileReason;
+  report.numberOfSlabs = plan.slabs.size();
+  report.slabReason = plan.slabReason;
+  report.tile = FindTile(plan).value_or(Extent{});
+  if (plan.compiled)
+  {
+    report.operations = plan.compiled->program.GetInstructions().size();
+  }
 }
 
 } // namespace cudamedian

@@ -109,6 +109,11 @@ GetInputBox(const MedianRequest & request, const PixelBox & output);
 Plan
 PlanMedian(const MedianRequest & request, Backend backend, std::size_t budget);
 
+/** Writes into a report what a plan is: the backend, the algorithm, the tile, the operations and the slabs, each with
+ * its reason. The tile is a program's, or the outputs of one thread block of ranks or histograms. */
+void
+DescribePlan(const Plan & plan, ExecutionReport & report);
+
 } // namespace cudamedian
 
 #endif
