@@ -113,3 +113,46 @@ find_head_scan() {
   fi
   [ -f "${head_scan}" ] || fail "insighttoolkit5-examples does not hold KmeansTest_T1UCharRaw.nii.gz"
 }
+
+# Writes an apt configuration for source packages alone into a folder, so that the system's own stays as it is: the
+# mirror that this system's packages come from, and the named suite.
+write_source_entry() {
+  local folder="$1" suite="$2" mirror
+  mirror="$(apt-get indextargets --format '$(LABEL)|$(REPO_URI)' 'Created-By: Packages' | sed -n 's/^Debian|//p' | head -n 1)"
+  mkdir -p "${folder}/lists/partial" "${folder}/sources.list.d"
+  printf 'deb-src [signed-by=/usr/share/keyrings/debian-archive-keyring.gpg] %s %s main\n' \
+    "${mirror:-http://deb.debian.org/debian/}" "${suite}" >"${folder}/sources.list"
+}
+
+# Sets itk_source to ITK's unpacked sources: those that CUDAMEDIAN_ITK_SOURCE names, or else a folder filled, unless
+# that has been done, from the source package of a Debian suite (this system's unless named).
+get_itk_source() {
+  local folder="$1" suite="${2:-}"
+  itk_source="${CUDAMEDIAN_ITK_SOURCE:-${folder}}"
+  if [ -e "${itk_source}/CMakeLists.txt" ]; then
+    return
+  fi
+  [ -z "${CUDAMEDIAN_ITK_SOURCE:-}" ] || fail "CUDAMEDIAN_ITK_SOURCE has no CMakeLists.txt: ${itk_source}"
+  if [ -z "${suite}" ]; then
+    # shellcheck source=/dev/null
+    suite="$(. /etc/os-release && printf '%s' "${VERSION_CODENAME}")"
+  fi
+  install_missing dpkg-dev
+  say "getting ITK's sources from Debian's suite ${suite} into ${itk_source}"
+  local apt="${folder}.apt" download="${folder}.download"
+  rm -rf "${apt}" "${download}"
+  mkdir -p "${download}"
+  write_source_entry "${apt}" "${suite}"
+  local options=(
+    -o Dir::Etc::sourcelist="${apt}/sources.list"
+    -o Dir::Etc::sourceparts="${apt}/sources.list.d"
+    -o Dir::State::lists="${apt}/lists"
+    -o Dir::Cache::pkgcache= -o Dir::Cache::srcpkgcache=
+    -o APT::Sandbox::User="$(id -un)"
+    -o Debug::NoLocking=1
+  )
+  apt-get "${options[@]}" update -qq
+  (cd "${download}" && apt-get "${options[@]}" source -qq insighttoolkit5)
+  mv "${download}"/insighttoolkit5-*/ "${itk_source}"
+  rm -rf "${download}" "${apt}"
+}

@@ -7,6 +7,7 @@
 # usage: scripts/test-module.sh [external|remote ...]   (default: both)
 #
 # CUDAMEDIAN_ITK_CACHE   where ITK's sources and build trees are kept (default: ~/.cache/cudamedian-itk)
+# CUDAMEDIAN_ITK_SOURCE  ITK's sources (default: the source package of a Debian suite)
 # CUDAMEDIAN_ITK_SUITE   Debian suite to take the source package from (default: that of this system)
 # JOBS                   parallel compile jobs (default: all cores)
 set -euo pipefail
@@ -19,53 +20,6 @@ ways=("$@")
 if [ "${#ways[@]}" -eq 0 ]; then
   ways=(external remote)
 fi
-
-# Copies this system's apt sources with every "deb" turned into "deb-src", into a folder of the cache, so that the
-# system's own configuration stays as it is.
-write_source_entries() {
-  local folder="$1" file
-  mkdir -p "${folder}/sources.list.d"
-  : >"${folder}/sources.list"
-  for file in /etc/apt/sources.list /etc/apt/sources.list.d/*.list /etc/apt/sources.list.d/*.sources; do
-    [ -f "${file}" ] || continue
-    grep -qi debian "${file}" || continue
-    sed -E -e 's/^deb[[:space:]]/deb-src /' -e 's/^Types:.*/Types: deb-src/' "${file}" \
-      >"${folder}/sources.list.d/$(basename "${file}")"
-    if [ "${file}" = /etc/apt/sources.list ]; then
-      mv "${folder}/sources.list.d/sources.list" "${folder}/sources.list"
-    fi
-  done
-  if [ -n "${suite}" ]; then
-    sed -i -E "s/^Suites:.*-security.*/Suites: ${suite}/; s/^Suites:.*/Suites: ${suite}/" \
-      "${folder}"/sources.list.d/*.sources
-  fi
-}
-
-# Sets itk_source to ITK's unpacked sources.
-get_itk_source() {
-  itk_source="${cache}/source${suite:+-${suite}}"
-  if [ -e "${itk_source}/CMakeLists.txt" ]; then
-    return
-  fi
-  install_missing dpkg-dev
-  say "getting ITK's sources into ${itk_source}"
-  local apt="${cache}/apt" download="${cache}/download"
-  rm -rf "${apt}" "${download}"
-  mkdir -p "${apt}/lists/partial" "${download}"
-  write_source_entries "${apt}"
-  local options=(
-    -o Dir::Etc::sourcelist="${apt}/sources.list"
-    -o Dir::Etc::sourceparts="${apt}/sources.list.d"
-    -o Dir::State::lists="${apt}/lists"
-    -o Dir::Cache::pkgcache= -o Dir::Cache::srcpkgcache=
-    -o APT::Sandbox::User="$(id -un)"
-    -o Debug::NoLocking=1
-  )
-  apt-get "${options[@]}" update -qq
-  (cd "${download}" && apt-get "${options[@]}" source -qq insighttoolkit5)
-  mv "${download}"/insighttoolkit5-*/ "${itk_source}"
-  rm -rf "${download}" "${apt}"
-}
 
 # With testing on, ITK would download style checkers at build time, and one of them would rewrite the checkout.
 no_style_tools=(
@@ -117,7 +71,7 @@ build_remote() {
 
 install_missing "${build_packages[@]}"
 find_cuda
-get_itk_source
+get_itk_source "${cache}/source${suite:+-${suite}}" "${suite}"
 for way in "${ways[@]}"; do
   case "${way}" in
     external) build_external ;;

@@ -84,43 +84,6 @@ install_tools() {
   touch "${tools}/.complete"
 }
 
-# Writes a source entry for the suite into a folder, from where this system gets its Debian packages, so that the
-# system's own configuration stays as it is.
-write_source_entry() {
-  local folder="$1" mirror
-  mirror="$(apt-get indextargets --format '$(LABEL)|$(REPO_URI)' 'Created-By: Packages' | sed -n 's/^Debian|//p' | head -n 1)"
-  mkdir -p "${folder}/lists/partial" "${folder}/sources.list.d"
-  printf 'deb-src [signed-by=/usr/share/keyrings/debian-archive-keyring.gpg] %s %s main\n' \
-    "${mirror:-http://deb.debian.org/debian/}" "${suite}" >"${folder}/sources.list"
-}
-
-# Sets itk_source to ITK's unpacked sources.
-get_itk_source() {
-  itk_source="${CUDAMEDIAN_ITK_SOURCE:-${cache}/source}"
-  if [ -e "${itk_source}/CMakeLists.txt" ]; then
-    return
-  fi
-  [ -z "${CUDAMEDIAN_ITK_SOURCE:-}" ] || fail "CUDAMEDIAN_ITK_SOURCE has no CMakeLists.txt: ${itk_source}"
-  install_missing dpkg-dev
-  say "getting ITK's sources from Debian's suite ${suite} into ${itk_source}"
-  local apt="${cache}/apt" download="${cache}/download"
-  rm -rf "${apt}" "${download}"
-  mkdir -p "${download}"
-  write_source_entry "${apt}"
-  local options=(
-    -o Dir::Etc::sourcelist="${apt}/sources.list"
-    -o Dir::Etc::sourceparts="${apt}/sources.list.d"
-    -o Dir::State::lists="${apt}/lists"
-    -o Dir::Cache::pkgcache= -o Dir::Cache::srcpkgcache=
-    -o APT::Sandbox::User="$(id -un)"
-    -o Debug::NoLocking=1
-  )
-  apt-get "${options[@]}" update -qq
-  (cd "${download}" && apt-get "${options[@]}" source -qq insighttoolkit5)
-  mv "${download}"/insighttoolkit5-*/ "${itk_source}"
-  rm -rf "${download}" "${apt}"
-}
-
 # Options that decide the layout of ITK's classes or which of them are wrapped, as in the wheels on PyPI: static
 # libraries, TBB, legacy functions in place, these types and dimensions.
 itk_options=(
@@ -162,7 +125,7 @@ make_itk() {
   if has_itk; then
     return
   fi
-  timed "getting ITK's sources" get_itk_source
+  timed "getting ITK's sources" get_itk_source "${cache}/source" "${suite}"
   timed "the minimal ITK" build_itk
   say "disk in the cache: $(du -sh "${cache}" | cut -f 1)"
 }
