@@ -29,27 +29,6 @@ namespace
 /** What local ranks may take when the request names no budget. */
 constexpr std::size_t defaultBudget = std::size_t{ 1 } << 30;
 
-/** Makes a device the current one, and at its end the one that was. */
-class CurrentDevice
-{
-public:
-  explicit CurrentDevice(int device)
-  {
-    CheckCuda(cudaGetDevice(&m_Before), "cudaGetDevice");
-    CheckCuda(cudaSetDevice(device), "cudaSetDevice");
-  }
-  ~CurrentDevice()
-  {
-    cudaSetDevice(m_Before);
-  }
-  CurrentDevice(const CurrentDevice &) = delete;
-  CurrentDevice &
-  operator=(const CurrentDevice &) = delete;
-
-private:
-  int m_Before{ 0 };
-};
-
 /** Device memory that is taken and given back in the order of a stream's work. */
 class StreamBuffer
 {
@@ -252,7 +231,7 @@ RunMedianOnDevice(const MedianRequest & request, void * streamHandle)
   {
     throw RequestError("The input and the output lie on different devices");
   }
-  const CurrentDevice current(device);
+  const DeviceScope scope(device);
   report.device = "CUDA device " + std::to_string(device);
   auto * const stream = static_cast<cudaStream_t>(streamHandle);
 

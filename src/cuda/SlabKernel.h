@@ -48,7 +48,8 @@ public:
    * \throws DeviceError when a CUDA call fails. */
   SlabKernel(const MedianRequest & request, const Plan & plan, DeviceContext & context, ExecutionReport & report);
 
-  /** Launches it for a slab whose input is in device memory. Asynchronous. \returns CUDA's error. */
+  /** Launches it for a slab whose input is in device memory, in as many launches as keep each short. Asynchronous.
+   * \returns CUDA's error. */
   cudaError_t
   Launch(const Slab & slab, const void * input, void * output, cudaStream_t stream) const;
 
@@ -72,6 +73,12 @@ private:
   Select(const std::string & reason);
   void
   UploadProgram(const ProgramSchedule & schedule);
+  std::int64_t
+  GetLargestLaunch() const;
+  KernelArguments
+  CutArguments(const KernelArguments & whole, const PixelBox & piece) const;
+  cudaError_t
+  LaunchOnce(const KernelArguments & arguments, cudaStream_t stream) const;
 
   const MedianRequest &         m_Request;
   const Plan &                  m_Plan;

@@ -265,23 +265,12 @@ ChooseSlabExtent(const MedianRequest & request, const Plan & plan, std::size_t b
   return extent;
 }
 
-/** Pixels of a slab whose kernel ends soon enough for a display driver's watchdog, and for an abort: selection reads
- * the window once per bit of a key, 220e9 pixels of windows a second at 16 bits on an H200; 0.02 s of it leave room for
- * slower devices. The other kernels filter the largest slab in less. */
+/** Pixels of a slab whose kernel ends soon enough for an abort. Kernels other than selection filter the largest slab in
+ * less. */
 std::int64_t
 GetMostPixels(const MedianRequest & request, const Plan & plan)
 {
-  if (plan.algorithm != Algorithm::Selection)
-  {
-    return std::numeric_limits<std::int64_t>::max();
-  }
-  double window = 8.0 * static_cast<double>(PixelBytes(request.pixelType)) / 16;
-  for (int axis = 0; axis < Dimension; ++axis)
-  {
-    window *=
-      std::min(2.0 * static_cast<double>(request.radius[axis]) + 1, static_cast<double>(request.inputExtent[axis]));
-  }
-  return std::max<std::int64_t>(1024, static_cast<std::int64_t>(0.02 * 220e9 / window));
+  return plan.algorithm == Algorithm::Selection ? GetSelectedPixels(request) : std::numeric_limits<std::int64_t>::max();
 }
 
 /** Images of this many bytes, in and out, go through in several slabs, some on their way while others are filtered. */
@@ -344,24 +333,39 @@ ChooseSlabs(const MedianRequest & request, std::size_t budget, Plan & plan)
   return ChooseSlabExtent(request, plan, budget, mostPixels);
 }
 
+/** Calls a function with each box of at most a given extent that a larger extent is cut into, axis 0 fastest. */
+template <typename TBody>
+void
+ForEachBox(const Extent & whole, const Extent & extent, const TBody & body)
+{
+  PixelBox box;
+  auto &   origin = box.origin;
+  for (origin[3] = 0; origin[3] < whole[3]; origin[3] += extent[3])
+    for (origin[2] = 0; origin[2] < whole[2]; origin[2] += extent[2])
+      for (origin[1] = 0; origin[1] < whole[1]; origin[1] += extent[1])
+        for (origin[0] = 0; origin[0] < whole[0]; origin[0] += extent[0])
+        {
+          for (int axis = 0; axis < Dimension; ++axis)
+          {
+            box.extent[axis] = std::min(extent[axis], whole[axis] - origin[axis]);
+          }
+          body(box);
+        }
+}
+
 void
 CutIntoSlabs(const MedianRequest & request, const Extent & extent, Plan & plan)
 {
-  Extent origin;
-  for (origin[3] = 0; origin[3] < request.outputExtent[3]; origin[3] += extent[3])
-    for (origin[2] = 0; origin[2] < request.outputExtent[2]; origin[2] += extent[2])
-      for (origin[1] = 0; origin[1] < request.outputExtent[1]; origin[1] += extent[1])
-        for (origin[0] = 0; origin[0] < request.outputExtent[0]; origin[0] += extent[0])
-        {
-          Slab slab;
-          for (int axis = 0; axis < Dimension; ++axis)
-          {
-            slab.output.origin[axis] = request.outputOrigin[axis] + origin[axis];
-            slab.output.extent[axis] = std::min(extent[axis], request.outputExtent[axis] - origin[axis]);
-          }
-          slab.input = GetInputBox(request, slab.output);
-          plan.slabs.push_back(slab);
-        }
+  ForEachBox(request.outputExtent, extent, [&](const PixelBox & box) {
+    Slab slab;
+    slab.output = box;
+    for (int axis = 0; axis < Dimension; ++axis)
+    {
+      slab.output.origin[axis] += request.outputOrigin[axis];
+    }
+    slab.input = GetInputBox(request, slab.output);
+    plan.slabs.push_back(slab);
+  });
 }
 
 } // namespace
@@ -411,6 +415,39 @@ GetInputBox(const MedianRequest & request, const PixelBox & output)
     input.extent[axis] = last - first;
   }
   return input;
+}
+
+std::int64_t
+GetSelectedPixels(const MedianRequest & request)
+{
+  double window = 8.0 * static_cast<double>(PixelBytes(request.pixelType)) / 16;
+  for (int axis = 0; axis < Dimension; ++axis)
+  {
+    window *=
+      std::min(2.0 * static_cast<double>(request.radius[axis]) + 1, static_cast<double>(request.inputExtent[axis]));
+  }
+  return std::max<std::int64_t>(1024, static_cast<std::int64_t>(0.02 * 220e9 / window));
+}
+
+std::vector<PixelBox>
+CutIntoLaunches(const PixelBox & box, std::int64_t mostPixels)
+{
+  Extent       piece;
+  std::int64_t pixels = 1;
+  for (int axis = 0; axis < Dimension; ++axis)
+  {
+    piece[axis] = std::min(box.extent[axis], std::max<std::int64_t>(mostPixels / pixels, 1));
+    pixels *= std::max<std::int64_t>(piece[axis], 1);
+  }
+  std::vector<PixelBox> pieces;
+  ForEachBox(box.extent, piece, [&](const PixelBox & part) {
+    pieces.push_back(part);
+    for (int axis = 0; axis < Dimension; ++axis)
+    {
+      pieces.back().origin[axis] += box.origin[axis];
+    }
+  });
+  return pieces;
 }
 
 Plan

@@ -101,6 +101,16 @@ GetDevicePitch(std::int64_t pixels, std::size_t pixelBytes);
 PixelBox
 GetInputBox(const MedianRequest & request, const PixelBox & output);
 
+/** Pixels that selection filters in 0.02 s on an H200, soon enough for a display driver's watchdog on slower devices
+ * too: it reads the window once per bit of a key, 220e9 pixels of windows a second at 16 bits. */
+std::int64_t
+GetSelectedPixels(const MedianRequest & request);
+
+/** Cuts a box into boxes of at most a number of pixels, or of one pixel: whole along the inner axes, cut along the
+ * outermost ones first. */
+std::vector<PixelBox>
+CutIntoLaunches(const PixelBox & box, std::int64_t mostPixels);
+
 /** Plans a request for a backend (not `Auto`). For several devices the slabs are smaller, so that each gets some.
  *
  * \param budget bytes of device memory the plan must keep to, with each of the request's devices; used for `Cuda` only.

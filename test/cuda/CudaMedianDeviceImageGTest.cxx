@@ -17,6 +17,7 @@
  *=========================================================================*/
 #include "CudaMedianTestDevice.h"
 #include "itkCudaMedianDevice.h"
+#include "Planner.h"
 
 #ifdef CUDAMEDIAN_TEST_HAS_CUDA
 #  include <cuda_runtime_api.h>
@@ -89,18 +90,32 @@ TEST(CudaMedianDeviceImage, WrongRequestsAreNamed)
             "4 axes have a radius above 0; the limit is 3");
 }
 
-TEST(CudaMedianDeviceImage, EqualsTheHost)
+/** A stream of the caller's, and what is filtered there compared with the CPU backend. */
+class CudaMedianDeviceImageOnStream : public ::testing::Test
 {
-  CUDAMEDIAN_NEEDS_GPU();
-  const std::pair<Extent, Extent> cases[] = {
-    { { { 64, 48, 1, 1 } }, { { 1, 1, 0, 0 } } },    { { { 61, 47, 1, 1 } }, { { 2, 2, 0, 0 } } },
-    { { { 32, 24, 16, 1 } }, { { 1, 1, 1, 0 } } },   { { { 33, 24, 16, 1 } }, { { 2, 1, 1, 0 } } },
-    { { { 16, 12, 8, 5 } }, { { 1, 0, 1, 1 } } },    { { { 200, 150, 1, 1 } }, { { 12, 12, 0, 0 } } },
-    { { { 200, 150, 1, 1 } }, { { 70, 70, 0, 0 } } }
-  };
-  cudaStream_t stream = nullptr;
-  ASSERT_EQ(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking), cudaSuccess);
-  for (const auto & [extent, radius] : cases)
+protected:
+  void
+  SetUp() override
+  {
+    CUDAMEDIAN_NEEDS_GPU();
+    ASSERT_EQ(cudaStreamCreateWithFlags(&m_Stream, cudaStreamNonBlocking), cudaSuccess);
+  }
+
+  void
+  TearDown() override
+  {
+    if (m_Stream != nullptr)
+    {
+      cudaStreamDestroy(m_Stream);
+    }
+  }
+
+  /** Random pixels, from and to buffers that start `shift` pixels after a multiple of 16 bytes. */
+  void
+  ExpectEqualToHost(const Extent &        extent,
+                    const Extent &        radius,
+                    std::size_t           shift,
+                    cudamedian::Algorithm algorithm = cudamedian::Algorithm::Automatic)
   {
     const auto                 count = static_cast<std::size_t>(extent[0] * extent[1] * extent[2] * extent[3]);
     std::mt19937               random(7);
@@ -117,22 +132,57 @@ TEST(CudaMedianDeviceImage, EqualsTheHost)
 
     std::uint16_t * device = nullptr;
     const auto      bytes = count * sizeof(std::uint16_t);
-    // One pixel on: neither buffer starts at a multiple of 16 bytes.
+    ASSERT_EQ(cudaMalloc(reinterpret_cast<void **>(&device), 2 * bytes + 64), cudaSuccess);
+    auto * const input = device + shift;
+    auto * const output = device + (count + 8 + shift + 7) / 8 * 8 + shift;
+    ASSERT_EQ(cudaMemcpyAsync(input, pixels.data(), bytes, cudaMemcpyHostToDevice, m_Stream), cudaSuccess);
+    auto onDevice = MakeRequest(extent, radius, input, output);
+    onDevice.algorithm = algorithm;
+    const auto report = cudamedian::RunMedianOnDevice(onDevice, m_Stream);
+    ASSERT_EQ(cudaMemcpyAsync(medians.data(), output, bytes, cudaMemcpyDeviceToHost, m_Stream), cudaSuccess);
+    ASSERT_EQ(cudaStreamSynchronize(m_Stream), cudaSuccess);
+    EXPECT_EQ(report.tile[0] > 0, algorithm != cudamedian::Algorithm::Selection) << report.algorithm;
+    EXPECT_EQ(medians, expected) << extent[0] << "x" << extent[1] << "x" << extent[2] << ", shift " << shift << ", "
+                                 << report.algorithm;
+    cudaFree(device);
+  }
+
+private:
+  cudaStream_t m_Stream{ nullptr };
+};
+
+TEST_F(CudaMedianDeviceImageOnStream, EqualsTheHost)
+{
+  const std::pair<Extent, Extent> cases[] = {
+    { { { 64, 48, 1, 1 } }, { { 1, 1, 0, 0 } } },    { { { 61, 47, 1, 1 } }, { { 2, 2, 0, 0 } } },
+    { { { 32, 24, 16, 1 } }, { { 1, 1, 1, 0 } } },   { { { 33, 24, 16, 1 } }, { { 2, 1, 1, 0 } } },
+    { { { 16, 12, 8, 5 } }, { { 1, 0, 1, 1 } } },    { { { 200, 150, 1, 1 } }, { { 12, 12, 0, 0 } } },
+    { { { 200, 150, 1, 1 } }, { { 70, 70, 0, 0 } } }
+  };
+  for (const auto & [extent, radius] : cases)
+  {
     for (const std::size_t shift : { 0, 1 })
     {
-      ASSERT_EQ(cudaMalloc(reinterpret_cast<void **>(&device), 2 * bytes + 64), cudaSuccess);
-      auto * const input = device + shift;
-      auto * const output = device + count + 8 + shift;
-      ASSERT_EQ(cudaMemcpyAsync(input, pixels.data(), bytes, cudaMemcpyHostToDevice, stream), cudaSuccess);
-      const auto report = cudamedian::RunMedianOnDevice(MakeRequest(extent, radius, input, output), stream);
-      EXPECT_GT(report.tile[0], 0) << report.algorithm;
-      ASSERT_EQ(cudaMemcpyAsync(medians.data(), output, bytes, cudaMemcpyDeviceToHost, stream), cudaSuccess);
-      ASSERT_EQ(cudaStreamSynchronize(stream), cudaSuccess);
-      EXPECT_EQ(medians, expected) << extent[0] << "x" << extent[1] << "x" << extent[2] << ", shift " << shift;
-      cudaFree(device);
+      ExpectEqualToHost(extent, radius, shift);
     }
   }
-  cudaStreamDestroy(stream);
+}
+
+TEST_F(CudaMedianDeviceImageOnStream, SelectionInSeveralLaunchesEqualsTheHost)
+{
+  // 4.4e9 pixels of windows to a launch: these have more, and are cut along axis 1, 2, and within their only row.
+  const std::pair<Extent, Extent> cases[] = { { { { 700, 500, 1, 1 } }, { { 60, 60, 0, 0 } } },
+                                              { { { 60, 60, 60, 1 } }, { { 14, 14, 14, 0 } } },
+                                              { { { 200000, 1, 1, 1 } }, { { 12000, 0, 0, 0 } } } };
+  for (const auto & [extent, radius] : cases)
+  {
+    auto request = MakeRequest(extent, radius, nullptr, nullptr);
+    ASSERT_LT(cudamedian::GetSelectedPixels(request), cudamedian::Volume(extent));
+    for (const std::size_t shift : { 0, 3 })
+    {
+      ExpectEqualToHost(extent, radius, shift, cudamedian::Algorithm::Selection);
+    }
+  }
 }
 
 #endif

@@ -487,6 +487,38 @@ TEST(CudaMedianPlanner, SlabsOfSelectionAreShort)
   }
 }
 
+TEST(CudaMedianPlanner, LaunchesCoverABoxOnceAndStaySmall)
+{
+  const PixelBox box{ { { 3, 5, 7, 9 } }, { { 6, 5, 4, 3 } } };
+  for (const std::int64_t most : { 1, 4, 6, 7, 29, 30, 45, 119, 120, 250, 359, 360, 1000 })
+  {
+    std::set<Extent> pixels;
+    for (const auto & piece : cudamedian::CutIntoLaunches(box, most))
+    {
+      EXPECT_LE(cudamedian::Volume(piece.extent), most);
+      Extent p;
+      for (p[3] = 0; p[3] < piece.extent[3]; ++p[3])
+        for (p[2] = 0; p[2] < piece.extent[2]; ++p[2])
+          for (p[1] = 0; p[1] < piece.extent[1]; ++p[1])
+            for (p[0] = 0; p[0] < piece.extent[0]; ++p[0])
+            {
+              Extent pixel;
+              for (int axis = 0; axis < cudamedian::Dimension; ++axis)
+              {
+                pixel[axis] = piece.origin[axis] + p[axis];
+                EXPECT_GE(pixel[axis], box.origin[axis]);
+                EXPECT_LT(pixel[axis], box.origin[axis] + box.extent[axis]);
+              }
+              EXPECT_TRUE(pixels.insert(pixel).second) << "twice, of at most " << most;
+            }
+    }
+    EXPECT_EQ(pixels.size(), 360U) << most;
+  }
+  EXPECT_EQ(cudamedian::CutIntoLaunches(box, 360).size(), 1U);
+  EXPECT_EQ(cudamedian::CutIntoLaunches(box, 30).size(), 12U);
+  EXPECT_TRUE(cudamedian::CutIntoLaunches({ { { 0, 0, 0, 0 } }, { { 4, 0, 1, 1 } } }, 10).empty());
+}
+
 TEST(CudaMedianPlanner, ABudgetWithoutRoomForRanksSelects)
 {
   auto       request = MakeRequest({ { 90, 50, 1, 1 } }, { { 12, 12, 0, 0 } });
