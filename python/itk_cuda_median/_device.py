@@ -3,11 +3,13 @@
 """Arrays in device memory, of any library: filtered there, on the caller's stream, into an array of the same kind.
 
 What a library has to offer is `__cuda_array_interface__`, or `__dlpack__` where CuPy is installed to read it. The
-output is made by the library itself, so that its memory pool and its streams stay in charge.
+output is made by the library itself, so that its memory pool and its streams stay in charge; that of a library whose
+arrays nobody may write to (JAX) by CuPy.
 """
 
 from __future__ import annotations
 
+import contextlib
 import math
 import sys
 from collections.abc import Sequence
@@ -77,24 +79,25 @@ def describe(array: Any) -> DeviceArray:
     return DeviceArray(address or 0, shape, dtype, interface.get("stream"), read_only)
 
 
-def _make_contiguous(array: Any) -> Any:
-    """Return the array, or a C-contiguous copy in device memory."""
+def _describe_contiguous(array: Any) -> tuple[Any, DeviceArray]:
+    """Return the array, or a C-contiguous copy in device memory, and where it lies."""
     try:
-        describe(array)
-        return array
+        return array, describe(array)
     except ValueError:
         if hasattr(array, "contiguous"):
-            return array.contiguous()
-        if hasattr(namespace(array), "ascontiguousarray"):
-            return namespace(array).ascontiguousarray(array)
-        raise
+            copy = array.contiguous()
+        elif hasattr(namespace(array), "ascontiguousarray"):
+            copy = namespace(array).ascontiguousarray(array)
+        else:
+            raise
+    return copy, describe(copy)
 
 
 def current_stream(array: Any, described: DeviceArray) -> int:
     """Return the stream, as a number, that the array's library would launch its next kernel on."""
     library = type(array).__module__.partition(".")[0]
     if library == "cupy":
-        return namespace(array).cuda.get_current_stream().ptr
+        return namespace(array).cuda.get_current_stream(array.device.id).ptr
     if library == "torch":
         return sys.modules["torch"].cuda.current_stream(array.device).cuda_stream
     return described.stream or _LEGACY_STREAM
@@ -117,17 +120,31 @@ def _empty_like(array: Any) -> Any:
         return library.cuda.device_array(array.shape, array.dtype)
     if not hasattr(library, "empty_like"):
         raise TypeError(f"{library.__name__} makes no arrays by empty_like(); give output")
-    return library.empty_like(array)
+    # CuPy's arrays lie on the current device, which need not be that of the input.
+    with array.device if library.__name__ == "cupy" else contextlib.nullcontext():
+        return library.empty_like(array)
 
 
-def _through_cupy(array: Any, radius: Sequence[int], options: dict) -> tuple[Any, str]:
-    """Filter an array that only DLPack describes, or whose library lets nobody write to its arrays (JAX)."""
+def _is_writable(array: Any) -> bool:
+    """Whether others than its own library may write to an array; JAX computes with what it takes for constant."""
+    return hasattr(array, "__cuda_array_interface__") and not hasattr(array, "block_until_ready")
+
+
+def _through_cupy(
+    array: Any, radius: Sequence[int], output: Any, algorithm: _engine.Algorithm, memory: int
+) -> tuple[Any, str]:
+    """Filter an array that only DLPack describes, or whose library lets nobody write to its arrays.
+
+    DLPack puts CuPy's current stream behind what makes the array. The array's library knows nothing of that stream, and
+    may give the array's memory to others once the caller drops it: this returns when the work is done.
+    """
     try:
         import cupy  # noqa: PLC0415 - only these need it
     except ImportError:
         raise TypeError(f"arrays of type {type(array)} are passed through CuPy, which is not installed") from None
-    result, report = median_filter(cupy.from_dlpack(array), radius, **options)
-    return namespace(array).from_dlpack(result), report
+    result, report = median_filter(cupy.from_dlpack(array), radius, output, algorithm, memory, None)
+    cupy.cuda.get_current_stream().synchronize()
+    return namespace(array).from_dlpack(result) if output is None else output, report
 
 
 def median_filter(
@@ -135,13 +152,16 @@ def median_filter(
 ) -> tuple[Any, str]:
     """Filter an array in device memory; return an array of the same kind and the execution report's text.
 
-    The work is in the stream when this returns, and may not be done yet, like any other of the library's calls.
+    The work is in the stream when this returns, and may not be done yet, like any other of the library's calls; that
+    of an array that passes through CuPy is done.
     """
-    if output is None and (not hasattr(array, "__cuda_array_interface__") or hasattr(array, "block_until_ready")):
-        options = {"output": None, "algorithm": algorithm, "memory": memory, "stream": stream}
-        return _through_cupy(array, radius, options)
-    array = _make_contiguous(array)
-    source = describe(array)
+    if output is not None and not _is_writable(output):
+        raise TypeError(f"output is of type {type(output)}, which cannot be written to in device memory")
+    if not _is_writable(array):
+        if stream is not None:
+            raise TypeError(f"an array of type {type(array)} passes through CuPy's current stream, and takes no other")
+        return _through_cupy(array, radius, output, algorithm, memory)
+    array, source = _describe_contiguous(array)
     name = "uint8" if source.dtype.kind == "b" else source.dtype.name
     if name not in _engine.PIXEL_TYPES or not source.dtype.isnative:
         raise TypeError(

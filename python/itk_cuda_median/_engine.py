@@ -77,41 +77,70 @@ class _Request(ctypes.Structure):
     ]
 
 
+_Text = (ctypes.c_char_p, ctypes.c_size_t)
+
+# What each function returns and takes.
+_FUNCTIONS = {
+    "CudaMedianRun": (ctypes.c_int, (ctypes.POINTER(_Request), *_Text)),
+    "CudaMedianRunOnDevice": (ctypes.c_int, (ctypes.POINTER(_Request), ctypes.c_uint64, *_Text)),
+    "CudaMedianQueryDevice": (ctypes.c_int, _Text),
+    "CudaMedianReleaseCachedMemory": (None, ()),
+}
+
+
+def _folders(package: str) -> list[str]:
+    """Return where a package lies, without importing it."""
+    found = importlib.util.find_spec(package)
+    return list(found.submodule_search_locations or []) if found else []
+
+
+def _load_compiler() -> None:
+    """Load NVRTC from NVIDIA's package, where the system's loader does not look.
+
+    The engine compiles kernels with it at first use, and finds it by name once it is loaded.
+    """
+    for folder in _folders("nvidia"):
+        libraries = Path(folder).glob("*/lib/libnvrtc.so.1[23]")
+        for path in sorted(libraries, key=lambda path: path.name, reverse=True):
+            try:
+                ctypes.CDLL(str(path))
+            except OSError:
+                continue  # the engine says what it has tried where a kernel needed it
+            return
+
+
 @functools.cache
 def _library() -> ctypes.CDLL:
     """Load the engine's library, once."""
     # Found through the package `itk`, which is not imported for it: that takes most of a second.
-    package = importlib.util.find_spec("itk")
-    folders = list(package.submodule_search_locations or []) if package else []
+    folders = _folders("itk")
     for folder in folders:
         path = Path(folder) / "_CudaMedianPython.abi3.so"
         if path.exists():
+            _load_compiler()
             library = ctypes.CDLL(str(path))
-            library.CudaMedianRun.argtypes = (ctypes.POINTER(_Request), ctypes.c_char_p, ctypes.c_size_t)
-            library.CudaMedianRun.restype = ctypes.c_int
-            library.CudaMedianRunOnDevice.argtypes = (
-                ctypes.POINTER(_Request),
-                ctypes.c_uint64,
-                ctypes.c_char_p,
-                ctypes.c_size_t,
-            )
-            library.CudaMedianRunOnDevice.restype = ctypes.c_int
-            library.CudaMedianQueryDevice.argtypes = (ctypes.c_char_p, ctypes.c_size_t)
-            library.CudaMedianQueryDevice.restype = ctypes.c_int
-            library.CudaMedianReleaseCachedMemory.argtypes = ()
-            library.CudaMedianReleaseCachedMemory.restype = None
+            for name, (result, arguments) in _FUNCTIONS.items():
+                function = getattr(library, name)
+                function.restype = result
+                function.argtypes = arguments
             return library
     raise ImportError(
         f"_CudaMedianPython.abi3.so of the wheel itk-cudamedian is in none of the folders of itk: {folders}"
     )
 
 
-def _report(status: int, text: ctypes.Array) -> str:
+def _call(name: str, *arguments: object) -> tuple[int, str]:
+    """Call a function that writes a text; return what it returns, and the text."""
+    text = ctypes.create_string_buffer(_TEXT_BYTES)
+    status = getattr(_library(), name)(*arguments, text, _TEXT_BYTES)
+    return status, text.value.decode(errors="replace")
+
+
+def _report(status: int, text: str) -> str:
     """Return the report that a call wrote, or raise what it ended with."""
-    message = text.value.decode(errors="replace")
     if status != 0:
-        raise {1: RequestError, 2: DeviceError, 3: Stopped}.get(status, MedianError)(message)
-    return message
+        raise {1: RequestError, 2: DeviceError, 3: Stopped}.get(status, MedianError)(text)
+    return text
 
 
 def _fill(extents: Sequence[int], rest: int) -> ctypes.Array:
@@ -173,8 +202,7 @@ def run(
 
     if progress is not None:
         request.progress = _Progress(report_progress)
-    text = ctypes.create_string_buffer(_TEXT_BYTES)
-    status = _library().CudaMedianRun(ctypes.byref(request), text, _TEXT_BYTES)
+    status, text = _call("CudaMedianRun", ctypes.byref(request))
     if failure:
         raise failure[0]
     return _report(status, text)
@@ -192,15 +220,13 @@ def run_on_device(
 ) -> str:
     """Filter one C-contiguous array in device memory to another, on a stream; return the execution report's text."""
     request = _request(pixel_type, input_address, output_address, shape, radius, algorithm, memory)
-    text = ctypes.create_string_buffer(_TEXT_BYTES)
-    return _report(_library().CudaMedianRunOnDevice(ctypes.byref(request), stream, text, _TEXT_BYTES), text)
+    return _report(*_call("CudaMedianRunOnDevice", ctypes.byref(request), stream))
 
 
 def query_device() -> tuple[bool, str]:
     """Whether a CUDA device can be used, and its name or what was looked for and found instead."""
-    text = ctypes.create_string_buffer(_TEXT_BYTES)
-    usable = _library().CudaMedianQueryDevice(text, _TEXT_BYTES)
-    return bool(usable), text.value.decode(errors="replace")
+    usable, text = _call("CudaMedianQueryDevice")
+    return bool(usable), text
 
 
 def release_cached_memory() -> None:

@@ -69,7 +69,9 @@ def median_filter(
         PyTorch, Numba or JAX (any with `__cuda_array_interface__` or `__dlpack__`), which gives one of the same kind.
         Pixels are integers of 8 to 64 bits, float16 (in host memory), float32, float64 or bool. A C-contiguous array
         is read where it lies. One in device memory never passes through the host, and the call returns when the work
-        is in the library's current stream, like the library's own calls.
+        is in the library's current stream, like the library's own calls. Arrays of JAX, and those that only DLPack
+        describes, pass through CuPy, in its current stream; for them, and for windows beyond tile programs, the call
+        returns when the work is done.
     size
         Window along each of `axes`, odd: 2 * radius + 1. One number or one for each axis.
     radius
@@ -89,7 +91,8 @@ def median_filter(
     threads
         Threads of the CPU backend; 0 is one for each core.
     stream
-        For arrays in device memory: the stream, of any library or as a number, if not the library's current one.
+        For arrays in device memory: the stream, of any library or as a number, if not the library's current one. The
+        caller keeps the arrays until its work is done. Arrays that pass through CuPy take none.
     progress
         Called with the fraction done, rising to 1. A true result stops the run, which then raises `Stopped`.
     report

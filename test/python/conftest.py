@@ -2,10 +2,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """What the tests of the wheel share."""
 
+import importlib
 import os
 
 import numpy as np
 import pytest
+
+# JAX would take three quarters of the device's memory from the other libraries.
+os.environ.setdefault("XLA_PYTHON_CLIENT_PREALLOCATE", "false")
 
 SEED = int(os.environ.get("CUDAMEDIAN_TEST_SEED", "20240611"))
 
@@ -28,6 +32,16 @@ def make_array(random, shape, dtype):
     return np.where(random.random(shape) < 0.3, array.dtype.type(7), array)
 
 
+def gpu_is_required():
+    """Whether what needs a GPU, and the libraries that have arrays there, must not be skipped."""
+    return os.environ.get("CUDAMEDIAN_REQUIRE_GPU") == "1"
+
+
+def import_library(name):
+    """Return a library whose arrays lie in device memory, or skip without it."""
+    return importlib.import_module(name) if gpu_is_required() else pytest.importorskip(name)
+
+
 @pytest.fixture
 def gpu():
     """Skip without a usable GPU, or fail where CUDAMEDIAN_REQUIRE_GPU=1 says that there must be one."""
@@ -35,7 +49,7 @@ def gpu():
 
     usable, description = itk_cuda_median.query_device()
     if not usable:
-        if os.environ.get("CUDAMEDIAN_REQUIRE_GPU") == "1":
+        if gpu_is_required():
             pytest.fail(f"CUDAMEDIAN_REQUIRE_GPU=1, but: {description}")
         pytest.skip(f"no GPU: {description}")
     return description

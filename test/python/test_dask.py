@@ -2,14 +2,16 @@
 # SPDX-License-Identifier: Apache-2.0
 """Dask arrays, in threads and in worker processes of a cluster."""
 
+import os
+
 import dask.array
 import numpy as np
 import pytest
 import zarr
-from distributed import Client, LocalCluster
+from distributed import Client, LocalCluster, Nanny, Scheduler, SpecCluster
 
-from conftest import make_array
-from itk_cuda_median import median_filter
+from conftest import import_library, make_array
+from itk_cuda_median import median_filter, query_device
 
 
 @pytest.fixture(scope="module")
@@ -57,6 +59,28 @@ def test_zarr_store_to_zarr_store(random, client, tmp_path):
     source = dask.array.from_zarr(str(tmp_path / "input.zarr"), chunks=(10, 20, 50))
     median_filter(source, radius=1).to_zarr(str(tmp_path / "output.zarr"))
     np.testing.assert_array_equal(zarr.open(str(tmp_path / "output.zarr"))[...], median_filter(array, radius=1))
+
+
+@pytest.fixture
+def gpu_client(gpu):
+    """Start a worker process for each GPU, which sees no other; two that share it where there is one."""
+    gpus = import_library("cupy").cuda.runtime.getDeviceCount()
+    workers = {
+        index: {"cls": Nanny, "options": {"nthreads": 1, "env": {"CUDA_VISIBLE_DEVICES": str(index % gpus)}}}
+        for index in range(max(gpus, 2))
+    }
+    scheduler = {"cls": Scheduler, "options": {"dashboard": False, "dashboard_address": None}}
+    with SpecCluster(workers, scheduler) as cluster, Client(cluster) as connected:
+        connected.wait_for_workers(len(workers))
+        yield connected
+
+
+def test_worker_processes_with_gpus(random, gpu_client):
+    visible = gpu_client.run(lambda: (os.environ["CUDA_VISIBLE_DEVICES"], query_device()[0]))
+    assert all(usable for _, usable in visible.values())
+    array = make_array(random, (60, 90, 100), "uint16")
+    lazy = median_filter(dask.array.from_array(array, chunks=(20, 45, 50)), radius=2, backend="cuda")
+    np.testing.assert_array_equal(gpu_client.compute(lazy).result(), median_filter(array, radius=2, backend="cpu"))
 
 
 def test_errors_of_the_engine_cross_processes(random, client):

@@ -2,11 +2,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """Arrays in device memory. What needs a GPU skips without one, or fails where CUDAMEDIAN_REQUIRE_GPU=1."""
 
+import sys
+
 import numpy as np
 import pytest
 
-from conftest import make_array
-from itk_cuda_median import DeviceError, MedianError, _device, median_filter
+from conftest import import_library, make_array
+from itk_cuda_median import DeviceError, MedianError, _device, _engine, median_filter
 
 TYPES = ("bool", "int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "uint64", "float32", "float64")
 
@@ -44,6 +46,25 @@ def test_host_memory_is_not_filtered_as_device_memory():
         median_filter(FakeArray(array), 3, output=FakeArray(np.zeros_like(array)))
 
 
+def test_nvrtc_is_found_in_the_package_of_nvidia(tmp_path, monkeypatch):
+    for name in ("nvidia/cuda_nvrtc/lib/libnvrtc.so.12", "nvidia/cu13/lib/libnvrtc.so.13"):
+        path = tmp_path / name
+        path.parent.mkdir(parents=True)
+        path.touch()
+    loaded = []
+
+    def load(path):
+        loaded.append(path.removeprefix(str(tmp_path)))
+        if path.endswith("13"):
+            raise OSError("not a library")
+
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.delitem(sys.modules, "nvidia", raising=False)
+    monkeypatch.setattr(_engine.ctypes, "CDLL", load)
+    _engine._load_compiler()
+    assert loaded == ["/nvidia/cu13/lib/libnvrtc.so.13", "/nvidia/cuda_nvrtc/lib/libnvrtc.so.12"]
+
+
 def test_wrong_outputs_are_named():
     array = np.zeros((4, 5))
     with pytest.raises(ValueError, match=r"output has shape \(4, 4\)"):
@@ -71,7 +92,7 @@ def test_host_tensors_give_their_own_kind(random):
 @pytest.fixture
 def cupy(gpu):
     """Return CuPy, on a machine with a GPU."""
-    return pytest.importorskip("cupy")
+    return import_library("cupy")
 
 
 @pytest.mark.parametrize("dtype", TYPES)
@@ -101,17 +122,40 @@ def test_cupy_views_and_offsets(random, cupy):
 
 def test_cupy_uses_the_current_stream(random, cupy):
     array = make_array(random, (512, 512), "float32")
+    expected = median_filter(array, 3, backend="cpu")
+    ones = cupy.ones((4096, 4096), "float32")
+    prepared = cupy.asarray(array)
     stream = cupy.cuda.Stream(non_blocking=True)
+    source = cupy.zeros((512, 512), "float32")
+    median_filter(source, 3)
+    cupy.cuda.Device().synchronize()
     with stream:
-        # Without the stream's order the filter would read zeros, or its result be overwritten.
-        source = cupy.zeros((512, 512), "float32")
-        cupy.matmul(cupy.ones((2048, 2048)), cupy.ones((2048, 2048)))
-        source.set(array)
+        # Without the stream's order the filter would read zeros, or its result be copied before it is there.
+        for _ in range(4):
+            cupy.matmul(ones, ones)
+        source[...] = prepared
         result = median_filter(source, 3)
-        source.fill(0)
+        busy = not stream.done
         copied = result.copy()
+        source.fill(0)
     stream.synchronize()
-    np.testing.assert_array_equal(copied.get(), median_filter(array, 3, backend="cpu"))
+    np.testing.assert_array_equal(copied.get(), expected)
+    assert busy, "the call waited for the stream"
+
+
+def test_cupy_of_a_stream_that_is_named(random, cupy):
+    array = make_array(random, (512, 512), "uint16")
+    stream = cupy.cuda.Stream(non_blocking=True)
+    source = cupy.zeros((512, 512), "uint16")
+    output = cupy.zeros_like(source)
+    cupy.cuda.Device().synchronize()
+    source.set(array, stream=stream)
+    for named in (stream, stream.ptr):
+        output.fill(0)
+        cupy.cuda.Device().synchronize()
+        median_filter(source, 3, output=output, stream=named)
+        stream.synchronize()
+        np.testing.assert_array_equal(output.get(), median_filter(array, 3, backend="cpu"))
 
 
 def test_cupy_output(random, cupy):
@@ -123,22 +167,169 @@ def test_cupy_output(random, cupy):
         median_filter(array, 5, output=array)
 
 
-def test_torch_equals_numpy(random, gpu):
-    torch = pytest.importorskip("torch")
-    array = make_array(random, (64, 96), "float32")
+def test_cupy_of_several_launches(cupy):
+    # More than the 2^28 pixels of a launch: what is below the first is also filtered on its own.
+    image = cupy.random.default_rng(1).integers(0, 256, ((1 << 14) + 100, 1 << 14), "uint8")
+    result = median_filter(image, 5)
+    cupy.testing.assert_array_equal(result[16300:], median_filter(image[16290:], 5)[10:])
+    cupy.testing.assert_array_equal(result[:300], median_filter(image[:302], 5)[:300])
+
+
+def test_cupy_kernels_compiled_at_first_use(random, cupy):
+    array = make_array(random, (64, 128), "uint16")
+    reports = []
+    result = median_filter(cupy.asarray(array), (3, 7), report=reports.append)
+    np.testing.assert_array_equal(result.get(), median_filter(array, (3, 7), backend="cpu"))
+    assert "compiled with NVRTC" in reports[0] or "from the cache on disk" in reports[0], reports[0]
+
+
+@pytest.mark.parametrize("library", ["cupy", "torch"])
+def test_arrays_of_another_device_than_the_current(random, cupy, library):
+    if cupy.cuda.runtime.getDeviceCount() < 2:
+        pytest.skip("one GPU")
+    array = make_array(random, (64, 96), "int16")
+    if library == "cupy":
+        with cupy.cuda.Device(1):
+            source = cupy.asarray(array)
+    else:
+        source = import_library("torch").from_numpy(array).to("cuda:1")
+    # The second window has a kernel with memory of its own.
+    for size in (3, 25):
+        result = median_filter(source, size)
+        assert result.device == source.device
+        on_host = result.get() if library == "cupy" else result.cpu().numpy()
+        np.testing.assert_array_equal(on_host, median_filter(array, size, backend="cpu"))
+
+
+def test_numpy_in_pinned_memory(random, cupy):
+    import cupyx
+
+    array = cupyx.empty_pinned((70, 200, 210), "uint16")
+    array[...] = make_array(random, array.shape, array.dtype)
+    output = cupyx.zeros_pinned(array.shape, array.dtype)
+    median_filter(array, 3, backend="cuda", output=output)
+    np.testing.assert_array_equal(output, median_filter(array, 3, backend="cpu"))
+
+
+def test_numpy_through_the_gpu(random, gpu):
+    array = make_array(random, (70, 200, 210), "uint16")
+    reports = []
+    result = median_filter(array, 3, backend="cuda", report=reports.append)
+    np.testing.assert_array_equal(result, median_filter(array, 3, backend="cpu"))
+    assert "Backend: CUDA" in reports[0]
+
+
+@pytest.fixture
+def torch(gpu):
+    """Return PyTorch, on a machine with a GPU."""
+    return import_library("torch")
+
+
+@pytest.mark.parametrize("dtype", ("bool", "int8", "uint8", "int16", "int32", "int64", "float32", "float64"))
+def test_torch_equals_numpy(random, torch, dtype):
+    array = make_array(random, (13, 64, 96), dtype)
     tensor = torch.from_numpy(array).cuda()
-    result = median_filter(tensor, 5)
+    result = median_filter(tensor, 3)
     assert isinstance(result, torch.Tensor)
-    assert result.device == tensor.device
-    np.testing.assert_array_equal(result.cpu().numpy(), median_filter(array, 5, backend="cpu"))
+    assert (result.device, result.dtype) == (tensor.device, tensor.dtype)
+    np.testing.assert_array_equal(result.cpu().numpy(), median_filter(array, 3, backend="cpu"))
 
 
-def test_jax_equals_numpy(random, cupy):
-    jax = pytest.importorskip("jax")
-    array = make_array(random, (64, 96), "float32")
-    result = median_filter(jax.device_put(array, jax.devices("gpu")[0]), 5)
+def test_torch_views(random, torch):
+    array = make_array(random, (4, 33, 50), "uint8")
+    tensor = torch.from_numpy(array).cuda()
+    result = median_filter(tensor.permute(2, 0, 1)[3:], radius=(1, 0, 2))
+    np.testing.assert_array_equal(
+        result.cpu().numpy(), median_filter(array.transpose(2, 0, 1)[3:], radius=(1, 0, 2), backend="cpu")
+    )
+
+
+def test_torch_uses_the_current_stream(random, torch):
+    array = make_array(random, (512, 512), "float32")
+    ones = torch.ones((4096, 4096), device="cuda")
+    source = torch.zeros((512, 512), device="cuda")
+    prepared = torch.from_numpy(array).cuda()
+    median_filter(source, 3)
+    torch.cuda.synchronize()
+    stream = torch.cuda.Stream()
+    with torch.cuda.stream(stream):
+        for _ in range(4):
+            ones @ ones
+        source.copy_(prepared)
+        result = median_filter(source, 3)
+        busy = not stream.query()
+        copied = result.clone()
+        source.zero_()
+    stream.synchronize()
+    np.testing.assert_array_equal(copied.cpu().numpy(), median_filter(array, 3, backend="cpu"))
+    assert busy, "the call waited for the stream"
+
+
+@pytest.mark.parametrize("dtype", ("bool", "uint8", "int16", "float32"))
+def test_jax_equals_numpy(random, cupy, dtype):
+    jax = import_library("jax")
+    array = make_array(random, (64, 96), dtype)
+    source = jax.device_put(array, jax.devices("gpu")[0])
+    result = median_filter(source, 5)
     assert isinstance(result, jax.Array)
-    np.testing.assert_array_equal(np.asarray(result), median_filter(array, 5, backend="cpu"))
+    expected = median_filter(array, 5, backend="cpu")
+    np.testing.assert_array_equal(np.asarray(result), expected)
+    np.testing.assert_array_equal(np.asarray(result + result), expected + expected)
+    output = cupy.empty_like(cupy.asarray(array))
+    assert median_filter(source, 5, output=output) is output
+    np.testing.assert_array_equal(output.get(), expected)
+    with pytest.raises(TypeError, match="cannot be written to"):
+        median_filter(cupy.asarray(array), 5, output=source)
+
+
+def test_jax_results_of_computations_under_way(random, cupy):
+    jax = import_library("jax")
+    array = make_array(random, (512, 512), "float32")
+    ones = jax.device_put(np.ones((4096, 4096), "float32"), jax.devices("gpu")[0])
+    product = (ones @ ones) @ ones
+    # The filter's input depends on what is still being computed.
+    source = jax.numpy.asarray(array) + 0 * product[:512, :512]
+    result = median_filter(source, 3)
+    np.testing.assert_array_equal(np.asarray(result), median_filter(array, 3, backend="cpu"))
+
+
+def test_numba_equals_numpy(random, gpu):
+    cuda = import_library("numba.cuda")
+    array = make_array(random, (64, 96), "int16")
+    result = median_filter(cuda.to_device(array), 5)
+    np.testing.assert_array_equal(result.copy_to_host(), median_filter(array, 5, backend="cpu"))
+
+
+class OnlyDLPack:
+    """An array that only DLPack describes."""
+
+    def __init__(self, array):
+        """Hold an array of CuPy."""
+        self._array = array
+        self.ndim = array.ndim
+
+    def __dlpack__(self, **options):
+        """Lend the array."""
+        return self._array.__dlpack__(**options)
+
+    def __dlpack_device__(self):
+        """Return the array's device."""
+        return self._array.__dlpack_device__()
+
+    def __array_namespace__(self):
+        """Return CuPy."""
+        import cupy
+
+        return cupy
+
+
+def test_dlpack_alone(random, cupy):
+    array = make_array(random, (64, 96), "uint16")
+    source = OnlyDLPack(cupy.asarray(array))
+    result = median_filter(source, 3)
+    np.testing.assert_array_equal(result.get(), median_filter(array, 3, backend="cpu"))
+    with pytest.raises(TypeError, match="takes no other"):
+        median_filter(source, 3, stream=cupy.cuda.Stream())
 
 
 def test_a_build_without_cuda_says_so():
