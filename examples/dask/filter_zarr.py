@@ -35,7 +35,7 @@ def start_cluster(workers: int, memory_limit: str, gpus: list[str]) -> SpecClust
         if gpus:
             options["env"] = {"CUDA_VISIBLE_DEVICES": gpus[index]}
         specification[index] = {"cls": Nanny, "options": options}
-    scheduler = {"cls": Scheduler, "options": {"dashboard": False, "dashboard_address": None}}
+    scheduler = {"cls": Scheduler, "options": {"dashboard": False, "dashboard_address": ":0"}}
     return SpecCluster(specification, scheduler, silence_logs=logging.ERROR)
 
 

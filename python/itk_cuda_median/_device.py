@@ -161,7 +161,9 @@ def median_filter(
         if stream is not None:
             raise TypeError(f"an array of type {type(array)} passes through CuPy's current stream, and takes no other")
         return _through_cupy(array, radius, output, algorithm, memory)
-    array, source = _describe_contiguous(array)
+    if stream is not None and output is None:
+        raise TypeError("stream takes output as well: a new array would be the memory of the library's current stream")
+    array, source = (array, describe(array)) if stream is not None else _describe_contiguous(array)
     name = "uint8" if source.dtype.kind == "b" else source.dtype.name
     if name not in _engine.PIXEL_TYPES or not source.dtype.isnative:
         raise TypeError(

@@ -91,8 +91,9 @@ def median_filter(
     threads
         Threads of the CPU backend; 0 is one for each core.
     stream
-        For arrays in device memory: the stream, of any library or as a number, if not the library's current one. The
-        caller keeps the arrays until its work is done. Arrays that pass through CuPy take none.
+        For arrays in device memory: the stream, of any library or as a number, if not the library's current one. It
+        takes `output` and a C-contiguous input, as the library makes arrays in its current stream; the caller keeps
+        both until the work is done. Arrays that pass through CuPy take no stream.
     progress
         Called with the fraction done, rising to 1. A true result stops the run, which then raises `Stopped`.
     report

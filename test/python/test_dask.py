@@ -69,7 +69,7 @@ def gpu_client(gpu):
         index: {"cls": Nanny, "options": {"nthreads": 1, "env": {"CUDA_VISIBLE_DEVICES": str(index % gpus)}}}
         for index in range(max(gpus, 2))
     }
-    scheduler = {"cls": Scheduler, "options": {"dashboard": False, "dashboard_address": None}}
+    scheduler = {"cls": Scheduler, "options": {"dashboard": False, "dashboard_address": ":0"}}
     with SpecCluster(workers, scheduler) as cluster, Client(cluster) as connected:
         connected.wait_for_workers(len(workers))
         yield connected

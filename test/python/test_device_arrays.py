@@ -77,8 +77,16 @@ def test_wrong_outputs_are_named():
         median_filter(FakeArray(np.zeros((4, 5), "complex64")), 3, output=FakeArray(np.zeros((4, 5))))
     with pytest.raises(TypeError, match="backend='cpu'"):
         median_filter(FakeArray(array), 3, backend="cpu")
-    with pytest.raises(TypeError, match="stream"):
+    with pytest.raises(TypeError, match="stream is for arrays in device memory"):
         median_filter(array, 3, stream=1)
+
+
+def test_a_named_stream_makes_no_arrays():
+    array = np.zeros((4, 5))
+    with pytest.raises(TypeError, match="stream takes output"):
+        median_filter(FakeArray(array), 3, stream=1)
+    with pytest.raises(ValueError, match="not C-contiguous"):
+        median_filter(FakeArray(array, strides=(8, 32)), 3, stream=1, output=FakeArray(np.zeros_like(array)))
 
 
 def test_host_tensors_give_their_own_kind(random):
