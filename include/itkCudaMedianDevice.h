@@ -28,7 +28,8 @@ namespace cudamedian
  * The request's buffers are addresses of the same device, which need not be the current one; input and output are
  * C-contiguous, of the same size and pixel type, and do not overlap. Nothing passes through the host. The call returns
  * when the work is in the stream, and before it is done; for windows whose kernels need memory of their own (local
- * ranks and interpreted programs) it returns when it is done. Neither progress nor an abort is asked for.
+ * ranks, sliding histograms and interpreted programs) it returns when it is done. Neither progress nor an abort is
+ * asked for. Large images are filtered in several launches, each short enough for a display driver's watchdog.
  *
  * Rows that are not a multiple of 16 bytes long, or arrays that do not start at one, are copied on the device to rows
  * that are, and the result is copied back, which takes longer; the report's slabReason says so.
