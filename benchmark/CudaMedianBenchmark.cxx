@@ -18,6 +18,7 @@
 // Times of the whole filter against itk::MedianImageFilter in the same run, as a table and as JSON.
 
 #include "BenchmarkCase.h"
+#include "BenchmarkTiming.h"
 
 #include "itkCudaMedianImageFilter.h"
 #include "itkMedianImageFilter.h"
@@ -51,6 +52,9 @@ namespace
 
 using cudamedianbenchmark::BenchmarkCase;
 using cudamedianbenchmark::CasePixel;
+using cudamedianbenchmark::FillRandomly;
+using cudamedianbenchmark::Median;
+using cudamedianbenchmark::TimedUpdate;
 using Json = nlohmann::ordered_json;
 using BackendEnum = itk::CudaMedianImageFilterEnums::Backend;
 
@@ -90,43 +94,6 @@ struct Row
     return itkPixelSeconds * benchmarkCase.Pixels() / wholeSeconds;
   }
 };
-
-double
-Median(std::vector<double> values)
-{
-  const auto middle = values.begin() + values.size() / 2;
-  std::nth_element(values.begin(), middle, values.end());
-  return *middle;
-}
-
-/** Seconds of one run of the filter into the output it already has. */
-double
-TimedUpdate(itk::ProcessObject & filter)
-{
-  filter.Modified();
-  const auto start = std::chrono::steady_clock::now();
-  filter.Update();
-  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-}
-
-/** Random bits, floating point exponents kept below that of NaN and infinity. */
-template <typename TImage>
-void
-FillRandomly(TImage & image, std::uint64_t seed)
-{
-  using PixelType = typename TImage::PixelType;
-  std::mt19937_64     random(seed);
-  PixelType * const   pixels = image.GetBufferPointer();
-  const std::size_t   bytes = image.GetBufferedRegion().GetNumberOfPixels() * sizeof(PixelType);
-  char * const        raw = reinterpret_cast<char *>(pixels);
-  constexpr bool      isFloat = std::is_floating_point<PixelType>::value;
-  const std::uint64_t mask = isFloat ? 0xbfffffffbfffffffu : ~std::uint64_t{ 0 };
-  for (std::size_t i = 0; i < bytes; i += sizeof(mask))
-  {
-    const std::uint64_t bits = random() & mask;
-    std::memcpy(raw + i, &bits, std::min(sizeof(bits), bytes - i));
-  }
-}
 
 /** A block in the middle of the image, small enough that ITK's filter is done with it in about a third of a second per
  * thread (it looks at some 80 million window pixels a second and thread). */
