@@ -53,8 +53,9 @@ public:
    * - `LocalRank`: sorts the pixels of a block once and slides windows over their ranks; windows up to 123x123 or
    *   23x23x23 on CUDA (64-bit: 85x85, 17x17x17), 255x255 or 39x39x39 on the CPU.
    * - `SlidingHistogram`: slides windows of 256 bins over the histograms of columns, at a cost that does not depend on
-   *   the radius; on CUDA only, windows of at most three axes, up to 405x405 or 255x255x255 (more than 8 bits:
-   *   87x87x87), less on devices with less shared memory than sm_90.
+   *   the radius; on CUDA windows of at most three axes, up to 405x405 or 255x255x255 (more than 8 bits: 87x87x87),
+   *   less on devices with less shared memory than sm_90; on the CPU pixels of 8 bits and windows of up to 65,535 of
+   *   them.
    * - `Selection`: each window on its own, of any size. */
   enum class Algorithm : uint8_t
   {

@@ -17,6 +17,7 @@
  *=========================================================================*/
 #include "CpuBackend.h"
 
+#include "HistogramRowRunner.h"
 #include "KeyedImage.h"
 #include "RankBlockRunner.h"
 #include "RankSelection.h"
@@ -232,6 +233,14 @@ RunKeyed(const MedianRequest & request, const Plan & plan, ExecutionReport & rep
   else if (plan.algorithm == Algorithm::LocalRank)
   {
     RunRows<RankBlockRunner<TKey, VMapping>>(request, plan, report);
+  }
+  else if (plan.algorithm == Algorithm::SlidingHistogram)
+  {
+    // The planner chooses it for pixels of 8 bits only.
+    if constexpr (sizeof(TKey) == 1)
+    {
+      RunRows<HistogramRowRunner<VMapping>>(request, plan, report);
+    }
   }
   else
   {

@@ -110,6 +110,12 @@ EstimateCpuSeconds(const MedianRequest & request, const Plan & plan, bool compil
     work = 1.6 * static_cast<double>(CountRankBlocks(*plan.rank, request.outputExtent)) *
            EstimateHostRankNanoseconds(*plan.rank, request.radius, static_cast<int>(keyBytes)) * nanosecond;
   }
+  else if (plan.algorithm == Algorithm::SlidingHistogram)
+  {
+    // The window slides, and a row down, where there are further axes, more than one pixel enters each column.
+    const auto rim = (2 * request.radius[2] + 1) * (2 * request.radius[3] + 1);
+    work = pixels * (7 + 4.5 * static_cast<double>(rim)) * nanosecond;
+  }
   else
   {
     // Making keys of rows and splitting them takes as long as 20 operations for a pixel. The rate is the interpreter's

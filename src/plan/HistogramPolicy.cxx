@@ -283,4 +283,22 @@ CountHistogramRegions(const HistogramShape & shape, const Extent & outputExtent)
   return regions;
 }
 
+const char * const hostHistogramLimits = "on the CPU pixels of 8 bits, and windows of at most 65535 pixels";
+
+bool
+IsCoveredByHostHistograms(const Extent & radius, int pixelBytes)
+{
+  constexpr std::int64_t mostPixels = 65535;
+  std::int64_t           pixels = 1;
+  for (const auto r : radius)
+  {
+    pixels *= 2 * std::min(r, mostPixels) + 1;
+    if (pixels > mostPixels)
+    {
+      return false;
+    }
+  }
+  return pixelBytes == 1;
+}
+
 } // namespace cudamedian

@@ -78,13 +78,13 @@ ChooseAlgorithm(const MedianRequest & request, std::size_t budget, Plan & plan)
   }
   HistogramShape histogram{};
   const bool     slides =
-    cuda &&
     (request.algorithm == Algorithm::SlidingHistogram || (request.algorithm == Algorithm::Automatic && !fastest)) &&
-    FindHistogramShape(request.radius, pixelBytes, histogram);
+    (cuda ? FindHistogramShape(request.radius, pixelBytes, histogram)
+          : IsCoveredByHostHistograms(request.radius, pixelBytes));
   if (request.algorithm == Algorithm::SlidingHistogram && !slides)
   {
-    throw RequestError("Sliding histograms do not cover a window of radius " + Join(request.radius) +
-                       (cuda ? std::string(": ") + histogramLimits : " on the CPU backend: they run on CUDA only"));
+    throw RequestError("Sliding histograms do not cover a window of radius " + Join(request.radius) + ": " +
+                       (cuda ? histogramLimits : hostHistogramLimits));
   }
   plan.algorithm = request.algorithm;
   plan.algorithmReason = "asked for";
@@ -93,8 +93,9 @@ ChooseAlgorithm(const MedianRequest & request, std::size_t budget, Plan & plan)
     // A block or region, and the smallest slab for it.
     const bool ranksFit = ranked && (!cuda || static_cast<std::size_t>(shape.scratchBytes) <= budget / 4);
     const bool histogramFits = slides && GetLeastHistogramScratchBytes(histogram) <= budget / 4;
-    const bool program = fastest || (covered && !ranksFit);
-    const bool histogramFaster = histogramFits && ranksFit && IsHistogramFasterThanRanks(request.radius, pixelBytes);
+    const bool program = fastest || (covered && !ranksFit && (cuda || !histogramFits));
+    const bool histogramFaster =
+      histogramFits && ranksFit && (!cuda || IsHistogramFasterThanRanks(request.radius, pixelBytes));
     plan.algorithm = program                        ? Algorithm::TileProgram
                      : ranksFit && !histogramFaster ? Algorithm::LocalRank
                      : histogramFits                ? Algorithm::SlidingHistogram
@@ -131,9 +132,13 @@ ChooseAlgorithm(const MedianRequest & request, std::size_t budget, Plan & plan)
   }
   if (plan.algorithm == Algorithm::SlidingHistogram)
   {
-    plan.histogram = histogram;
-    plan.tileReason = pixelBytes == 1 ? "pixels of 8 bits are sorted by their bins"
-                                      : "lowest cost by the model of sorting a region and sliding";
+    if (cuda)
+    {
+      plan.histogram = histogram;
+    }
+    plan.tileReason = !cuda             ? "a row of pixels at a time"
+                      : pixelBytes == 1 ? "pixels of 8 bits are sorted by their bins"
+                                        : "lowest cost by the model of sorting a region and sliding";
     return;
   }
   if (plan.algorithm == Algorithm::TileProgram)

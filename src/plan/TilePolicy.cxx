@@ -57,7 +57,9 @@ IsTileProgramFastestOnHost(const Extent & radius, int pixelBytes)
   {
     pixels *= 2 * std::min<std::int64_t>(r, 1 << 10) + 1;
   }
-  return IsCoveredByTilePrograms(radius) && pixels * pixelBytes <= 4000;
+  // Of 8 bits, those above go through sliding histograms, wider ones through local ranks.
+  const std::int64_t most = pixelBytes > 1 ? 4000 / pixelBytes : CountWindowAxes(radius) <= 2 ? 19 * 19 : 5 * 5 * 5;
+  return IsCoveredByTilePrograms(radius) && pixels <= most;
 }
 
 Extent

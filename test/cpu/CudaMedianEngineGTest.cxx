@@ -68,7 +68,11 @@ MakeRequest(BitsImage<TBits> & input, BitsImage<TBits> & output, PixelType type,
 
 template <typename TBits, KeyMapping VMapping>
 void
-CheckCpu(PixelType type, const Extent & extent, const Extent & radius, unsigned workUnits)
+CheckCpu(PixelType      type,
+         const Extent & extent,
+         const Extent & radius,
+         unsigned       workUnits,
+         Algorithm      algorithm = Algorithm::Automatic)
 {
   const auto       seed = cudamediantest::Seed();
   std::mt19937_64  generator(seed);
@@ -78,6 +82,7 @@ CheckCpu(PixelType type, const Extent & extent, const Extent & radius, unsigned 
   auto request = MakeRequest(input, output, type, radius);
   request.workUnits = workUnits;
   request.parallelFor = RunOnThreads;
+  request.algorithm = algorithm;
   const auto report = RunMedian(request);
   EXPECT_EQ(report.backend, "CPU");
   EXPECT_EQ(report.workUnits, workUnits);
@@ -104,6 +109,45 @@ TEST(CudaMedianCpuBackend, EveryPixelTypeAndManyWindows)
     CheckCpu<std::uint32_t, KeyMapping::Float>(PixelType::Float32, extent, radius, 2);
     CheckCpu<std::uint64_t, KeyMapping::Integer>(PixelType::Int64, extent, radius, 7);
     CheckCpu<std::uint64_t, KeyMapping::Float>(PixelType::Float64, extent, radius, 1);
+  }
+}
+
+TEST(CudaMedianCpuBackend, SlidingHistograms)
+{
+  struct Case
+  {
+    Extent extent;
+    Extent radius;
+  };
+  const Case cases[] = {
+    { { { 1, 1, 1, 1 } }, { { 7, 7, 7, 0 } } },     { { { 200, 9, 1, 1 } }, { { 40, 12, 0, 0 } } },
+    { { { 3, 40, 1, 1 } }, { { 127, 10, 0, 0 } } }, { { { 1700, 3, 1, 1 } }, { { 90, 4, 0, 0 } } },
+    { { { 65, 6, 4, 3 } }, { { 3, 2, 3, 1 } } },    { { { 70, 2, 9, 2 } }, { { 0, 0, 12, 20 } } },
+    { { { 70, 30, 2, 1 } }, { { 0, 200, 0, 0 } } }
+  };
+  for (const auto & [extent, radius] : cases)
+  {
+    for (const auto algorithm : { Algorithm::SlidingHistogram, Algorithm::Automatic })
+    {
+      CheckCpu<std::uint8_t, KeyMapping::Integer>(PixelType::UInt8, extent, radius, 2, algorithm);
+      CheckCpu<std::uint8_t, KeyMapping::Integer>(PixelType::Int8, extent, radius, 5, algorithm);
+    }
+  }
+}
+
+/** The largest window that 16 bits count, all its pixels in one bin: no sum may wrap around. */
+TEST(CudaMedianCpuBackend, SlidingHistogramsOf65025EqualPixels)
+{
+  for (const std::uint8_t value : { 0, 15, 16, 255 })
+  {
+    const Extent            extent{ { 130, 20, 1, 1 } };
+    BitsImage<std::uint8_t> input(extent);
+    BitsImage<std::uint8_t> output(extent);
+    std::fill(input.pixels.begin(), input.pixels.end(), value);
+    auto request = MakeRequest(input, output, PixelType::UInt8, { { 127, 127, 0, 0 } });
+    request.algorithm = Algorithm::SlidingHistogram;
+    RunMedian(request);
+    EXPECT_EQ(output.pixels, input.pixels);
   }
 }
 

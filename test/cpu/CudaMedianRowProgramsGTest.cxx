@@ -267,6 +267,13 @@ TEST(CudaMedianRowPrograms, TheEngineIsExactWithEveryInstructionSet)
                                       << radius[2] << ", " << length << " columns from " << first << ", "
                                       << report.algorithm;
           EXPECT_GT(report.hostScratchBytes, 0);
+          if (bytes == 1)
+          {
+            request.algorithm = Algorithm::SlidingHistogram;
+            RunMedian(request);
+            ASSERT_EQ(actual, expected) << "sliding histograms, radius " << radius[0] << "x" << radius[1] << "x"
+                                        << radius[2] << ", " << length << " columns from " << first;
+          }
         }
       });
     }

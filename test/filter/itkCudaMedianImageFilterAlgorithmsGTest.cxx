@@ -64,7 +64,7 @@ ExpectAllEqualToItk(const TImage &                    image,
     {
       const bool cuda = backend == cudamediantest::BackendEnum::Cuda;
       if ((algorithm == AlgorithmEnum::TileProgram && cuda && !programs) ||
-          (algorithm == AlgorithmEnum::SlidingHistogram && !cuda))
+          (algorithm == AlgorithmEnum::SlidingHistogram && !cuda && sizeof(typename TImage::PixelType) > 1))
       {
         continue;
       }

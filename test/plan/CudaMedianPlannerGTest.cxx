@@ -340,7 +340,30 @@ TEST(CudaMedianHistogramPolicy, WindowsBeyondAnyBlock)
     return "";
   };
   EXPECT_NE(getError(Backend::Cuda).find("405x405"), std::string::npos) << getError(Backend::Cuda);
-  EXPECT_NE(getError(Backend::Cpu).find("CUDA only"), std::string::npos) << getError(Backend::Cpu);
+  EXPECT_NE(getError(Backend::Cpu).find("65535"), std::string::npos) << getError(Backend::Cpu);
+  request.radius = { { 20, 20, 0, 0 } };
+  request.pixelType = cudamedian::PixelType::Int16;
+  EXPECT_NE(getError(Backend::Cpu).find("8 bits"), std::string::npos) << getError(Backend::Cpu);
+}
+
+TEST(CudaMedianPlanner, OnTheCpuLargeWindowsOf8BitsSlideOverColumns)
+{
+  using cudamedian::Algorithm;
+  using cudamedian::PixelType;
+  const auto choose = [](PixelType type, const Extent & radius) {
+    auto request = MakeRequest({ { 300, 200, 90, 2 } }, radius);
+    request.pixelType = type;
+    return cudamedian::PlanMedian(request, Backend::Cpu, 0).algorithm;
+  };
+  EXPECT_EQ(choose(PixelType::UInt8, { { 9, 9, 0, 0 } }), Algorithm::TileProgram);
+  EXPECT_EQ(choose(PixelType::UInt8, { { 10, 10, 0, 0 } }), Algorithm::SlidingHistogram);
+  EXPECT_EQ(choose(PixelType::Int8, { { 127, 127, 0, 0 } }), Algorithm::SlidingHistogram);
+  EXPECT_EQ(choose(PixelType::UInt8, { { 128, 128, 0, 0 } }), Algorithm::Selection);
+  EXPECT_EQ(choose(PixelType::UInt8, { { 2, 2, 2, 0 } }), Algorithm::TileProgram);
+  EXPECT_EQ(choose(PixelType::UInt8, { { 3, 3, 3, 0 } }), Algorithm::SlidingHistogram);
+  EXPECT_EQ(choose(PixelType::UInt8, { { 2, 2, 2, 1 } }), Algorithm::SlidingHistogram);
+  EXPECT_EQ(choose(PixelType::Int16, { { 10, 10, 0, 0 } }), Algorithm::TileProgram);
+  EXPECT_EQ(choose(PixelType::Int16, { { 40, 40, 0, 0 } }), Algorithm::LocalRank);
 }
 
 TEST(CudaMedianPlanner, OnCudaTheLargestWindowsSlideOverColumns)
