@@ -155,18 +155,18 @@ __launch_bounds__(mostThreads) HistogramKernel(const __grid_constant__ Histogram
   }
 }
 
-/** Lists the pixels of a launch's regions. */
+/** Lists the pixels of a launch's regions, a row for each warp. */
 template <typename TPixelBits>
 __global__ void
 __launch_bounds__(listThreads) ListKernel(const __grid_constant__ HistogramArguments arguments,
-                                          int                                        count,
+                                          int                                        rows,
                                           TPixelBits *                               keys,
                                           std::uint32_t *                            positions)
 {
-  const auto number = static_cast<int>(blockIdx.x * listThreads + threadIdx.x);
-  if (number < count)
+  const auto row = static_cast<int>((blockIdx.x * listThreads + threadIdx.x) / 32);
+  if (row < rows)
   {
-    ListRegionPixel(arguments, number, keys, positions);
+    ListRegionRow(arguments, row, static_cast<int>(threadIdx.x % 32), 32, keys, positions);
   }
 }
 
@@ -207,6 +207,7 @@ struct ScratchParts
       keys[i] = reinterpret_cast<TPixelBits *>(take(sizeof(TPixelBits)));
       positions[i] = reinterpret_cast<std::uint32_t *>(take(sizeof(std::uint32_t)));
     }
+    // Positions are read somewhat beyond their end: bins and what sorting takes lie there.
     bins = reinterpret_cast<std::uint8_t *>(take(1));
     sort = next;
     const auto used = static_cast<std::size_t>(next - static_cast<char *>(scratch));
@@ -255,7 +256,9 @@ SortRegions(HistogramArguments & arguments,
   cub::DoubleBuffer<std::uint32_t> positions(parts.positions[0], parts.positions[1]);
   const auto                       blocks = static_cast<unsigned int>((count + listThreads - 1) / listThreads);
 
-  ListKernel<TPixelBits><<<blocks, listThreads, 0, stream>>>(arguments, count, keys.Current(), positions.Current());
+  const auto rows = static_cast<int>(regions * shape.region[1] * shape.region[2]);
+  const auto listBlocks = static_cast<unsigned int>((rows + listThreads / 32 - 1) / (listThreads / 32));
+  ListKernel<TPixelBits><<<listBlocks, listThreads, 0, stream>>>(arguments, rows, keys.Current(), positions.Current());
   auto error = cudaGetLastError();
   if (error == cudaSuccess)
   {

@@ -22,6 +22,7 @@
 #include "KernelArguments.h"
 #include "KernelVariant.h"
 #include "LaneBins.h"
+#include "VariantMapping.h"
 
 /** Medians of the largest windows by sliding histograms.
  *
@@ -32,7 +33,7 @@
  *
  * The bins of 8-bit pixels are their keys. Of wider pixels a region, the footprint of a tile of outputs, is sorted, and
  * bin b has the pixels from the b-th 256th of the sorted list on, as many as every other bin, whatever the image. The
- * median's bin is then searched: its pixels are a run of the list, of which the warp looks up 32 at once whether their
+ * median's bin is then searched: its pixels are a run of the list, of which the warp looks up 128 at once whether their
  * positions lie in the window.
  *
  * Written so that the host can run it: see KernelBodies.h. What a warp does is written for all its lanes. A TWarp has
@@ -52,8 +53,9 @@ struct HistogramArguments
   KernelVariant         variant;
   std::int64_t          firstRegion; ///< of this launch
   const std::uint8_t *  bins;        ///< of the launch's regions, one pixel after the other; null for 8-bit pixels
-  const std::uint32_t * positions;   ///< packed positions of the regions' pixels in their order
-  const void *          sorted;      ///< their keys
+  const std::uint32_t * positions;   ///< packed positions of the regions' pixels in their order; histogramRunPixels
+                                     ///< more can be read behind them
+  const void * sorted;               ///< their keys
 
   /** Outputs along one of the shape's axes. */
   CUDAMEDIAN_HOST_DEVICE int
@@ -123,45 +125,41 @@ GetFirstRank(const HistogramShape & shape, int bin)
   return (bin * shape.pixels + histogramBins - 1) / histogramBins;
 }
 
-/** Calls function(bits, mapping) for a pixel width, with the mapping of a variant. */
-template <typename TPixelBits, typename TFunction>
-CUDAMEDIAN_HOST_DEVICE auto
-CallWithMapping(KernelVariant variant, const TFunction & function)
-{
-  if constexpr (sizeof(TPixelBits) >= 4)
-  {
-    if (variant == KernelVariant::Float32 || variant == KernelVariant::Float64)
-    {
-      return function(PixelKey<TPixelBits, KeyMapping::Float>{});
-    }
-  }
-  return function(PixelKey<TPixelBits, KeyMapping::Integer>{});
-}
-
-/** Lists a pixel of a launch's regions: its key and its packed position.
+/** Lists some pixels of a row of a launch's regions: their keys and packed positions.
  *
- * \param number counts pixels through all regions of the launch. */
+ * \param number counts rows through all regions of the launch. \param lane of so many that list the row. */
 template <typename TPixelBits>
 CUDAMEDIAN_HOST_DEVICE void
-ListRegionPixel(const HistogramArguments & arguments, int number, TPixelBits * keys, std::uint32_t * positions)
+ListRegionRow(const HistogramArguments & arguments,
+              int                        number,
+              int                        lane,
+              int                        lanes,
+              TPixelBits *               keys,
+              std::uint32_t *            positions)
 {
   const HistogramShape & shape = arguments.shape;
-  const int              regionNumber = number / shape.pixels;
-  const int              pixel = number - regionNumber * shape.pixels;
-  const int              row = pixel / shape.region[0];
-  const int              x = pixel - row * shape.region[0];
+  const int              rows = shape.region[1] * shape.region[2];
+  const int              regionNumber = number / rows;
+  const int              row = number - regionNumber * rows;
   const int              z = row / shape.region[1];
   const int              y = row - z * shape.region[1];
   const HistogramRegion  region(arguments, arguments.firstRegion + regionNumber);
-  const std::int64_t     offset =
-    GetHistogramOffset(arguments, region, 0, x) + GetHistogramOffset(arguments, region, 1, y) +
-    GetHistogramOffset(arguments, region, 2, z) + region.origin[3] * arguments.slab.inputPitch[shape.axes[3]];
-  const TPixelBits bits = static_cast<const TPixelBits *>(arguments.slab.input)[offset];
-  keys[number] = CallWithMapping<TPixelBits>(arguments.variant, [&](auto mapping) {
-    return mapping.FromBits(bits, static_cast<TPixelBits>(arguments.slab.signMask));
-  });
-  positions[number] = PackPosition(shape, x, y, z) | GetPositionGuards(shape) |
-                      static_cast<std::uint32_t>(regionNumber) << shape.positionBits[2];
+  const std::int64_t     rowOffset = GetHistogramOffset(arguments, region, 1, y) +
+                                 GetHistogramOffset(arguments, region, 2, z) +
+                                 region.origin[3] * arguments.slab.inputPitch[shape.axes[3]];
+  const std::uint32_t first = PackPosition(shape, 0, y, z) | GetPositionGuards(shape) |
+                              static_cast<std::uint32_t>(regionNumber) << shape.positionBits[2];
+  keys += std::int64_t{ number } * shape.region[0];
+  positions += std::int64_t{ number } * shape.region[0];
+  for (int x = lane; x < shape.region[0]; x += lanes)
+  {
+    const std::int64_t offset = rowOffset + GetHistogramOffset(arguments, region, 0, x);
+    const TPixelBits   bits = static_cast<const TPixelBits *>(arguments.slab.input)[offset];
+    keys[x] = CallWithMapping<TPixelBits>(arguments.variant, [&](auto mapping) {
+      return mapping.FromBits(bits, static_cast<TPixelBits>(arguments.slab.signMask));
+    });
+    positions[x] = first + static_cast<std::uint32_t>(x);
+  }
 }
 
 /** Writes a pixel's bin to its place, once the launch's regions are sorted.
@@ -415,6 +413,9 @@ private:
   /** Pixels that are loaded before they are counted. */
   static constexpr int Batch = 8;
 
+  /** Words of 32 pixels of a run that are looked up at once. */
+  static constexpr int RunWords = histogramRunPixels / 32;
+
   CUDAMEDIAN_HOST_DEVICE static int
   GetRegionNumber(const HistogramShape & shape, std::int64_t block)
   {
@@ -518,32 +519,53 @@ private:
     const std::uint32_t    beyond = position + PackPosition(shape, shape.window[0], shape.window[1], shape.window[2]);
     const std::int64_t     list = std::int64_t{ m_RegionNumber } * shape.pixels;
     std::uint32_t          rank = found / histogramBins;
-    for (int index = GetFirstRank(shape, static_cast<int>(found % histogramBins)); index < shape.pixels; index += 32)
+    for (int index = GetFirstRank(shape, static_cast<int>(found % histogramBins)); index < shape.pixels;
+         index += 32 * RunWords)
     {
-      typename TWarp::template Value<bool> isInside;
-      warp.ForEachLane([&](int lane) {
-        // Each coordinate has a guard bit above it, which stays if what is subtracted is not larger.
-        const bool          listed = index + lane < shape.pixels;
-        const std::uint32_t pixel = listed ? m_Arguments.positions[list + index + lane] : 0;
-        isInside[lane] = listed && ((pixel - position) & ~(pixel - beyond) & guards) == guards;
-      });
-      const std::uint32_t inside = warp.Ballot(isInside);
-      const auto          count = static_cast<std::uint32_t>(warp.CountBits(inside));
-      if (rank < count)
+      // Each lane looks at one pixel of each word. What follows the region's last pixel may look as if it were inside,
+      // but all pixels inside come before it.
+      std::uint32_t inside[RunWords];
+      std::uint32_t count = 0;
+      CUDAMEDIAN_UNROLL
+      for (int word = 0; word < RunWords; ++word)
       {
+        const std::uint32_t *                pixels = m_Arguments.positions + list + index + 32 * word;
+        typename TWarp::template Value<bool> isInside;
         warp.ForEachLane([&](int lane) {
-          if (isInside[lane] && static_cast<std::uint32_t>(warp.CountBits(inside & ((1U << lane) - 1))) == rank)
-          {
-            const auto key = static_cast<const TPixelBits *>(m_Arguments.sorted)[list + index + lane];
-            static_cast<TPixelBits *>(m_Arguments.slab.output)[output] =
-              CallWithMapping<TPixelBits>(m_Arguments.variant, [&](auto mapping) {
-                return mapping.ToBits(key, static_cast<TPixelBits>(m_Arguments.slab.signMask));
-              });
-          }
+          // Each coordinate has a guard bit above it, which stays if what is subtracted is not larger.
+          isInside[lane] = ((pixels[lane] - position) & ~(pixels[lane] - beyond) & guards) == guards;
         });
-        return;
+        inside[word] = warp.Ballot(isInside);
+        count += static_cast<std::uint32_t>(warp.CountBits(inside[word]));
       }
-      rank -= count;
+      if (rank >= count)
+      {
+        rank -= count;
+        continue;
+      }
+      CUDAMEDIAN_UNROLL
+      for (int word = 0; word + 1 < RunWords; ++word)
+      {
+        // What is not before the rank stays.
+        const auto here = static_cast<std::uint32_t>(warp.CountBits(inside[0]));
+        const bool before = rank >= here;
+        rank -= before ? here : 0;
+        index += before ? 32 : 0;
+        inside[0] = before ? inside[word + 1] : inside[0];
+      }
+      warp.ForEachLane([&](int lane) {
+        const bool isFound = (inside[0] >> lane & 1) != 0 &&
+                             static_cast<std::uint32_t>(warp.CountBits(inside[0] & ((1U << lane) - 1))) == rank;
+        if (isFound)
+        {
+          const auto key = static_cast<const TPixelBits *>(m_Arguments.sorted)[list + index + lane];
+          static_cast<TPixelBits *>(m_Arguments.slab.output)[output] =
+            CallWithMapping<TPixelBits>(m_Arguments.variant, [&](auto mapping) {
+              return mapping.ToBits(key, static_cast<TPixelBits>(m_Arguments.slab.signMask));
+            });
+        }
+      });
+      return;
     }
   }
 

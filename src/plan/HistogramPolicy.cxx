@@ -109,7 +109,8 @@ const char * const histogramLimits =
   "the columns of a block no more than 232448 bytes, and regions of pixels of more than 8 bits no more than 1048576 "
   "pixels; in 2D that is up to 405x405, in 3D 255x255x255 or, with more than 8 bits, 87x87x87";
 
-// A model, not yet measured. An instruction of a warp takes 2.2 ps where all multiprocessors issue two a clock.
+// An instruction of a warp takes 2.2 ps where all multiprocessors issue two a clock. On an H200 outputs take from as
+// long as this to 1.7 times less: 16-bit 151x151 1.45 Gpixel/s by the model and 1.76 measured, double 0.71 and 1.22.
 double
 EstimateHistogramPicoseconds(const HistogramShape & shape, int pixelBytes)
 {
@@ -226,7 +227,10 @@ IsHistogramFasterThanRanks(const Extent & radius, int pixelBytes)
     pixels *= 2 * std::min<std::int64_t>(r, 1 << 10) + 1;
   }
   const bool         isSolid = std::count_if(radius.begin(), radius.end(), [](auto r) { return r > 0; }) > 2;
-  const std::int64_t planar = pixelBytes == 1 ? 51 * 51 : pixelBytes == 8 ? 71 * 71 : 101 * 101;
+  const std::int64_t planar = pixelBytes == 1   ? 51 * 51
+                              : pixelBytes == 2 ? 91 * 91
+                              : pixelBytes == 4 ? 77 * 77
+                                                : 71 * 71;
   const std::int64_t solid = pixelBytes == 1 ? 9 * 9 * 9 : 15 * 15 * 15;
   return pixels >= (isSolid ? solid : planar);
 }

@@ -36,6 +36,9 @@ constexpr int histogramBins = 256;
  * threads that count equal pixels of neighbouring columns meet in few banks. */
 constexpr int histogramStride = histogramBins + 8;
 
+/** Pixels of a bin that a warp looks up at once. */
+constexpr int histogramRunPixels = 128;
+
 /** The shape of one block, and of the region that it reads where pixels have more than 8 bits. */
 struct HistogramShape
 {
@@ -103,8 +106,9 @@ EstimateHistogramPicoseconds(const HistogramShape & shape, int pixelBytes);
 /** Whether sliding histograms are faster than local ranks, for a window that both cover, by measurement.
  *
  * On an H200, Gpixel/s, histograms and ranks: 8-bit 41x41 7.5 and 10.2, 51x51 7.5 and 7.1, 9x9x9 6.5 and 5.9, 21x21x3
- * 6.8 and 5.8; 16-bit 91x91 1.5 and 2.0, 101x101 1.5 and 1.2, 15x15x15 1.1 and 1.0; float 101x101 1.25 and 0.87; double
- * 51x51 0.94 and 2.5, 75x75 0.85 and 0.46. */
+ * 6.8 and 5.8; 16-bit 75x75 2.4 and 2.9, 101x101 2.1 and 1.2 (ranks at 91x91 2.0), 9x9x9 2.2 and 5.1, 15x15x15 1.6 and
+ * 1.0; float 75x75 2.15 and 2.16, 101x101 1.9 and 0.87, 15x15x15 1.5 and 0.79; double 51x51 1.7 and 2.5, 75x75 1.6 and
+ * 0.46, 15x15x15 1.1 and 0.34. */
 bool
 IsHistogramFasterThanRanks(const Extent & radius, int pixelBytes);
 

@@ -17,6 +17,7 @@
  *=========================================================================*/
 #include "CudaMedianTestReference.h"
 #include "CudaMedianTestSeed.h"
+#include "CudaMedianTestSlabs.h"
 #include "HistogramKernels.h"
 #include "KernelBodies.h"
 #include "RankKernels.h"
@@ -52,7 +53,6 @@
 #include <gtest/gtest.h>
 
 #include <bitset>
-#include <functional>
 #include <numeric>
 #include <sstream>
 #include <vector>
@@ -67,100 +67,11 @@ namespace
 
 using namespace cudamedian;
 using cudamediantest::BitsImage;
+using cudamediantest::CheckImage;
+using cudamediantest::CheckSlabs;
 using cudamediantest::ForEachPosition;
 using cudamediantest::GetReferenceMedian;
-
-constexpr std::size_t guard = 16;
-
-/** Runs `kernel(arguments)` over every slab of a plan for an image and compares each output pixel. */
-template <typename TBits, KeyMapping VMapping, typename TKernel>
-void
-CheckImage(BitsImage<TBits> & image, const Extent & radius, PixelType type, std::size_t budget, const TKernel & kernel)
-{
-  const Extent & extent = image.extent;
-  MedianRequest  request;
-  request.pixelType = type;
-  request.inputExtent = extent;
-  request.radius = radius;
-  request.outputExtent = extent;
-  if (extent[0] > 2 && extent[1] > 1)
-  {
-    request.outputOrigin = { { 1, 1, 0, 0 } };
-    request.outputExtent[0] -= 2;
-    request.outputExtent[1] -= 1;
-  }
-  request.algorithm = Algorithm::Selection; // no program bytes: the budget is the slab's alone
-  const auto plan = PlanMedian(request, Backend::Cuda, budget);
-  for (const auto & slab : plan.slabs)
-  {
-    const auto         unwritten = static_cast<TBits>(0x5A5A5A5A5A5A5A5AULL);
-    const auto         inputPitch = GetDevicePitch(slab.input.extent[0], sizeof(TBits));
-    const auto         lead = (slab.output.origin[0] - slab.input.origin[0]) % GetDevicePitch(1, sizeof(TBits));
-    const auto         outputPitch = GetDevicePitch(slab.output.extent[0] + lead, sizeof(TBits));
-    const auto         inputRows = Volume(slab.input.extent) / slab.input.extent[0];
-    const auto         outputRows = Volume(slab.output.extent) / slab.output.extent[0];
-    std::vector<TBits> input(static_cast<std::size_t>(inputPitch * inputRows), unwritten);
-    std::vector<TBits> output(static_cast<std::size_t>(outputPitch * outputRows) + 2 * guard, unwritten);
-
-    KernelArguments arguments{};
-    arguments.input = input.data();
-    arguments.output = output.data() + guard;
-    arguments.signMask = GetSignMask(type);
-    arguments.inputPitch[0] = arguments.outputPitch[0] = 1;
-    arguments.inputPitch[1] = inputPitch;
-    arguments.outputPitch[1] = outputPitch;
-    for (int axis = 0; axis < Dimension; ++axis)
-    {
-      if (axis > 1)
-      {
-        arguments.inputPitch[axis] = arguments.inputPitch[axis - 1] * slab.input.extent[axis - 1];
-        arguments.outputPitch[axis] = arguments.outputPitch[axis - 1] * slab.output.extent[axis - 1];
-      }
-      arguments.inputExtent[axis] = static_cast<std::int32_t>(slab.input.extent[axis]);
-      arguments.outputExtent[axis] = static_cast<std::int32_t>(slab.output.extent[axis]);
-      arguments.outputOrigin[axis] = static_cast<std::int32_t>(slab.output.origin[axis] - slab.input.origin[axis]);
-      arguments.radius[axis] = radius[axis];
-    }
-    arguments.gridOrigin = arguments.outputOrigin[0] - static_cast<std::int32_t>(lead);
-    const auto getOffset = [](const Extent & p, const std::int64_t * pitch) {
-      return static_cast<std::size_t>(p[0] + p[1] * pitch[1] + p[2] * pitch[2] + p[3] * pitch[3]);
-    };
-    ForEachPosition(slab.input.extent, [&](const Extent & p) {
-      Extent position;
-      for (int axis = 0; axis < Dimension; ++axis)
-      {
-        position[axis] = slab.input.origin[axis] + p[axis];
-      }
-      input[getOffset(p, arguments.inputPitch)] = image.At(position);
-    });
-    kernel(arguments);
-    ForEachPosition(slab.output.extent, [&](const Extent & p) {
-      Extent center;
-      for (int axis = 0; axis < Dimension; ++axis)
-      {
-        center[axis] = slab.output.origin[axis] + p[axis];
-      }
-      auto & result = output[guard + static_cast<std::size_t>(lead) + getOffset(p, arguments.outputPitch)];
-      ASSERT_EQ(result, (GetReferenceMedian<VMapping>(image, center, radius, static_cast<TBits>(arguments.signMask))))
-        << "at " << center[0] << ", " << center[1] << ", " << center[2] << ", " << center[3];
-      result = unwritten;
-    });
-    ASSERT_EQ(output, std::vector<TBits>(output.size(), unwritten)) << "written outside the output box";
-  }
-}
-
-/** The same for an image of random pixels. */
-template <typename TBits, KeyMapping VMapping, typename TKernel>
-void
-CheckSlabs(const Extent & extent, const Extent & radius, PixelType type, std::size_t budget, const TKernel & kernel)
-{
-  const auto seed = cudamediantest::Seed();
-  SCOPED_TRACE("seed " + std::to_string(seed));
-  std::mt19937_64  generator(seed);
-  BitsImage<TBits> image(extent);
-  image.FillRandomly(generator, generator() % 3 == 0 ? 2 : 0);
-  CheckImage<TBits, VMapping>(image, radius, type, budget, kernel);
-}
+using cudamediantest::MakeHardImages;
 
 template <typename TBody>
 void
@@ -467,15 +378,16 @@ RunHistogramLaunch(HistogramArguments arguments, std::int64_t regions)
   std::vector<TBits>         keys(count);
   std::vector<std::uint32_t> positions(count);
   std::vector<TBits>         sorted(count);
-  std::vector<std::uint32_t> sortedPositions(count);
+  std::vector<std::uint32_t> sortedPositions(count + histogramRunPixels);
   std::vector<std::uint8_t>  bins(count);
   if constexpr (sizeof(TBits) > 1)
   {
     std::vector<std::size_t> order(count);
     std::iota(order.begin(), order.end(), std::size_t{ 0 });
-    for (std::size_t i = 0; i < count; ++i)
+    const auto rows = static_cast<int>(regions * shape.region[1] * shape.region[2]);
+    for (int i = 0; i < 32 * rows; ++i)
     {
-      ListRegionPixel(arguments, static_cast<int>(i), keys.data(), positions.data());
+      ListRegionRow(arguments, i / 32, i % 32, 32, keys.data(), positions.data());
     }
     std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return keys[a] < keys[b]; });
     std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
@@ -563,24 +475,14 @@ CheckHistograms(PixelType type)
   }
 }
 
-/** Images that leave bins empty, fill one, or move the median far from one output to the next. */
 template <typename TBits, KeyMapping VMapping>
 void
 CheckHardHistograms(PixelType type)
 {
   const Extent radius{ { 5, 4, 0, 0 } };
   const auto   shape = FindSmallHistogramShape<TBits>(radius);
-  for (const auto & value : std::vector<std::function<std::uint64_t(std::uint64_t, std::uint64_t)>>{
-         [](std::uint64_t, std::uint64_t) { return 7; },
-         [](std::uint64_t x, std::uint64_t y) { return 61 * y + x; },
-         [](std::uint64_t x, std::uint64_t y) { return ~(61 * y + x); },
-         [](std::uint64_t x, std::uint64_t) { return x < 30 ? 0 : ~std::uint64_t{ 0 }; },
-         [](std::uint64_t x, std::uint64_t y) { return y % 2 == 0 ? x : ~x; } })
+  for (auto & image : MakeHardImages<TBits>())
   {
-    BitsImage<TBits> image(Extent{ { 61, 43, 1, 1 } });
-    ForEachPosition(image.extent, [&](const Extent & p) {
-      image.At(p) = static_cast<TBits>(value(static_cast<std::uint64_t>(p[0]), static_cast<std::uint64_t>(p[1])));
-    });
     CheckImage<TBits, VMapping>(image, radius, type, std::size_t{ 1 } << 30, [&](const KernelArguments & arguments) {
       RunHistograms<TBits>(arguments, shape, GetKernelVariant(type));
     });

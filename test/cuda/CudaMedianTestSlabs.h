@@ -1,0 +1,164 @@
+/*=========================================================================
+ *
+ *  Copyright NumFOCUS
+ *
+ *  Licensed under the Apache License, Version 2.0 (the "License");
+ *  you may not use this file except in compliance with the License.
+ *  You may obtain a copy of the License at
+ *
+ *         https://www.apache.org/licenses/LICENSE-2.0.txt
+ *
+ *  Unless required by applicable law or agreed to in writing, software
+ *  distributed under the License is distributed on an "AS IS" BASIS,
+ *  WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ *  See the License for the specific language governing permissions and
+ *  limitations under the License.
+ *
+ *=========================================================================*/
+#ifndef CudaMedianTestSlabs_h
+#define CudaMedianTestSlabs_h
+
+#include "CudaMedianTestReference.h"
+#include "CudaMedianTestSeed.h"
+#include "KernelArguments.h"
+#include "Planner.h"
+
+#include <gtest/gtest.h>
+
+#include <functional>
+#include <vector>
+
+/** Slabs as kernels get them, in the host's memory: their buffers are vectors with guards. */
+namespace cudamediantest
+{
+
+using cudamedian::Algorithm;
+using cudamedian::Backend;
+using cudamedian::GetDevicePitch;
+using cudamedian::KernelArguments;
+using cudamedian::MedianRequest;
+using cudamedian::PixelType;
+using cudamedian::Volume;
+
+constexpr std::size_t guard = 16;
+
+/** Runs `kernel(arguments)` over every slab of a plan for an image and compares each output pixel. */
+template <typename TBits, KeyMapping VMapping, typename TKernel>
+void
+CheckImage(BitsImage<TBits> & image, const Extent & radius, PixelType type, std::size_t budget, const TKernel & kernel)
+{
+  const Extent & extent = image.extent;
+  MedianRequest  request;
+  request.pixelType = type;
+  request.inputExtent = extent;
+  request.radius = radius;
+  request.outputExtent = extent;
+  if (extent[0] > 2 && extent[1] > 1)
+  {
+    request.outputOrigin = { { 1, 1, 0, 0 } };
+    request.outputExtent[0] -= 2;
+    request.outputExtent[1] -= 1;
+  }
+  request.algorithm = Algorithm::Selection; // no program bytes: the budget is the slab's alone
+  const auto plan = PlanMedian(request, Backend::Cuda, budget);
+  for (const auto & slab : plan.slabs)
+  {
+    const auto         unwritten = static_cast<TBits>(0x5A5A5A5A5A5A5A5AULL);
+    const auto         inputPitch = GetDevicePitch(slab.input.extent[0], sizeof(TBits));
+    const auto         lead = (slab.output.origin[0] - slab.input.origin[0]) % GetDevicePitch(1, sizeof(TBits));
+    const auto         outputPitch = GetDevicePitch(slab.output.extent[0] + lead, sizeof(TBits));
+    const auto         inputRows = Volume(slab.input.extent) / slab.input.extent[0];
+    const auto         outputRows = Volume(slab.output.extent) / slab.output.extent[0];
+    std::vector<TBits> input(static_cast<std::size_t>(inputPitch * inputRows), unwritten);
+    std::vector<TBits> output(static_cast<std::size_t>(outputPitch * outputRows) + 2 * guard, unwritten);
+
+    KernelArguments arguments{};
+    arguments.input = input.data();
+    arguments.output = output.data() + guard;
+    arguments.signMask = GetSignMask(type);
+    arguments.inputPitch[0] = arguments.outputPitch[0] = 1;
+    arguments.inputPitch[1] = inputPitch;
+    arguments.outputPitch[1] = outputPitch;
+    for (int axis = 0; axis < Dimension; ++axis)
+    {
+      if (axis > 1)
+      {
+        arguments.inputPitch[axis] = arguments.inputPitch[axis - 1] * slab.input.extent[axis - 1];
+        arguments.outputPitch[axis] = arguments.outputPitch[axis - 1] * slab.output.extent[axis - 1];
+      }
+      arguments.inputExtent[axis] = static_cast<std::int32_t>(slab.input.extent[axis]);
+      arguments.outputExtent[axis] = static_cast<std::int32_t>(slab.output.extent[axis]);
+      arguments.outputOrigin[axis] = static_cast<std::int32_t>(slab.output.origin[axis] - slab.input.origin[axis]);
+      arguments.radius[axis] = radius[axis];
+    }
+    arguments.gridOrigin = arguments.outputOrigin[0] - static_cast<std::int32_t>(lead);
+    const auto getOffset = [](const Extent & p, const std::int64_t * pitch) {
+      return static_cast<std::size_t>(p[0] + p[1] * pitch[1] + p[2] * pitch[2] + p[3] * pitch[3]);
+    };
+    ForEachPosition(slab.input.extent, [&](const Extent & p) {
+      Extent position;
+      for (int axis = 0; axis < Dimension; ++axis)
+      {
+        position[axis] = slab.input.origin[axis] + p[axis];
+      }
+      input[getOffset(p, arguments.inputPitch)] = image.At(position);
+    });
+    kernel(arguments);
+    ForEachPosition(slab.output.extent, [&](const Extent & p) {
+      Extent center;
+      for (int axis = 0; axis < Dimension; ++axis)
+      {
+        center[axis] = slab.output.origin[axis] + p[axis];
+      }
+      auto & result = output[guard + static_cast<std::size_t>(lead) + getOffset(p, arguments.outputPitch)];
+      ASSERT_EQ(result, (GetReferenceMedian<VMapping>(image, center, radius, static_cast<TBits>(arguments.signMask))))
+        << "at " << center[0] << ", " << center[1] << ", " << center[2] << ", " << center[3];
+      result = unwritten;
+    });
+    ASSERT_EQ(output, std::vector<TBits>(output.size(), unwritten)) << "written outside the output box";
+  }
+}
+
+/** The same for an image of random pixels. */
+template <typename TBits, KeyMapping VMapping, typename TKernel>
+void
+CheckSlabs(const Extent & extent, const Extent & radius, PixelType type, std::size_t budget, const TKernel & kernel)
+{
+  const auto seed = cudamediantest::Seed();
+  SCOPED_TRACE("seed " + std::to_string(seed));
+  std::mt19937_64  generator(seed);
+  BitsImage<TBits> image(extent);
+  image.FillRandomly(generator, generator() % 3 == 0 ? 2 : 0);
+  CheckImage<TBits, VMapping>(image, radius, type, budget, kernel);
+}
+
+/** Images of 61x43 pixels that are hard for what looks at data: they leave bins empty or fill one, move the median far
+ * from one output to the next, take all keys of a merger from one list or from both in turn, or have only equal keys.
+ */
+template <typename TBits>
+std::vector<BitsImage<TBits>>
+MakeHardImages()
+{
+  std::vector<BitsImage<TBits>> images;
+  for (const auto & value : std::vector<std::function<std::uint64_t(std::uint64_t, std::uint64_t)>>{
+         [](std::uint64_t, std::uint64_t) { return 7; },
+         [](std::uint64_t x, std::uint64_t y) { return 61 * y + x; },
+         [](std::uint64_t x, std::uint64_t y) { return ~(61 * y + x); },
+         [](std::uint64_t x, std::uint64_t y) { return 43 * x + y; },
+         [](std::uint64_t x, std::uint64_t) { return x < 30 ? 0 : ~std::uint64_t{ 0 }; },
+         [](std::uint64_t x, std::uint64_t y) { return (x * 61 + y) * 0x9E3779B97F4A7C15ULL >> 63; },
+         [](std::uint64_t x, std::uint64_t y) { return y % 2 == 0 ? x : ~x; },
+         [](std::uint64_t x, std::uint64_t y) { return 2 * y + x % 2; } })
+  {
+    images.emplace_back(Extent{ { 61, 43, 1, 1 } });
+    ForEachPosition(images.back().extent, [&](const Extent & p) {
+      images.back().At(p) =
+        static_cast<TBits>(value(static_cast<std::uint64_t>(p[0]), static_cast<std::uint64_t>(p[1])));
+    });
+  }
+  return images;
+}
+
+} // namespace cudamediantest
+
+#endif
