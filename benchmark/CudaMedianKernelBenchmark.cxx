@@ -3,6 +3,7 @@
 
 #include "HistogramLaunch.h"
 #include "KernelLaunch.h"
+#include "MergeLaunch.h"
 #include "Planner.h"
 #include "RankLaunch.h"
 #include "KernelProgram.h"
@@ -425,7 +426,8 @@ Count(const Extent & radius, const KernelPolicy & policy, const PixelKind & pixe
 class Benchmark
 {
 public:
-  Benchmark() : m_Device(DescribeDevice(m_Memory))
+  /** \param scratchBytes device memory that data-aware algorithms may take. */
+  explicit Benchmark(std::size_t scratchBytes) : m_Device(DescribeDevice(m_Memory)), m_ScratchBytes(scratchBytes)
   {
     std::printf("%s, %d multiprocessors, %.2f GHz, copy %.2f TB/s\n",
                 m_Device.name.c_str(),
@@ -498,7 +500,7 @@ public:
     row.floorGigapixels = m_Device.multiprocessors * m_Device.clock * 128 / (6 * row.cost.operations + 40) * 1e-9;
     row.warps = 233472 / (shape.sharedBytes + 1024) * shape.threads / 32;
 
-    const auto bytes = GetRankScratchBytes(shape, size, Memory::bytes);
+    const auto bytes = GetRankScratchBytes(shape, size, m_ScratchBytes);
     void *     scratch = nullptr;
     Check(cudaMalloc(&scratch, bytes), "cudaMalloc");
     Time(radius, pixel, size, launches, row, [&](const KernelArguments & arguments) {
@@ -534,11 +536,47 @@ public:
     row.floorGigapixels = m_Device.multiprocessors * m_Device.clock * 2 / 60 * 1e-9;
     row.warps = 233472 / (shape.sharedBytes + 1024) * shape.GetThreads() / 32;
 
-    const auto bytes = GetHistogramScratchBytes(shape, size, Memory::bytes);
+    const auto bytes = GetHistogramScratchBytes(shape, size, m_ScratchBytes);
     void *     scratch = nullptr;
     Check(cudaMalloc(&scratch, std::max<std::size_t>(bytes, 1)), "cudaMalloc");
     Time(radius, pixel, size, launches, row, [&](const KernelArguments & arguments) {
       return LaunchHistograms(arguments, shape, pixel.variant, scratch, bytes, nullptr);
+    });
+    Check(cudaFree(scratch), "cudaFree");
+    return row;
+  }
+
+  /** Merge tiling. Operations are the keys that are merged for an output; the floor reads and writes each in the
+   * second-level cache, at 5.5 TB/s. */
+  Row
+  MeasureMerges(const Extent & radius, const PixelKind & pixel, const Extent & size, int launches)
+  {
+    const auto pixelBytes = static_cast<int>(PixelBytes(pixel.type));
+    MergeShape shape{};
+    if (!FindMergeShape(radius, pixelBytes, size, m_ScratchBytes, shape))
+    {
+      throw std::runtime_error("merge tiling does not cover the window");
+    }
+    Row row;
+    row.pixel = pixel.name;
+    row.window = Join({ { 2 * radius[0] + 1, 2 * radius[1] + 1, 2 * radius[2] + 1, 2 * radius[3] + 1 } });
+    row.size = Join(size);
+    row.how = "merges, regions of " + std::to_string(shape.GetOutputs(0)) + "x" + std::to_string(shape.GetOutputs(1)) +
+              ", " + std::to_string(shape.scratchBytes >> 20) + " MiB, model " +
+              std::to_string(1e3 / EstimateMergePicoseconds(shape, size, pixelBytes)).substr(0, 5);
+    row.policy.tile = GetMergeTile(shape);
+    row.policy.tiling.root = row.policy.tile;
+    for (const auto & pass : ListMergePasses(shape))
+    {
+      row.cost.operations += pass.merges / shape.GetOutputs(0) / shape.GetOutputs(1);
+    }
+    row.floorGigapixels = 5500 / (2.0 * pixelBytes * row.cost.operations);
+
+    void * scratch = nullptr;
+    Check(cudaMalloc(&scratch, static_cast<std::size_t>(shape.scratchBytes)), "cudaMalloc");
+    Time(radius, pixel, size, launches, row, [&](const KernelArguments & arguments) {
+      return LaunchMergeTiling(
+        arguments, shape, pixel.variant, scratch, static_cast<std::size_t>(shape.scratchBytes), nullptr);
     });
     Check(cudaFree(scratch), "cudaFree");
     return row;
@@ -560,6 +598,10 @@ public:
     if (algorithm == Algorithm::SlidingHistogram)
     {
       return MeasureHistograms(radius, pixel, size, launches);
+    }
+    if (algorithm == Algorithm::MergeTiling)
+    {
+      return MeasureMerges(radius, pixel, size, launches);
     }
     if (algorithm == Algorithm::LocalRank)
     {
@@ -605,8 +647,9 @@ private:
     row.gigapixels = static_cast<double>(pixels) / row.seconds * 1e-9;
   }
 
-  Memory m_Memory;
-  Device m_Device;
+  Memory      m_Memory;
+  Device      m_Device;
+  std::size_t m_ScratchBytes;
 };
 
 std::vector<KernelPolicy>
@@ -693,6 +736,7 @@ main(int argc, char * argv[])
     std::string              jsonFile;
     Algorithm                algorithm = Algorithm::Automatic;
     int                      launches = 21;
+    std::size_t              scratchMebibytes = 256; // as the filter takes
     bool                     tune = false;
     bool                     small = false;
     bool                     count = false;
@@ -705,7 +749,10 @@ main(int argc, char * argv[])
         CLI::CheckedTransformer(std::map<std::string, Algorithm>{ { "automatic", Algorithm::Automatic },
                                                                   { "program", Algorithm::TileProgram },
                                                                   { "ranks", Algorithm::LocalRank },
-                                                                  { "histograms", Algorithm::SlidingHistogram } }));
+                                                                  { "histograms", Algorithm::SlidingHistogram },
+                                                                  { "merges", Algorithm::MergeTiling } }));
+    application.add_option("--scratch", scratchMebibytes, "MiB of scratch memory for algorithms that look at data")
+      ->check(CLI::Range(1, 8192));
     application.add_flag("--tune", tune, "sweep the policies listed by the next three options");
     application
       .add_option("--tiles",
@@ -743,7 +790,7 @@ main(int argc, char * argv[])
       return 0;
     }
 
-    Benchmark benchmark;
+    Benchmark benchmark(scratchMebibytes << 20);
     Json      table = Json::array();
     PrintHeader();
     for (const auto & window : windows)

@@ -72,14 +72,17 @@ enum class Backend : std::uint8_t
  * - `LocalRank`: the pixels of a block are sorted once, and windows slide over their ranks.
  * - `SlidingHistogram`: windows of 256 bins slide over the histograms of columns; bins are the values of 8-bit pixels,
  *   and, on CUDA only, ranks in a sorted region of wider ones.
- * - `Selection`: each window on its own, any size (CPU: nth_element on keys; CUDA: bitwise counting on keys). */
+ * - `Selection`: each window on its own, any size (CPU: nth_element on keys; CUDA: bitwise counting on keys).
+ * - `MergeTiling`: hierarchical tiling whose sorted columns, rows and cores are lists in memory that merges extend, for
+ *   windows along at most two axes, on CUDA only. */
 enum class Algorithm : std::uint8_t
 {
   Automatic,
   TileProgram,
   LocalRank,
   SlidingHistogram,
-  Selection
+  Selection,
+  MergeTiling
 };
 
 CudaMedian_EXPORT const char *

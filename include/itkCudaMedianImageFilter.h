@@ -56,14 +56,17 @@ public:
    *   the radius; on CUDA windows of at most three axes, up to 405x405 or 255x255x255 (more than 8 bits: 87x87x87),
    *   less on devices with less shared memory than sm_90; on the CPU pixels of 8 bits and windows of up to 65,535 of
    *   them.
-   * - `Selection`: each window on its own, of any size. */
+   * - `Selection`: each window on its own, of any size.
+   * - `MergeTiling`: hierarchical tiling with sorted lists in memory that are merged, at a cost in proportion to the
+   *   radius; on CUDA only, windows of at most two axes, of any size that the device memory budget has room for. */
   enum class Algorithm : uint8_t
   {
     Automatic,
     TileProgram,
     LocalRank,
     SlidingHistogram,
-    Selection
+    Selection,
+    MergeTiling
   };
 };
 
@@ -99,7 +102,9 @@ operator<<(std::ostream & out, CudaMedianImageFilterEnums::Algorithm value)
  * both backends run the same programs. Larger windows slide over the ranks of the pixels of a block, which are sorted
  * once (after T. S. Huang, "A Fast Two-Dimensional Median Filtering Algorithm", 1979, with ranks for grey values). The
  * largest slide over the histograms of columns (after S. Perreault and P. Hebert, "Median Filtering in Constant Time",
- * 2007, with bins of ranks for pixels of more than 8 bits), on CUDA only. What none covers is selected pixel by pixel.
+ * 2007, with bins of ranks for pixels of more than 8 bits), and windows along two axes beyond those merge sorted lines
+ * and cores (the data-aware variant of hierarchical tiling), both on CUDA only. What none covers is selected pixel by
+ * pixel.
  *
  * Requested regions, streaming, progress, abort and the number of work units behave as in itk::MedianImageFilter. An
  * exception leaves the filter reusable.

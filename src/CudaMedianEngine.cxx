@@ -242,6 +242,8 @@ ToString(Algorithm algorithm)
       return "sliding histograms";
     case Algorithm::Selection:
       return "selection";
+    case Algorithm::MergeTiling:
+      return "merge tiling";
     default:
       return "automatic";
   }

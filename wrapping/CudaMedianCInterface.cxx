@@ -32,7 +32,8 @@ static_assert(static_cast<int>(cudamedian::Backend::Cpu) == 2, "Backend in _engi
 static_assert(static_cast<int>(cudamedian::Algorithm::TileProgram) == 1 &&
                 static_cast<int>(cudamedian::Algorithm::LocalRank) == 2 &&
                 static_cast<int>(cudamedian::Algorithm::SlidingHistogram) == 3 &&
-                static_cast<int>(cudamedian::Algorithm::Selection) == 4,
+                static_cast<int>(cudamedian::Algorithm::Selection) == 4 &&
+                static_cast<int>(cudamedian::Algorithm::MergeTiling) == 5,
               "Algorithm in _engine.py");
 
 /** What a progress function's wish to stop travels as. */
@@ -145,7 +146,7 @@ Validate(const CudaMedianRequest & given)
   }
   check("pixelType", given.pixelType, static_cast<std::uint64_t>(cudamedian::PixelType::Float64));
   check("backend", given.backend, static_cast<std::uint64_t>(cudamedian::Backend::Cpu));
-  check("algorithm", given.algorithm, static_cast<std::uint64_t>(cudamedian::Algorithm::Selection));
+  check("algorithm", given.algorithm, static_cast<std::uint64_t>(cudamedian::Algorithm::MergeTiling));
 }
 
 /** Runs a body that returns an execution report; writes that, or what went wrong. \returns a CudaMedianStatus. */

@@ -14,7 +14,7 @@ slice_wise            True filters a volume slice by slice: the radius along the
 backend               itk.CudaMedianImageFilterEnums.Backend_Auto (CUDA when a usable device exists, else the CPU),
                       Backend_Cuda (an exception without a usable device) or Backend_Cpu
 algorithm             itk.CudaMedianImageFilterEnums.Algorithm_Automatic, Algorithm_TileProgram, Algorithm_LocalRank,
-                      Algorithm_SlidingHistogram or Algorithm_Selection
+                      Algorithm_SlidingHistogram, Algorithm_Selection or Algorithm_MergeTiling
 device_memory_budget  bytes of device memory allowed, 0 for a share of what is free
 number_of_work_units  threads of the CPU backend
 

@@ -51,6 +51,7 @@ class Algorithm(enum.IntEnum):
     LOCAL_RANK = 2
     SLIDING_HISTOGRAM = 3
     SELECTION = 4
+    MERGE_TILING = 5
 
 
 PIXEL_TYPES = ("int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "uint64", "float32", "float64")

@@ -21,6 +21,7 @@ _ALGORITHMS = {
     "local ranks": _engine.Algorithm.LOCAL_RANK,
     "sliding histograms": _engine.Algorithm.SLIDING_HISTOGRAM,
     "selection": _engine.Algorithm.SELECTION,
+    "merge tiling": _engine.Algorithm.MERGE_TILING,
 }
 
 
@@ -85,7 +86,7 @@ def median_filter(
     backend
         "auto" (CUDA when a usable device exists, else the CPU), "cuda" or "cpu".
     algorithm
-        "automatic", "tile program", "local ranks", "sliding histograms" or "selection".
+        "automatic", "tile program", "local ranks", "sliding histograms", "selection" or "merge tiling".
     memory
         Bytes of device memory allowed; 0 is a share of what is free.
     threads

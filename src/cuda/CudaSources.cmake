@@ -31,6 +31,7 @@ set(CudaMedian_CUDA_SRCS
   cuda/RuntimeKernels.cxx
   cuda/GenericKernels.cu
   cuda/HistogramKernels.cu
+  cuda/MergeKernels.cu
   cuda/RankKernels.cu)
 set(declarations "")
 set(calls "")

@@ -18,6 +18,7 @@
 #include "SlabKernel.h"
 
 #include "HistogramLaunch.h"
+#include "MergeLaunch.h"
 #include "RankLaunch.h"
 #include "RuntimeKernels.h"
 
@@ -84,7 +85,7 @@ SlabKernel::SlabKernel(const MedianRequest & request,
                        ExecutionReport &     report)
   : m_Request(request), m_Plan(plan), m_Context(context), m_Report(report),
     m_Variant(GetKernelVariant(request.pixelType)), m_PixelBytes(PixelBytes(request.pixelType)), m_Rank(plan.rank),
-    m_Histogram(plan.histogram), m_ScratchBytes(plan.deviceScratchBytes)
+    m_Histogram(plan.histogram), m_Merge(plan.merge), m_ScratchBytes(plan.deviceScratchBytes)
 {
   if (plan.algorithm == Algorithm::LocalRank)
   {
@@ -260,7 +261,7 @@ SlabKernel::Launch(const Slab & slab, const void * input, void * output, cudaStr
     arguments.radius[axis] = m_Request.radius[axis];
   }
   arguments.gridOrigin = arguments.outputOrigin[0] - static_cast<std::int32_t>(GetOutputLead(slab, m_PixelBytes));
-  // These two keep their own launches short.
+  // These keep their own launches short.
   if (m_Rank)
   {
     return LaunchRankWindows(arguments, *m_Rank, m_Variant, m_Context.scratch.Get(), m_ScratchBytes, stream);
@@ -268,6 +269,10 @@ SlabKernel::Launch(const Slab & slab, const void * input, void * output, cudaStr
   if (m_Histogram)
   {
     return LaunchHistograms(arguments, *m_Histogram, m_Variant, m_Context.scratch.Get(), m_ScratchBytes, stream);
+  }
+  if (m_Merge)
+  {
+    return LaunchMergeTiling(arguments, *m_Merge, m_Variant, m_Context.scratch.Get(), m_ScratchBytes, stream);
   }
   PixelBox box;
   box.extent = slab.output.extent;

@@ -88,6 +88,7 @@ private:
   std::size_t                   m_PixelBytes;
   std::optional<RankShape>      m_Rank;
   std::optional<HistogramShape> m_Histogram;
+  std::optional<MergeShape>     m_Merge;
   std::size_t                   m_ScratchBytes{ 0 };
   const EmittedKernel *         m_Emitted{ nullptr };
   bool                          m_Interpret{ false };

@@ -40,19 +40,6 @@ GetCopyRate(const MedianRequest & request, const HostRates & host)
   return host.copyBytes * 6.2 * threads / (threads + 5.2);
 }
 
-/** Pixels of the window, as far as it is no larger than the image. */
-double
-CountWindowPixels(const MedianRequest & request)
-{
-  double pixels = 1;
-  for (int axis = 0; axis < Dimension; ++axis)
-  {
-    pixels *=
-      std::min(2.0 * static_cast<double>(request.radius[axis]) + 1, static_cast<double>(request.inputExtent[axis]));
-  }
-  return pixels;
-}
-
 /** Seconds of an H200's kernels for a number of pixels; the rates are those of benchmark/README.md. */
 double
 EstimateKernelSeconds(const MedianRequest & request, const Plan & plan, double pixels, bool hasPackedKeys)
@@ -60,8 +47,7 @@ EstimateKernelSeconds(const MedianRequest & request, const Plan & plan, double p
   const auto bytes = PixelBytes(request.pixelType);
   if (plan.algorithm == Algorithm::Selection)
   {
-    // Windows are read once per bit of a key: 220e9 pixels of windows a second at 16 bits.
-    return pixels * CountWindowPixels(request) * static_cast<double>(bytes) / 2 / 220e9;
+    return pixels * EstimateSelectionPicoseconds(request) * 1e-12;
   }
   if (plan.rank)
   {
@@ -70,6 +56,10 @@ EstimateKernelSeconds(const MedianRequest & request, const Plan & plan, double p
   if (plan.histogram)
   {
     return pixels * EstimateHistogramPicoseconds(*plan.histogram, static_cast<int>(bytes)) * 1e-12;
+  }
+  if (plan.merge)
+  {
+    return pixels * EstimateMergePicoseconds(*plan.merge, request.outputExtent, static_cast<int>(bytes)) * 1e-12;
   }
   // A program's operations for a pixel are 2.4 for each pixel of the window in 2D (3x3 17, 5x5 60, 11x11 283, 17x17
   // 772) and about twice as many in 3D (3x3x3 107, 5x5x5 638).

@@ -86,6 +86,18 @@ ChooseAlgorithm(const MedianRequest & request, std::size_t budget, Plan & plan)
     throw RequestError("Sliding histograms do not cover a window of radius " + Join(request.radius) + ": " +
                        (cuda ? histogramLimits : hostHistogramLimits));
   }
+  MergeShape merge{};
+  const bool merged =
+    cuda &&
+    (request.algorithm == Algorithm::MergeTiling ||
+     (request.algorithm == Algorithm::Automatic && !covered && !ranked && !slides)) &&
+    FindMergeShape(
+      request.radius, pixelBytes, request.outputExtent, std::min(mostMergeScratchBytes, budget / 4), merge);
+  if (request.algorithm == Algorithm::MergeTiling && !merged)
+  {
+    throw RequestError("Merge tiling does not cover a window of radius " + Join(request.radius) +
+                       (cuda ? std::string(": ") + mergeLimits : " on the CPU backend: it runs on CUDA only"));
+  }
   plan.algorithm = request.algorithm;
   plan.algorithmReason = "asked for";
   if (request.algorithm == Algorithm::Automatic)
@@ -96,9 +108,12 @@ ChooseAlgorithm(const MedianRequest & request, std::size_t budget, Plan & plan)
     const bool program = fastest || (covered && !ranksFit && (cuda || !histogramFits));
     const bool histogramFaster =
       histogramFits && ranksFit && (!cuda || IsHistogramFasterThanRanks(request.radius, pixelBytes));
+    const bool merges = merged && EstimateMergePicoseconds(merge, request.outputExtent, pixelBytes) <
+                                    EstimateSelectionPicoseconds(request);
     plan.algorithm = program                        ? Algorithm::TileProgram
                      : ranksFit && !histogramFaster ? Algorithm::LocalRank
                      : histogramFits                ? Algorithm::SlidingHistogram
+                     : merges                       ? Algorithm::MergeTiling
                                                     : Algorithm::Selection;
     plan.algorithmReason = program   ? "the window is within the range of tile programs"
                            : covered ? "faster than the window's tile program, by measurement"
@@ -116,12 +131,17 @@ ChooseAlgorithm(const MedianRequest & request, std::size_t budget, Plan & plan)
     {
       plan.algorithmReason += ", and sliding histograms are expected to be faster than local ranks";
     }
-    if (cuda && plan.algorithm == Algorithm::Selection)
+    if (cuda && (plan.algorithm == Algorithm::Selection || plan.algorithm == Algorithm::MergeTiling))
     {
       plan.algorithmReason += slides ? ", and a quarter of the budget cannot hold the " +
                                          std::to_string(GetLeastHistogramScratchBytes(histogram)) +
                                          " bytes of a region of sliding histograms"
                                      : std::string(", and no sliding histograms cover it");
+    }
+    if (merged)
+    {
+      plan.algorithmReason += merges ? "; merge tiling is expected to be faster than selection"
+                                     : "; selection is expected to be faster than merge tiling";
     }
   }
   if (plan.algorithm == Algorithm::LocalRank)
@@ -139,6 +159,14 @@ ChooseAlgorithm(const MedianRequest & request, std::size_t budget, Plan & plan)
     plan.tileReason = !cuda             ? "a row of pixels at a time"
                       : pixelBytes == 1 ? "pixels of 8 bits are sorted by their bins"
                                         : "lowest cost by the model of sorting a region and sliding";
+    return;
+  }
+  if (plan.algorithm == Algorithm::MergeTiling)
+  {
+    plan.merge = merge;
+    plan.tileReason = "lowest number of merges, in regions of " + std::to_string(merge.GetOutputs(0)) + "x" +
+                      std::to_string(merge.GetOutputs(1)) + " outputs with " + std::to_string(merge.scratchBytes) +
+                      " bytes of sorted lists";
     return;
   }
   if (plan.algorithm == Algorithm::TileProgram)
@@ -166,6 +194,10 @@ ChooseScratchBytes(const MedianRequest & request, const Plan & plan, std::size_t
   {
     const auto least = GetLeastHistogramScratchBytes(*plan.histogram);
     return GetHistogramScratchBytes(*plan.histogram, request.outputExtent, std::max(budget / 4, least));
+  }
+  if (plan.merge)
+  {
+    return static_cast<std::size_t>(plan.merge->scratchBytes);
   }
   if (!plan.rank)
   {
@@ -220,13 +252,15 @@ GetSlabBytes(const MedianRequest & request, const Extent & extent, bool wholeHal
   return { inputPixels * bytes, outputPixels * bytes };
 }
 
-/** The outputs that are computed together: a program's tile, or those of a thread block of ranks or histograms. */
+/** The outputs that are computed together: a program's tile, those of a thread block of ranks or histograms, or a root
+ * tile of merges. */
 std::optional<Extent>
 FindTile(const Plan & plan)
 {
   return plan.compiled    ? std::optional<Extent>(plan.compiled->program.GetTile())
          : plan.rank      ? std::optional<Extent>(GetRankTile(*plan.rank))
          : plan.histogram ? std::optional<Extent>(GetHistogramTile(*plan.histogram))
+         : plan.merge     ? std::optional<Extent>(GetMergeTile(*plan.merge))
                           : std::nullopt;
 }
 
@@ -406,6 +440,25 @@ GetDevicePitch(std::int64_t pixels, std::size_t pixelBytes)
   return (pixels + vector - 1) / vector * vector;
 }
 
+double
+CountWindowPixels(const MedianRequest & request)
+{
+  double pixels = 1;
+  for (int axis = 0; axis < Dimension; ++axis)
+  {
+    pixels *=
+      std::min(2.0 * static_cast<double>(request.radius[axis]) + 1, static_cast<double>(request.inputExtent[axis]));
+  }
+  return pixels;
+}
+
+double
+EstimateSelectionPicoseconds(const MedianRequest & request)
+{
+  // 220e9 pixels of windows a second at 16 bits.
+  return CountWindowPixels(request) * static_cast<double>(PixelBytes(request.pixelType)) / 2 / 0.22;
+}
+
 PixelBox
 GetInputBox(const MedianRequest & request, const PixelBox & output)
 {
@@ -425,13 +478,7 @@ GetInputBox(const MedianRequest & request, const PixelBox & output)
 std::int64_t
 GetSelectedPixels(const MedianRequest & request)
 {
-  double window = 8.0 * static_cast<double>(PixelBytes(request.pixelType)) / 16;
-  for (int axis = 0; axis < Dimension; ++axis)
-  {
-    window *=
-      std::min(2.0 * static_cast<double>(request.radius[axis]) + 1, static_cast<double>(request.inputExtent[axis]));
-  }
-  return std::max<std::int64_t>(1024, static_cast<std::int64_t>(0.02 * 220e9 / window));
+  return std::max<std::int64_t>(1024, static_cast<std::int64_t>(0.02e12 / EstimateSelectionPicoseconds(request)));
 }
 
 std::vector<PixelBox>

@@ -20,6 +20,7 @@
 
 #include "HistogramPolicy.h"
 #include "itkCudaMedianEngine.h"
+#include "MergePolicy.h"
 #include "ProgramSchedule.h"
 #include "RankPolicy.h"
 #include "TileProgram.h"
@@ -60,6 +61,7 @@ struct Plan
   std::shared_ptr<const CompiledProgram> compiled;  ///< what can be interpreted; null where nothing can
   std::optional<RankShape>               rank;      ///< how blocks are cut for Algorithm::LocalRank
   std::optional<HistogramShape>          histogram; ///< how they are cut for Algorithm::SlidingHistogram
+  std::optional<MergeShape>              merge;     ///< how they are cut for Algorithm::MergeTiling
   std::vector<Slab>                      slabs;
   int                                    slabsInFlight{ 1 }; ///< slabs that have buffers on the device at the same time
   std::size_t                            deviceMemoryBudget{ 0 };
@@ -68,7 +70,7 @@ struct Plan
   std::size_t deviceInputBytes{ 0 };
   std::size_t deviceOutputBytes{ 0 }; ///< a buffer that holds the output of any slab
   std::size_t deviceProgramBytes{ 0 };
-  std::size_t deviceScratchBytes{ 0 }; ///< ranks of blocks, or sorted regions
+  std::size_t deviceScratchBytes{ 0 }; ///< ranks of blocks, sorted regions, or a region's lists
   std::string algorithmReason;
   std::string tileReason;
   std::string slabReason;
@@ -96,6 +98,14 @@ constexpr std::int64_t deviceAlignment = 16;
 /** A row of pixels in a device buffer, in pixels: the given number rounded up to the alignment. */
 std::int64_t
 GetDevicePitch(std::int64_t pixels, std::size_t pixelBytes);
+
+/** Pixels of the window, as far as it is no larger than the image. */
+double
+CountWindowPixels(const MedianRequest & request);
+
+/** What an output takes on an H200 by selection, in picoseconds: it reads the window once per bit of a key. */
+double
+EstimateSelectionPicoseconds(const MedianRequest & request);
 
 /** The input box that an output box needs. */
 PixelBox

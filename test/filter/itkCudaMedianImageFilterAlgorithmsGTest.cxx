@@ -27,11 +27,9 @@ namespace
 using cudamediantest::BackendsUnderTest;
 using AlgorithmEnum = itk::CudaMedianImageFilterEnums::Algorithm;
 
-constexpr AlgorithmEnum algorithms[] = { AlgorithmEnum::Automatic,
-                                         AlgorithmEnum::TileProgram,
-                                         AlgorithmEnum::LocalRank,
-                                         AlgorithmEnum::SlidingHistogram,
-                                         AlgorithmEnum::Selection };
+constexpr AlgorithmEnum algorithms[] = { AlgorithmEnum::Automatic, AlgorithmEnum::TileProgram,
+                                         AlgorithmEnum::LocalRank, AlgorithmEnum::SlidingHistogram,
+                                         AlgorithmEnum::Selection, AlgorithmEnum::MergeTiling };
 
 /** Fills an image with f(number of the pixel). */
 template <typename TImage, typename TFunction>
@@ -49,6 +47,13 @@ MakeImage(const typename TImage::SizeType & size, const TFunction & f)
   return image;
 }
 
+template <typename TSize>
+std::ptrdiff_t
+CountAxes(const TSize & radius)
+{
+  return std::count_if(radius.begin(), radius.end(), [](auto r) { return r > 0; });
+}
+
 /** Runs the algorithms that cover a window on every backend; `programs`: CUDA has a tile program for it. */
 template <typename TImage>
 void
@@ -64,7 +69,8 @@ ExpectAllEqualToItk(const TImage &                    image,
     {
       const bool cuda = backend == cudamediantest::BackendEnum::Cuda;
       if ((algorithm == AlgorithmEnum::TileProgram && cuda && !programs) ||
-          (algorithm == AlgorithmEnum::SlidingHistogram && !cuda && sizeof(typename TImage::PixelType) > 1))
+          (algorithm == AlgorithmEnum::SlidingHistogram && !cuda && sizeof(typename TImage::PixelType) > 1) ||
+          (algorithm == AlgorithmEnum::MergeTiling && (!cuda || CountAxes(radius) > 2)))
       {
         continue;
       }
@@ -166,6 +172,49 @@ TEST(CudaMedianImageFilterAlgorithms, WindowsOfSlidingHistogramsOnly)
                                                   std::vector<itk::Size<3>>{ { { 21, 13, 9 } } });
   cudamediantest::ExpectEqualToItk<short>(std::vector<itk::Size<3>>{ { { 13, 12, 14 } } },
                                           std::vector<itk::Size<3>>{ { { 21, 13, 9 } } });
+}
+
+TEST(CudaMedianImageFilterAlgorithms, MergeTilingOfWindowsAndBudgets)
+{
+  CUDAMEDIAN_TRACE_SEED();
+  // Slice by slice, lines, windows larger than the image or than shared memory has room for, and regions of one tile.
+  const auto check = [](const auto & image, const auto & radius, std::size_t budget) {
+    using ImageType = std::decay_t<decltype(image)>;
+    for (const auto backend : BackendsUnderTest())
+    {
+      if (backend == cudamediantest::BackendEnum::Cuda)
+      {
+        const auto filter = itk::CudaMedianImageFilter<ImageType>::New();
+        filter->SetInput(&image);
+        filter->SetRadius(radius);
+        filter->SetBackend(backend);
+        filter->SetAlgorithm(AlgorithmEnum::MergeTiling);
+        filter->SetDeviceMemoryBudget(budget);
+        ASSERT_NO_THROW(filter->Update());
+        cudamediantest::ExpectEqualImages(*cudamediantest::ItkMedian(image, radius), *filter->GetOutput());
+        EXPECT_EQ(filter->GetExecutionReport().algorithm, cudamedian::ToString(cudamedian::Algorithm::MergeTiling));
+      }
+    }
+  };
+  constexpr std::size_t large = std::size_t{ 1 } << 30;
+  using Flat = itk::Image<short, 2>;
+  using Deep = itk::Image<unsigned char, 3>;
+  using FlatDouble = itk::Image<double, 2>;
+  const auto flat =
+    cudamediantest::MakeRandomImage<Flat>(itk::Size<2>{ { 150, 87 } }, cudamediantest::Pattern::FullRange);
+  const auto deep =
+    cudamediantest::MakeRandomImage<Deep>(itk::Size<3>{ { 21, 37, 9 } }, cudamediantest::Pattern::FewValues);
+  const auto wide =
+    cudamediantest::MakeRandomImage<FlatDouble>(itk::Size<2>{ { 70, 61 } }, cudamediantest::Pattern::FullRange);
+  check(*flat, itk::Size<2>{ { 20, 20 } }, large);
+  check(*flat, itk::Size<2>{ { 20, 20 } }, std::size_t{ 3 } << 20);
+  check(*flat, itk::Size<2>{ { 90, 75 } }, large);
+  check(*flat, itk::Size<2>{ { 0, 41 } }, large);
+  check(*flat, itk::Size<2>{ { 230, 1 } }, large);
+  check(*flat, itk::Size<2>{ { 0, 0 } }, large);
+  check(*deep, itk::Size<3>{ { 4, 7, 0 } }, large);
+  check(*deep, itk::Size<3>{ { 0, 3, 6 } }, large);
+  check(*wide, itk::Size<2>{ { 40, 38 } }, large);
 }
 
 TEST(CudaMedianImageFilterAlgorithms, AnAlgorithmThatDoesNotCoverTheWindowSaysSo)

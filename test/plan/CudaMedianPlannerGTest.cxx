@@ -395,6 +395,115 @@ TEST(CudaMedianPlanner, OnCudaTheLargestWindowsSlideOverColumns)
             std::string::npos);
 }
 
+TEST(CudaMedianMergePolicy, PassesHoldTogether)
+{
+  using cudamedian::MergePassKind;
+  const Extent  size{ { 700, 500, 3, 2 } };
+  constexpr int available = 64 << 20;
+  for (const Extent & radius : { Extent{ { 0, 0, 0, 0 } },
+                                 Extent{ { 1, 1, 0, 0 } },
+                                 Extent{ { 10, 10, 0, 0 } },
+                                 Extent{ { 37, 37, 0, 0 } },
+                                 Extent{ { 3, 60, 0, 0 } },
+                                 Extent{ { 0, 5, 0, 9 } },
+                                 Extent{ { 0, 0, 40, 0 } } })
+  {
+    for (const int bytes : { 1, 2, 4, 8 })
+    {
+      SCOPED_TRACE("radius " + std::to_string(radius[0]) + ", " + std::to_string(radius[1]) + ", bytes " +
+                   std::to_string(bytes));
+      cudamedian::MergeShape shape{};
+      ASSERT_TRUE(cudamedian::FindMergeShape(radius, bytes, size, available, shape));
+      EXPECT_LE(shape.scratchBytes, available);
+      EXPECT_EQ(radius[static_cast<std::size_t>(shape.axes[2])], 0);
+      EXPECT_EQ(radius[static_cast<std::size_t>(shape.axes[3])], 0);
+      std::set<int> axes;
+      for (int axis = 0; axis < cudamedian::Dimension; ++axis)
+      {
+        axes.insert(shape.axes[axis]);
+        if (axis < 2)
+        {
+          EXPECT_EQ(shape.window[axis], 2 * radius[static_cast<std::size_t>(shape.axes[axis])] + 1);
+          EXPECT_LE(shape.tile[axis], shape.window[axis]);
+        }
+      }
+      EXPECT_EQ(axes.size(), 4U) << "each axis once";
+      const auto passes = cudamedian::ListMergePasses(shape);
+      EXPECT_EQ(passes.front().kind, MergePassKind::CopyKeys);
+      EXPECT_EQ(passes.back().kind, MergePassKind::SelectKeys);
+      const auto memory = cudamedian::GetMergeMemory(passes, bytes);
+      EXPECT_EQ(memory.end * bytes, shape.scratchBytes);
+      for (const auto & pass : passes)
+      {
+        EXPECT_GE(pass.tasks, 1);
+        EXPECT_EQ(pass.threads % 32, 0);
+        EXPECT_LE(pass.threads,
+                  pass.kind == MergePassKind::SortCores || pass.kind == MergePassKind::SplitCores ? 1024 : 256);
+        const auto spread = cudamedian::GetMergeSpread(pass, bytes);
+        EXPECT_TRUE(spread.tasks > 0 || pass.workKeys * bytes <= cudamedian::mergeSharedBytes);
+        EXPECT_TRUE(spread.tasks == 0 || spread.blocks > 0);
+        EXPECT_LE(memory.work + spread.tasks * pass.workKeys, memory.end);
+      }
+      // What an output's window has besides the core of its tile is one line along each axis and a corner at most.
+      const auto & last = passes.back().parent;
+      const auto   window = std::int64_t{ shape.window[0] } * shape.window[1];
+      EXPECT_LE(last.tile[0], 2);
+      EXPECT_LE(last.tile[1], 2);
+      EXPECT_LE(last.first, window / 2);
+      EXPECT_LE(last.core, shape.window[0] + shape.window[1]);
+      // Smaller slabs go through in the memory of the whole.
+      const auto fitted = cudamedian::FitMergeRegion(shape, { { 5, 3, 1, 1 } }, bytes);
+      EXPECT_LE(fitted.scratchBytes, shape.scratchBytes);
+    }
+  }
+}
+
+TEST(CudaMedianMergePolicy, WindowsAndBudgetsItDoesNotCover)
+{
+  using cudamedian::Algorithm;
+  auto       request = MakeRequest({ { 900, 700, 1, 1 } }, { { 300, 300, 0, 0 } });
+  const auto getError = [&](Backend backend, std::size_t budget) -> std::string {
+    try
+    {
+      cudamedian::PlanMedian(request, backend, budget);
+    }
+    catch (const cudamedian::RequestError & error)
+    {
+      return error.what();
+    }
+    return "";
+  };
+  constexpr std::size_t large = std::size_t{ 1 } << 30;
+  request.algorithm = Algorithm::MergeTiling;
+  EXPECT_EQ(getError(Backend::Cuda, large), "");
+  EXPECT_NE(getError(Backend::Cpu, large).find("CUDA only"), std::string::npos) << getError(Backend::Cpu, large);
+  EXPECT_NE(getError(Backend::Cuda, 1 << 20).find("300x300x0x0"), std::string::npos);
+  EXPECT_NE(getError(Backend::Cuda, 1 << 20).find("quarter of the device memory budget"), std::string::npos);
+  request.radius = { { 2, 2, 2, 0 } };
+  EXPECT_NE(getError(Backend::Cuda, large).find("at most two axes"), std::string::npos);
+}
+
+TEST(CudaMedianPlanner, BeyondSlidingHistogramsWindowsMergeTiles)
+{
+  using cudamedian::Algorithm;
+  const auto plan = [](const Extent & size, const Extent & radius, std::size_t budget) {
+    return cudamedian::PlanMedian(MakeRequest(size, radius), Backend::Cuda, budget);
+  };
+  constexpr std::size_t large = std::size_t{ 1 } << 30;
+  const Extent          size{ { 3000, 2000, 1, 1 } };
+  const auto            merged = plan(size, { { 300, 300, 0, 0 } }, large);
+  EXPECT_EQ(merged.algorithm, Algorithm::MergeTiling);
+  EXPECT_NE(merged.algorithmReason.find("faster than selection"), std::string::npos) << merged.algorithmReason;
+  ASSERT_TRUE(merged.merge.has_value());
+  EXPECT_EQ(merged.deviceScratchBytes, static_cast<std::size_t>(merged.merge->scratchBytes));
+  EXPECT_LE(merged.GetDeviceBytes(), large);
+  EXPECT_EQ(plan(size, { { 150, 150, 0, 0 } }, large).algorithm, Algorithm::SlidingHistogram);
+  // Selection reads no more of a window than the image has.
+  const auto selected = plan({ { 30, 20, 1, 1 } }, { { 4000, 4000, 0, 0 } }, large);
+  EXPECT_EQ(selected.algorithm, Algorithm::Selection);
+  EXPECT_EQ(plan(size, { { 300, 300, 0, 0 } }, std::size_t{ 32 } << 20).algorithm, Algorithm::Selection);
+}
+
 TEST(CudaMedianPlanner, OnCudaWidePixelsTakeRanksEarlier)
 {
   const auto choose = [](cudamedian::PixelType type, const Extent & radius) {

@@ -1,0 +1,188 @@
+/*=========================================================================
+ *
+ *  Copyright NumFOCUS
+ *
+ *  Licensed under the Apache License, Version 2.0 (the "License");
+ *  you may not use this file except in compliance with the License.
+ *  You may obtain a copy of the License at
+ *
+ *         https://www.apache.org/licenses/LICENSE-2.0.txt
+ *
+ *  Unless required by applicable law or agreed to in writing, software
+ *  distributed under the License is distributed on an "AS IS" BASIS,
+ *  WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ *  See the License for the specific language governing permissions and
+ *  limitations under the License.
+ *
+ *=========================================================================*/
+#include "MergeKernels.h"
+#include "MergeLaunch.h"
+
+#include <algorithm>
+
+namespace cudamedian
+{
+namespace
+{
+
+/** Threads of the blocks that a task is spread over. */
+constexpr int spreadBlockThreads = 256;
+
+/** The most threads of a block of a pass (MergePolicy.cxx). */
+constexpr int
+GetMostThreads(MergePassKind kind)
+{
+  return kind == MergePassKind::SortCores || kind == MergePassKind::SplitCores ? 1024 : 256;
+}
+
+/** Runs the tasks of a pass, a block for each. */
+template <typename TKey, MergePassKind VKind>
+__global__ void
+__launch_bounds__(GetMostThreads(VKind)) MergeKernel(const __grid_constant__ MergeArguments<TKey> arguments)
+{
+  extern __shared__ __align__(16) unsigned char shared[];
+
+  const MergeTask<TKey, VKind> task(arguments, static_cast<int>(blockIdx.x), reinterpret_cast<TKey *>(shared));
+  const int                    rounds = task.GetRounds();
+  for (int round = 0; round < rounds; ++round)
+  {
+    task.Run(round, static_cast<int>(threadIdx.x));
+    __syncthreads();
+  }
+}
+
+/** Runs a round of some tasks of a pass, several blocks for each. \param work of all these tasks. */
+template <typename TKey, MergePassKind VKind>
+__global__ void
+__launch_bounds__(spreadBlockThreads)
+  MergeRoundKernel(const __grid_constant__ MergeArguments<TKey> arguments, int firstTask, int round, TKey * work)
+{
+  const auto                   blocks = static_cast<unsigned int>(arguments.pass.threads / spreadBlockThreads);
+  const auto                   number = static_cast<int>(blockIdx.x / blocks);
+  const MergeTask<TKey, VKind> task(arguments, firstTask + number, work + number * arguments.pass.workKeys);
+  task.Run(round, static_cast<int>(blockIdx.x % blocks * spreadBlockThreads + threadIdx.x));
+}
+
+/** Runs a pass of a region. \param work scratch memory of tasks that are spread over blocks. */
+template <typename TKey, MergePassKind VKind>
+cudaError_t
+LaunchPass(MergeArguments<TKey> arguments, TKey * work, cudaStream_t stream)
+{
+  constexpr int     keyBytes = sizeof(TKey);
+  const MergePass & pass = arguments.pass;
+  const auto        spread = GetMergeSpread(pass, keyBytes);
+  if (spread.tasks == 0)
+  {
+    MergeKernel<TKey, VKind><<<static_cast<unsigned int>(pass.tasks),
+                               static_cast<unsigned int>(pass.threads),
+                               static_cast<std::size_t>(pass.workKeys) * keyBytes,
+                               stream>>>(arguments);
+    return cudaGetLastError();
+  }
+  arguments.pass.threads = spread.blocks * spreadBlockThreads;
+  const int rounds = MergeTask<TKey, VKind>(arguments, 0, nullptr).GetRounds();
+  for (int task = 0; task < pass.tasks; task += spread.tasks)
+  {
+    const auto blocks = static_cast<unsigned int>(std::min(spread.tasks, pass.tasks - task) * spread.blocks);
+    for (int round = 0; round < rounds; ++round)
+    {
+      MergeRoundKernel<TKey, VKind><<<blocks, spreadBlockThreads, 0, stream>>>(arguments, task, round, work);
+      const auto error = cudaGetLastError();
+      if (error != cudaSuccess)
+      {
+        return error;
+      }
+    }
+  }
+  return cudaSuccess;
+}
+
+template <typename TKey>
+cudaError_t
+LaunchAnyPass(const MergeArguments<TKey> & arguments, TKey * work, cudaStream_t stream)
+{
+  switch (arguments.pass.kind)
+  {
+    case MergePassKind::CopyKeys:
+      return LaunchPass<TKey, MergePassKind::CopyKeys>(arguments, work, stream);
+    case MergePassKind::SortLines:
+      return LaunchPass<TKey, MergePassKind::SortLines>(arguments, work, stream);
+    case MergePassKind::SortCores:
+      return LaunchPass<TKey, MergePassKind::SortCores>(arguments, work, stream);
+    case MergePassKind::ExtendLines:
+      return LaunchPass<TKey, MergePassKind::ExtendLines>(arguments, work, stream);
+    case MergePassKind::SplitCores:
+      return LaunchPass<TKey, MergePassKind::SplitCores>(arguments, work, stream);
+    default:
+      return LaunchPass<TKey, MergePassKind::SelectKeys>(arguments, work, stream);
+  }
+}
+
+template <typename TKey>
+cudaError_t
+LaunchMergeTilingOf(const KernelArguments & slab,
+                    const MergeShape &      givenShape,
+                    KernelVariant           variant,
+                    void *                  scratch,
+                    std::size_t             scratchBytes,
+                    cudaStream_t            stream)
+{
+  constexpr int keyBytes = sizeof(TKey);
+  const Extent  outputExtent{
+    { slab.outputExtent[0], slab.outputExtent[1], slab.outputExtent[2], slab.outputExtent[3] }
+  };
+  const auto shape = FitMergeRegion(givenShape, outputExtent, keyBytes);
+  if (shape.scratchBytes > static_cast<std::int64_t>(scratchBytes))
+  {
+    return cudaErrorInvalidValue;
+  }
+  const auto passes = ListMergePasses(shape);
+  const auto memory = GetMergeMemory(passes, keyBytes);
+  auto *     keys = static_cast<TKey *>(scratch);
+  auto       arguments = MakeMergeArguments<TKey>(slab, shape, variant, memory, keys);
+  const auto regions = CountMergeRegions(shape, outputExtent);
+  for (std::int64_t region = 0; region < regions; ++region)
+  {
+    const auto origin = GetMergeRegionOrigin(shape, outputExtent, region);
+    for (int axis = 0; axis < Dimension; ++axis)
+    {
+      arguments.origin[axis] = origin[static_cast<std::size_t>(axis)];
+    }
+    for (const auto & pass : passes)
+    {
+      arguments.pass = pass;
+      const auto error = LaunchAnyPass(arguments, keys + memory.work, stream);
+      if (error != cudaSuccess)
+      {
+        return error;
+      }
+    }
+  }
+  return cudaSuccess;
+}
+
+} // namespace
+
+cudaError_t
+LaunchMergeTiling(const KernelArguments & slab,
+                  const MergeShape &      shape,
+                  KernelVariant           variant,
+                  void *                  scratch,
+                  std::size_t             scratchBytes,
+                  cudaStream_t            stream)
+{
+  switch (variant)
+  {
+    case KernelVariant::Integer8:
+      return LaunchMergeTilingOf<std::uint8_t>(slab, shape, variant, scratch, scratchBytes, stream);
+    case KernelVariant::Integer16:
+      return LaunchMergeTilingOf<std::uint16_t>(slab, shape, variant, scratch, scratchBytes, stream);
+    case KernelVariant::Integer32:
+    case KernelVariant::Float32:
+      return LaunchMergeTilingOf<std::uint32_t>(slab, shape, variant, scratch, scratchBytes, stream);
+    default:
+      return LaunchMergeTilingOf<std::uint64_t>(slab, shape, variant, scratch, scratchBytes, stream);
+  }
+}
+
+} // namespace cudamedian
