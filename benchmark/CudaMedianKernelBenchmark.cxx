@@ -8,6 +8,7 @@
 #include "RankLaunch.h"
 #include "KernelProgram.h"
 #include "RuntimeKernels.h"
+#include "SharedMemoryLimit.h"
 
 #include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
@@ -459,8 +460,7 @@ public:
     Check(cudaFuncGetAttributes(&attributes, kernel.function), "cudaFuncGetAttributes");
     row.registers = attributes.numRegs;
     row.localBytes = attributes.localSizeBytes;
-    Check(cudaFuncSetAttribute(kernel.function, cudaFuncAttributeMaxDynamicSharedMemorySize, kernel.shape.sharedBytes),
-          "cudaFuncSetAttribute");
+    Check(AllowSharedMemory(kernel.function, kernel.shape.sharedBytes), "AllowSharedMemory");
     int blocks = 0;
     Check(cudaOccupancyMaxActiveBlocksPerMultiprocessor(
             &blocks, kernel.function, kernel.shape.threads, static_cast<std::size_t>(kernel.shape.sharedBytes)),

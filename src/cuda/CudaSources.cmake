@@ -29,6 +29,7 @@ set(CudaMedian_CUDA_SRCS
   cuda/ProgramEmitter.cxx
   cuda/RuntimeCompiler.cxx
   cuda/RuntimeKernels.cxx
+  cuda/SharedMemoryLimit.cxx
   cuda/GenericKernels.cu
   cuda/HistogramKernels.cu
   cuda/MergeKernels.cu

@@ -17,6 +17,7 @@
  *=========================================================================*/
 #include "KernelBodies.h"
 #include "KernelLaunch.h"
+#include "SharedMemoryLimit.h"
 
 namespace cudamedian
 {
@@ -70,9 +71,8 @@ LaunchInterpreterOf(const KernelArguments &    arguments,
 {
   const auto shape =
     GetLaunchShape(arguments.outputExtent, program.tile, KeyRegister<TPixelBits>::Pixels, interpreterBlock, 1);
-  const auto error = cudaFuncSetAttribute(InterpreterKernel<TPixelBits, VMapping>,
-                                          cudaFuncAttributeMaxDynamicSharedMemorySize,
-                                          static_cast<int>(sharedBytes));
+  const auto error = AllowSharedMemory(reinterpret_cast<const void *>(InterpreterKernel<TPixelBits, VMapping>),
+                                       static_cast<int>(sharedBytes));
   if (error != cudaSuccess)
   {
     return error;

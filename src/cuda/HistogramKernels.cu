@@ -17,6 +17,7 @@
  *=========================================================================*/
 #include "HistogramKernels.h"
 #include "HistogramLaunch.h"
+#include "SharedMemoryLimit.h"
 
 #include <cub/device/device_radix_sort.cuh>
 
@@ -326,8 +327,7 @@ LaunchHistogramsOf(HistogramArguments arguments, void * scratch, std::size_t scr
   {
     return cudaErrorInvalidValue;
   }
-  const auto attributeError = cudaFuncSetAttribute(
-    reinterpret_cast<const void *>(kernel), cudaFuncAttributeMaxDynamicSharedMemorySize, shape.sharedBytes);
+  const auto attributeError = AllowSharedMemory(reinterpret_cast<const void *>(kernel), shape.sharedBytes);
   if (attributeError != cudaSuccess)
   {
     return attributeError;

@@ -17,6 +17,8 @@
  *=========================================================================*/
 #include "KernelLaunch.h"
 
+#include "SharedMemoryLimit.h"
+
 #include <algorithm>
 
 namespace cudamedian
@@ -89,8 +91,7 @@ LaunchEmittedKernel(const EmittedKernel & kernel, KernelArguments arguments, cud
   arguments.minusOne = ~std::uint32_t{ 0 };
   if (kernel.shape.sharedBytes > 48 * 1024)
   {
-    const auto error =
-      cudaFuncSetAttribute(kernel.function, cudaFuncAttributeMaxDynamicSharedMemorySize, kernel.shape.sharedBytes);
+    const auto error = AllowSharedMemory(kernel.function, kernel.shape.sharedBytes);
     if (error != cudaSuccess)
     {
       return error;

@@ -17,6 +17,7 @@
  *=========================================================================*/
 #include "RankKernels.h"
 #include "RankLaunch.h"
+#include "SharedMemoryLimit.h"
 
 #include <cub/block/block_radix_rank.cuh>
 
@@ -342,8 +343,7 @@ Launch(RankFunction          kernel,
        std::size_t           bytes,
        cudaStream_t          stream)
 {
-  const auto error = cudaFuncSetAttribute(
-    reinterpret_cast<const void *>(kernel), cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(bytes));
+  const auto error = AllowSharedMemory(reinterpret_cast<const void *>(kernel), static_cast<int>(bytes));
   if (error != cudaSuccess)
   {
     return error;

@@ -439,6 +439,26 @@ TEST_F(CudaMedianPipeline, SeveralThreadsShareADevice)
   });
 }
 
+// Windows whose blocks of local ranks have more or less shared memory run by the same kernels.
+TEST_F(CudaMedianPipeline, ThreadsWithDifferentWindowsShareKernels)
+{
+  CUDAMEDIAN_NEEDS_GPU();
+  std::vector<std::unique_ptr<Case<std::int16_t>>> cases;
+  for (const std::int64_t r : { 10, 14, 18, 22 })
+  {
+    cases.push_back(std::make_unique<Case<std::int16_t>>(Extent{ { 301, 203, 1, 1 } }, Extent{ { r, r, 0, 0 } }));
+  }
+  RunInThreads(cases.size(), [&](std::size_t i) {
+    for (int repeat = 0; repeat < 50; ++repeat)
+    {
+      auto request = cases[i]->MakeRequest();
+      request.algorithm = Algorithm::LocalRank;
+      request.deviceMemoryBudget = std::size_t{ 100 } << 20;
+      cases[i]->Check(request);
+    }
+  });
+}
+
 TEST_F(CudaMedianPipeline, SelectionRunsInShortLaunches)
 {
   CUDAMEDIAN_NEEDS_GPU();
