@@ -136,6 +136,7 @@ main(int argc, char * argv[])
   Options     options;
   std::string radius = "1";
   std::string backend = "auto";
+  std::string devices;
   std::string memory;
   CLI::App app("The exact median of itk::MedianImageFilter, on an NVIDIA GPU or on the CPU.", "CudaMedianImageFilter");
   app
@@ -144,6 +145,9 @@ main(int argc, char * argv[])
     ->type_name("NUMBERS");
   app.add_flag("--slice-wise", options.sliceWise, "filter slice by slice: the radius along the last axis counts as 0");
   app.add_option("--backend", backend, "where to run: auto (the faster, the default), cuda or cpu")->type_name("NAME");
+  const CLI::Option * const devicesOption =
+    app.add_option("--devices", devices, "CUDA devices that share the work, as in 0,1 (default: the current one)")
+      ->type_name("NUMBERS");
   const CLI::Option * const memoryOption =
     app.add_option("--memory", memory, "device memory to use at most, in bytes; K, M and G are powers of 1024")
       ->type_name("BYTES");
@@ -157,6 +161,14 @@ main(int argc, char * argv[])
     app.parse(argc, argv);
     options.radius = ParseRadius(radius);
     options.backend = ParseBackend(backend);
+    if (devicesOption->count() > 0)
+    {
+      options.devices = ParseDevices(devices);
+      if (options.backend == cudamedian::Backend::Cpu)
+      {
+        throw UserError("--devices " + devices + ": --backend cpu uses no device");
+      }
+    }
     if (memoryOption->count() > 0)
     {
       options.deviceMemoryBudget = ParseByteCount(memory);

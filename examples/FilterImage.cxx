@@ -98,6 +98,7 @@ FilterImageOfType(const Options & options, itk::ImageIOBase * imageIO, const Out
   filter->SetRadius(radius);
   filter->SetSliceWise(options.sliceWise);
   filter->SetBackend(static_cast<itk::CudaMedianImageFilterEnums::Backend>(options.backend));
+  filter->SetDevices(options.devices);
   filter->SetDeviceMemoryBudget(options.deviceMemoryBudget);
 
   const auto start = std::chrono::steady_clock::now();

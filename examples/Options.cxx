@@ -35,28 +35,41 @@ ParseWhole(const char * first, const char * last, std::uint64_t & value)
   return error == std::errc() && end == last;
 }
 
-} // namespace
-
+/** Whole numbers separated by commas; `meaning` says what each stands for. \throws UserError */
 std::vector<std::uint64_t>
-ParseRadius(const std::string & text)
+ParseNumbers(const std::string & option, const std::string & text, const std::string & meaning, std::uint64_t largest)
 {
-  std::vector<std::uint64_t> radius;
+  std::vector<std::uint64_t> numbers;
   std::istringstream         stream(text + ",");
   for (std::string part; std::getline(stream, part, ',');)
   {
     std::uint64_t value = 0;
     if (!ParseWhole(part.data(), part.data() + part.size(), value))
     {
-      throw UserError("--radius " + text + ": '" + part + "' is not a whole number of pixels, zero or more");
+      throw UserError(option + " " + text + ": '" + part + "' is not " + meaning + ", zero or more");
     }
-    if (value > LargestRadius)
+    if (value > largest)
     {
-      throw UserError("--radius " + text + ": " + part + " is above the largest radius " +
-                      std::to_string(LargestRadius));
+      throw UserError(option + " " + text + ": " + part + " is above the largest, " + std::to_string(largest));
     }
-    radius.push_back(value);
+    numbers.push_back(value);
   }
-  return radius;
+  return numbers;
+}
+
+} // namespace
+
+std::vector<std::uint64_t>
+ParseRadius(const std::string & text)
+{
+  return ParseNumbers("--radius", text, "a whole number of pixels", LargestRadius);
+}
+
+std::vector<int>
+ParseDevices(const std::string & text)
+{
+  const auto numbers = ParseNumbers("--devices", text, "the number of a device", std::numeric_limits<int>::max());
+  return std::vector<int>(numbers.begin(), numbers.end());
 }
 
 cudamedian::Backend

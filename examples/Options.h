@@ -40,6 +40,7 @@ struct Options
   std::vector<std::uint64_t> radius{ 1 }; ///< one number for all axes, or one per axis
   bool                       sliceWise{ false };
   cudamedian::Backend        backend{ cudamedian::Backend::Auto };
+  std::vector<int>           devices;                 ///< numbers of CUDA devices; empty: the current one
   std::uint64_t              deviceMemoryBudget{ 0 }; ///< bytes; 0: the filter's default
   bool                       verify{ false };
   bool                       report{ false };
@@ -48,6 +49,10 @@ struct Options
 /** Reads "2" or "2,2,1". \throws UserError */
 std::vector<std::uint64_t>
 ParseRadius(const std::string & text);
+
+/** Reads "0" or "0,1". \throws UserError */
+std::vector<int>
+ParseDevices(const std::string & text);
 
 /** Reads "auto", "cuda" or "cpu". \throws UserError */
 cudamedian::Backend

@@ -307,6 +307,18 @@ TEST_F(CudaMedianCommandLine, KeepsToAMemoryBudget)
   ExpectMedian<itk::Image<short, 3>>({ { 40, 30, 20 } }, { { 1, 1, 1 } }, { "--memory", "64M" }, ".mha");
 }
 
+TEST_F(CudaMedianCommandLine, RunsOnTheDevicesThatAreListed)
+{
+  // One that is listed twice works as two; without any the CPU does it.
+  ExpectMedian<itk::Image<short, 3>>({ { 40, 30, 20 } }, { { 1, 1, 1 } }, { "--devices", "0,0" }, ".mha");
+  if (cudamedian::QueryCudaDevice().usable)
+  {
+    const std::string report =
+      Succeed({ "--backend", "cuda", "--devices", "0,0", "--report", File("input.mha"), File("output.mha") });
+    EXPECT_NE(report.find("Device: device 0: "), std::string::npos) << report;
+  }
+}
+
 TEST_F(CudaMedianCommandLine, RunsOnTheCpu)
 {
   ExpectMedian<itk::Image<short, 3>>({ { 19, 13, 11 } }, { { 1, 1, 1 } }, { "--backend", "cpu" }, ".mha");
@@ -379,7 +391,7 @@ TEST_F(CudaMedianCommandLine, PrintsHelp)
 {
   const std::string help = Succeed({ "--help" });
   for (const std::string option :
-       { "--radius", "--slice-wise", "--backend", "--memory", "--verify", "--report", "input", "output" })
+       { "--radius", "--slice-wise", "--backend", "--devices", "--memory", "--verify", "--report", "input", "output" })
   {
     EXPECT_NE(help.find(option), std::string::npos) << option;
   }
@@ -424,6 +436,20 @@ TEST_F(CudaMedianCommandLine, RefusesBadMemoryBudgets)
     SCOPED_TRACE(memory);
     ExpectFailure({ "--memory", memory, input, File("output.mha") }, "--memory");
   }
+}
+
+TEST_F(CudaMedianCommandLine, RefusesBadDevices)
+{
+  const std::string input = WriteVolume();
+  const std::string output = File("output.mha");
+  for (const std::string devices : { "-1", "0,-1", "first", "0,,1", "0,", "", "0.5", "99999999999" })
+  {
+    SCOPED_TRACE(devices);
+    ExpectFailure({ "--devices", devices, input, output }, "--devices");
+  }
+  ExpectFailure({ "--devices", "0", "--backend", "cpu", input, output }, "--backend cpu uses no device");
+  ExpectFailure({ "--devices", "12345", "--backend", "cuda", input, output },
+                cudamedian::QueryCudaDevice().usable ? "no CUDA device 12345" : "CUDA");
 }
 
 TEST_F(CudaMedianCommandLine, RefusesWhatIsNotAnImage)
