@@ -24,40 +24,94 @@
 #  include <sys/mman.h>
 #endif
 #ifdef __SSE2__
-#  include <emmintrin.h>
+#  include <immintrin.h>
+#endif
+#if defined(__x86_64__) && defined(__GNUC__)
+#  define CUDAMEDIAN_AVX512_COPY
 #endif
 
 namespace cudamedian
 {
+namespace
+{
+
+constexpr std::size_t line = 64;
+
+#ifdef CUDAMEDIAN_AVX512_COPY
+/** Copies whole lines of the caches to where lines start: one store writes one, and 16 threads 72 GB/s where stores of
+ * 16 bytes make 54. */
+__attribute__((target("avx512f"))) void
+StreamWithAvx512(char * to, const char * from, std::size_t bytes)
+{
+  for (; bytes >= 4 * line; bytes -= 4 * line, to += 4 * line, from += 4 * line)
+  {
+    const auto a = _mm512_loadu_si512(from);
+    const auto b = _mm512_loadu_si512(from + line);
+    const auto c = _mm512_loadu_si512(from + 2 * line);
+    const auto d = _mm512_loadu_si512(from + 3 * line);
+    _mm512_stream_si512(reinterpret_cast<__m512i *>(to), a);
+    _mm512_stream_si512(reinterpret_cast<__m512i *>(to + line), b);
+    _mm512_stream_si512(reinterpret_cast<__m512i *>(to + 2 * line), c);
+    _mm512_stream_si512(reinterpret_cast<__m512i *>(to + 3 * line), d);
+  }
+  for (; bytes > 0; bytes -= line, to += line, from += line)
+  {
+    _mm512_stream_si512(reinterpret_cast<__m512i *>(to), _mm512_loadu_si512(from));
+  }
+}
+#endif
+
+#ifdef __SSE2__
+/** The same with what every x86-64 has. */
+void
+StreamWithSse2(char * to, const char * from, std::size_t bytes)
+{
+  for (; bytes > 0; bytes -= line, to += line, from += line)
+  {
+    const auto * vectors = reinterpret_cast<const __m128i *>(from);
+    const auto   a = _mm_loadu_si128(vectors);
+    const auto   b = _mm_loadu_si128(vectors + 1);
+    const auto   c = _mm_loadu_si128(vectors + 2);
+    const auto   d = _mm_loadu_si128(vectors + 3);
+    auto *       places = reinterpret_cast<__m128i *>(to);
+    _mm_stream_si128(places, a);
+    _mm_stream_si128(places + 1, b);
+    _mm_stream_si128(places + 2, c);
+    _mm_stream_si128(places + 3, d);
+  }
+}
+
+using Stream = void (*)(char *, const char *, std::size_t);
+
+Stream
+ChooseStream()
+{
+#  ifdef CUDAMEDIAN_AVX512_COPY
+  if (__builtin_cpu_supports("avx512f"))
+  {
+    return StreamWithAvx512;
+  }
+#  endif
+  return StreamWithSse2;
+}
+#endif
+
+} // namespace
 
 void
 CopyPastCaches(void * target, const void * source, std::size_t bytes)
 {
 #ifdef __SSE2__
-  constexpr std::size_t line = 64;
   if (bytes >= 4 * line)
   {
-    auto *       to = static_cast<char *>(target);
-    const auto * from = static_cast<const char *>(source);
-    const auto   head = (line - reinterpret_cast<std::uintptr_t>(to) % line) % line;
+    static const Stream stream = ChooseStream();
+    auto *              to = static_cast<char *>(target);
+    const auto *        from = static_cast<const char *>(source);
+    const auto          head = (line - reinterpret_cast<std::uintptr_t>(to) % line) % line;
+    const auto          lines = (bytes - head) / line * line;
     std::memcpy(to, from, head);
-    to += head;
-    from += head;
-    bytes -= head;
-    for (; bytes >= line; bytes -= line, to += line, from += line)
-    {
-      const auto * vectors = reinterpret_cast<const __m128i *>(from);
-      const auto   a = _mm_loadu_si128(vectors);
-      const auto   b = _mm_loadu_si128(vectors + 1);
-      const auto   c = _mm_loadu_si128(vectors + 2);
-      const auto   d = _mm_loadu_si128(vectors + 3);
-      auto *       places = reinterpret_cast<__m128i *>(to);
-      _mm_stream_si128(places, a);
-      _mm_stream_si128(places + 1, b);
-      _mm_stream_si128(places + 2, c);
-      _mm_stream_si128(places + 3, d);
-    }
-    std::memcpy(to, from, bytes);
+    stream(to + head, from + head, lines);
+    std::memcpy(to + head + lines, from + head + lines, bytes - head - lines);
     // Such stores are not ordered with others, and what comes next may be another thread or the bus.
     _mm_sfence();
     return;
@@ -70,13 +124,29 @@ void
 AdviseLargePages(void * memory, std::size_t bytes)
 {
 #if defined(__linux__) && defined(MADV_HUGEPAGE)
-  constexpr std::uintptr_t page = std::uintptr_t{ 2 } << 20;
-  const auto               first = (reinterpret_cast<std::uintptr_t>(memory) + page - 1) / page * page;
-  const auto               last = (reinterpret_cast<std::uintptr_t>(memory) + bytes) / page * page;
+  constexpr auto page = static_cast<std::uintptr_t>(largePageBytes);
+  const auto     first = (reinterpret_cast<std::uintptr_t>(memory) + page - 1) / page * page;
+  const auto     last = (reinterpret_cast<std::uintptr_t>(memory) + bytes) / page * page;
   if (last >= first + 8 * page)
   {
     // Advice only: where it is refused, pages are small.
     static_cast<void>(::madvise(reinterpret_cast<void *>(first), last - first, MADV_HUGEPAGE));
+  }
+#else
+  static_cast<void>(memory);
+  static_cast<void>(bytes);
+#endif
+}
+
+void
+GetPages(void * memory, std::size_t bytes)
+{
+#if defined(__linux__) && defined(MADV_POPULATE_WRITE)
+  unsigned char isThere = 0;
+  if (::mincore(memory, 1, &isThere) == 0 && (isThere & 1) == 0)
+  {
+    // Advice again: where it is refused, whoever writes first gets the pages.
+    static_cast<void>(::madvise(memory, bytes, MADV_POPULATE_WRITE));
   }
 #else
   static_cast<void>(memory);

@@ -23,15 +23,26 @@
 namespace cudamedian
 {
 
-/** Copies memory with stores that go past the caches, where the machine has them: what is written is not read soon, and
- * lines are not fetched to be overwritten. */
+/** Copies memory with stores that go past the caches, where the machine has them, the widest it has: what is written is
+ * not read soon, and lines are not fetched to be overwritten. */
 void
 CopyPastCaches(void * target, const void * source, std::size_t bytes);
+
+/** Bytes of a large page, and what they are aligned at. */
+constexpr std::size_t largePageBytes = std::size_t{ 2 } << 20;
 
 /** Asks the system to back memory that is about to be written for the first time with large pages, of which a gibibyte
  * has 512 and not 262,144. Does nothing where that is unknown, for small memory, and to pages that are there. */
 void
 AdviseLargePages(void * memory, std::size_t bytes);
+
+/** Has the system give the pages of memory that is about to be written for the first time, all at once. When several
+ * threads write to a large page that is not there, each of them clears one, and all but one are thrown away: here one
+ * thread asks for it. Leaves the content alone, and does nothing where the first page is there or asking is unknown.
+ *
+ * \param memory starts at a page. */
+void
+GetPages(void * memory, std::size_t bytes);
 
 } // namespace cudamedian
 

@@ -19,7 +19,6 @@
 
 #include "DeviceContext.h"
 #include "SlabPipeline.h"
-#include "ThreadTeam.h"
 
 #include <algorithm>
 #include <chrono>
@@ -136,18 +135,14 @@ FilterSlabs(const MedianRequest & request, const Plan & plan, SlabHand & hand, D
 void
 FilterSlabsInThread(const MedianRequest & request,
                     const Plan &          plan,
-                    std::size_t           copiers,
+                    unsigned              copiers,
                     SlabHand &            hand,
                     DeviceRun &           run)
 {
   try
   {
-    ThreadTeam    team(copiers);
     MedianRequest own = request;
-    own.workUnits = static_cast<unsigned>(copiers);
-    own.parallelFor = [&team](std::size_t count, const std::function<void(std::size_t)> & body) {
-      team.Run(count, body);
-    };
+    own.workUnits = copiers;
     own.progress = nullptr;
     FilterSlabs(own, plan, hand, run);
   }
@@ -196,7 +191,7 @@ private:
 std::size_t
 FilterSideBySide(const MedianRequest & request, const Plan & plan, DeviceRuns & runs)
 {
-  const auto           copiers = std::max<std::size_t>(1, request.workUnits / runs.size());
+  const auto           copiers = std::max(1U, CountCopiers(request) / static_cast<unsigned>(runs.size()));
   const auto           slabs = plan.slabs.size();
   SlabDealer           dealer(slabs, runs.size());
   std::deque<SlabHand> hands;

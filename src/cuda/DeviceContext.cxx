@@ -201,6 +201,16 @@ DeviceContext::ReleaseBuffers()
   }
 }
 
+ThreadTeam &
+DeviceContext::GetTeam(std::size_t members)
+{
+  if (!m_Team || m_Team->GetMembers() != members)
+  {
+    m_Team = std::make_unique<ThreadTeam>(members);
+  }
+  return *m_Team;
+}
+
 cudaError_t
 DeviceContext::Synchronize()
 {

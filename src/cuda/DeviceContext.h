@@ -18,6 +18,8 @@
 #ifndef DeviceContext_h
 #define DeviceContext_h
 
+#include "ThreadTeam.h"
+
 #include <cuda_runtime_api.h>
 
 #include <array>
@@ -99,8 +101,8 @@ private:
 /** Slabs that are on their way at the same time. */
 constexpr int largestRing = 4;
 
-/** What one Update() uses of a device: streams for either direction and for kernels, events, and buffers, which the
- * next Update() takes over. */
+/** What one Update() uses of a device: streams for either direction and for kernels, events, buffers and threads that
+ * copy, which the next Update() takes over. */
 class DeviceContext
 {
 public:
@@ -142,6 +144,10 @@ public:
   cudaError_t
   Synchronize();
 
+  /** The threads that copy, so many together with the calling one. */
+  ThreadTeam &
+  GetTeam(std::size_t members);
+
   cudaStream_t                   upload{ nullptr };
   cudaStream_t                   compute{ nullptr };
   cudaStream_t                   download{ nullptr };
@@ -153,7 +159,8 @@ private:
   void
   Destroy();
 
-  int m_Device;
+  int                         m_Device;
+  std::unique_ptr<ThreadTeam> m_Team;
 };
 
 /** A context of a device, from those that are idle or a new one. At its end, idle again, or, after a CUDA error, no

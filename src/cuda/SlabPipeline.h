@@ -22,16 +22,24 @@
 #include "Planner.h"
 #include "SlabDealer.h"
 #include "SlabKernel.h"
+#include "ThreadTeam.h"
+
+#include <array>
 
 namespace cudamedian
 {
 
+/** Threads that copy between images and pinned memory: the request's work units, but no more than there are cores. */
+unsigned
+CountCopiers(const MedianRequest & request);
+
 /** Passes slabs of a plan through a device: upload, kernel and download of different slabs at once.
  *
  * A ring of plan.slabsInFlight places holds a slab each, in device memory and, for an image in ordinary memory, in
- * pinned memory, which the bus reads and writes at full speed. In each step all work units copy the next slab from the
- * image to its place and the slab that came back from its place to the image, while the device works on those between.
- * An image in pinned memory is transferred from and to where it lies. */
+ * pinned memory, which the bus reads and writes at full speed. The thread that calls Run() looks after the slabs: it
+ * has the next one copied to its place, starts what the device does with one that was copied, and has one that came
+ * back copied to the image. The copies are done by the context's threads, and by this one while the device has nothing
+ * to do. An image in pinned memory is transferred from and to where it lies. */
 class SlabPipeline
 {
 public:
@@ -44,6 +52,11 @@ public:
   /** Reserves the context's buffers for a plan. \returns false when there is not enough memory. */
   static bool
   Reserve(const MedianRequest & request, const Plan & plan, DeviceContext & context);
+
+  ~SlabPipeline();
+  SlabPipeline(const SlabPipeline &) = delete;
+  SlabPipeline &
+  operator=(const SlabPipeline &) = delete;
 
   /** Filters the slabs of a hand until there are no more, or until the dealer stops; reports progress, which may stop
    * it too, after each. */
@@ -61,24 +74,55 @@ private:
   /** A slab on its way. */
   struct Passage
   {
-    const Slab *                 slab{ nullptr }; ///< null: no slab
+    std::size_t                  number{ noSlab };
+    const Slab *                 slab{ nullptr };
     DeviceContext::Place *       place{ nullptr };
     const Slab *                 before{ nullptr };      ///< null, or the slab before it in the image, if that is
     const DeviceContext::Place * placeBefore{ nullptr }; ///< still on the device, here
+    ThreadTeam::Task             copyIn;
+    ThreadTeam::Task             getPages;
+    ThreadTeam::Task             copyOut;
   };
 
+  Passage &
+  GetPassage(std::size_t count)
+  {
+    return m_Passages[count % m_Passages.size()];
+  }
+  DeviceContext::Place &
+  GetPlace(std::size_t count) const
+  {
+    return m_Context.places[count % static_cast<std::size_t>(m_Plan.slabsInFlight)];
+  }
   Fresh
   GetFresh(const Passage & passage) const;
   HostBox
   GetInputBox(const PixelBox & box) const;
   HostBox
   GetOutputBox(const Slab & slab) const;
+
+  bool
+  CanTake();
   void
-  CopyThroughHost(const Passage & incoming, const Passage & outgoing) const;
+  Take(std::size_t slab);
+  void
+  StartCopyIn(Passage & passage);
+  void
+  CopyIn(const Passage & passage, std::size_t piece) const;
+  void
+  StartGettingPages(Passage & passage);
+  void
+  StartCopyOut(Passage & passage);
+  void
+  CopyOut(const Passage & passage, std::size_t piece) const;
   void
   Enqueue(const Passage & passage) const;
-  void
-  Finish(const Passage & passage) const;
+  bool
+  IsBack(const Passage & passage) const;
+  bool
+  Advance(SlabHand & hand);
+  ThreadTeam &
+  ChooseTeam();
 
   const MedianRequest & m_Request;
   const Plan &          m_Plan;
@@ -88,6 +132,18 @@ private:
   std::size_t           m_PixelBytes;
   bool                  m_InputIsPinned;
   bool                  m_OutputIsPinned;
+  char *                m_OutputFirst{ nullptr }; ///< the bytes of the image's memory between the first and the last
+  char *                m_OutputLast{ nullptr };  ///< pixel of the request's output
+  ThreadTeam            m_NoThreads;
+  ThreadTeam &          m_Team;
+  /** A slab's input may be copied while the output of the slab that had its place before still is. */
+  std::array<Passage, 2 * largestRing> m_Passages;
+  // Slabs that have come so far, counted from the first; each has come as far as the one after it.
+  std::size_t m_Taken{ 0 };
+  std::size_t m_Enqueued{ 0 };
+  std::size_t m_Returned{ 0 };
+  std::size_t m_Finished{ 0 };
+  bool        m_NoMore{ false }; ///< all slabs are done, by whichever device
 };
 
 } // namespace cudamedian

@@ -18,9 +18,10 @@
 #ifndef ThreadTeam_h
 #define ThreadTeam_h
 
+#include <atomic>
 #include <condition_variable>
 #include <cstddef>
-#include <exception>
+#include <deque>
 #include <functional>
 #include <mutex>
 #include <thread>
@@ -29,38 +30,81 @@
 namespace cudamedian
 {
 
-/** Threads that wait for work together: for the host's copies of one of several devices, since a request's parallelFor
- * serves one caller at a time. Where the system has no more threads, the team is smaller. */
+/** Threads that do the host's copies of a device, while the device's own thread starts them and helps.
+ *
+ * A thread that finds nothing to do looks for more for a moment, and then sleeps: between the slabs of an image, which
+ * follow each other within tenths of a millisecond, none has to be woken, which takes some 10 µs a thread and more on a
+ * virtual machine. Where the system has no more threads, the team is smaller. */
 class ThreadTeam
 {
 public:
-  /** Starts the team; the thread that calls Run() is one of its members. */
+  /** Work of several pieces, which are done in any order and at the same time. */
+  class Task
+  {
+  public:
+    /** Whether all pieces are done, as those of a task that was never started. */
+    bool
+    IsDone() const
+    {
+      return m_Left.load(std::memory_order_acquire) == 0;
+    }
+
+  private:
+    friend class ThreadTeam;
+    std::function<void(std::size_t)> m_Body;
+    std::size_t                      m_Pieces{ 0 };
+    std::size_t                      m_Next{ 0 }; ///< piece that nobody has begun
+    std::atomic<std::size_t>         m_Left{ 0 }; ///< pieces that are not done
+  };
+
+  /** Starts the threads; the one that calls Help() and Finish() is a member too. */
   explicit ThreadTeam(std::size_t members);
+  /** Tasks that were started must be done. */
   ~ThreadTeam();
   ThreadTeam(const ThreadTeam &) = delete;
   ThreadTeam &
   operator=(const ThreadTeam &) = delete;
 
-  /** Runs body(0) … body(count-1) on the members and returns when all are done. From one thread at a time.
-   * \throws what a body has thrown; the bodies that had not been started by then are left out. */
+  /** How many members were asked for. */
+  std::size_t
+  GetMembers() const
+  {
+    return m_Members;
+  }
+
+  /** Whether there are threads beside the one that starts tasks. */
+  bool
+  HasThreads() const
+  {
+    return !m_Threads.empty();
+  }
+
+  /** Has body(0) … body(pieces-1) done after the tasks started before, and returns at once. The task must be done
+   * before it ends or is started again. Bodies must not throw. From one thread at a time. */
   void
-  Run(std::size_t count, const std::function<void(std::size_t)> & body);
+  Start(Task & task, std::size_t pieces, std::function<void(std::size_t)> body);
+
+  /** Does a piece that nobody has begun. \returns false when there is none. */
+  bool
+  Help();
+
+  /** Helps until a task is done. */
+  void
+  Finish(const Task & task);
 
 private:
   void
-  Wait();
-  void
-  Work(std::unique_lock<std::mutex> & lock);
+  Serve();
 
-  std::vector<std::thread>                 m_Threads;
-  std::mutex                               m_Mutex;
-  std::condition_variable                  m_Changed;
-  const std::function<void(std::size_t)> * m_Body{ nullptr };
-  std::size_t                              m_Next{ 0 };    ///< body that nobody has started
-  std::size_t                              m_Count{ 0 };   ///< bodies in all
-  std::size_t                              m_Running{ 0 }; ///< bodies that have been started and not ended
-  std::exception_ptr                       m_Failure;
-  bool                                     m_Ended{ false };
+  const std::size_t        m_Members;
+  std::atomic_flag         m_QueueLock = ATOMIC_FLAG_INIT;
+  std::deque<Task *>       m_Queue;     ///< tasks with pieces that nobody has begun
+  std::atomic<std::size_t> m_Open{ 0 }; ///< such pieces
+  std::mutex               m_Mutex;     ///< of those who sleep
+  std::condition_variable  m_Changed;
+  std::size_t              m_Sleeping{ 0 };
+  std::atomic<bool>        m_Ended{ false };
+  std::vector<std::thread> m_Threads;
 };
 
 } // namespace cudamedian

@@ -21,6 +21,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <memory>
 #include <random>
 #include <vector>
 
@@ -34,7 +35,7 @@ TEST(CudaMedianHostCopy, EveryAlignmentAndLength)
   }
   for (std::size_t offset = 0; offset < 70; ++offset)
   {
-    for (const std::size_t bytes : { 0, 1, 63, 64, 255, 256, 257, 319, 320, 1000, 4800 })
+    for (const std::size_t bytes : { 0, 1, 63, 64, 255, 256, 257, 319, 320, 383, 384, 1000, 4800 })
     {
       const std::size_t from = generator() % 100;
       std::vector<char> target(5000, 'x');
@@ -46,6 +47,29 @@ TEST(CudaMedianHostCopy, EveryAlignmentAndLength)
       ASSERT_EQ(target, expected) << bytes << " bytes from " << from << " to " << offset;
     }
   }
+}
+
+TEST(CudaMedianHostCopy, PagesAreGivenAndKeepWhatIsThere)
+{
+  constexpr std::size_t page = cudamedian::largePageBytes;
+  std::vector<char>     written(2 * page, 'a');
+  void *                aligned = written.data();
+  std::size_t           space = written.size();
+  ASSERT_NE(std::align(page, page, aligned, space), nullptr);
+  cudamedian::GetPages(aligned, page);
+  EXPECT_EQ(written, std::vector<char>(2 * page, 'a'));
+
+  const std::unique_ptr<char[]> fresh(new char[8 * page]);
+  aligned = fresh.get();
+  space = 8 * page;
+  ASSERT_NE(std::align(page, 7 * page, aligned, space), nullptr);
+  cudamedian::AdviseLargePages(aligned, 7 * page);
+  for (std::size_t number = 0; number < 7; ++number)
+  {
+    cudamedian::GetPages(static_cast<char *>(aligned) + number * page, page);
+  }
+  std::fill_n(static_cast<char *>(aligned), 7 * page, 'b');
+  EXPECT_EQ(std::count(static_cast<char *>(aligned), static_cast<char *>(aligned) + 7 * page, 'b'), 7 * page);
 }
 
 TEST(CudaMedianHostCopy, LargePagesKeepWhatIsThere)

@@ -20,62 +20,95 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
-#include <stdexcept>
+#include <chrono>
+#include <thread>
 #include <vector>
 
 using cudamedian::ThreadTeam;
 
-TEST(CudaMedianThreadTeam, EveryBodyRunsOnce)
+TEST(CudaMedianThreadTeam, EveryPieceIsDoneOnce)
 {
   for (const std::size_t members : { 1, 2, 5 })
   {
-    ThreadTeam team(members);
-    for (std::size_t count = 0; count < 300; ++count)
+    ThreadTeam       team(members);
+    ThreadTeam::Task tasks[3];
+    EXPECT_EQ(team.GetMembers(), members);
+    for (std::size_t pieces = 0; pieces < 300; ++pieces)
     {
-      std::vector<std::atomic<int>> runs(count);
-      team.Run(count, [&runs](std::size_t number) { ++runs[number]; });
-      for (const auto & run : runs)
+      // The same tasks again and again, three at a time.
+      std::vector<std::atomic<int>> done(3 * pieces);
+      for (std::size_t task = 0; task < 3; ++task)
       {
-        ASSERT_EQ(run, 1) << count << " bodies, " << members << " members";
+        team.Start(tasks[task], pieces, [&done, pieces, task](std::size_t piece) { ++done[task * pieces + piece]; });
+      }
+      for (const auto & task : tasks)
+      {
+        team.Finish(task);
+        EXPECT_TRUE(task.IsDone());
+      }
+      EXPECT_FALSE(team.Help());
+      for (const auto & count : done)
+      {
+        ASSERT_EQ(count, 1) << pieces << " pieces, " << members << " members";
       }
     }
   }
 }
 
-TEST(CudaMedianThreadTeam, BodiesRunAtTheSameTime)
+TEST(CudaMedianThreadTeam, TasksAreBegunInOrder)
+{
+  ThreadTeam               team(1);
+  ThreadTeam::Task         tasks[2];
+  std::vector<std::size_t> order;
+  for (std::size_t task = 0; task < 2; ++task)
+  {
+    team.Start(tasks[task], 2, [&order, task](std::size_t piece) { order.push_back(2 * task + piece); });
+  }
+  EXPECT_FALSE(tasks[0].IsDone());
+  team.Finish(tasks[0]);
+  EXPECT_FALSE(tasks[1].IsDone());
+  EXPECT_TRUE(team.Help());
+  EXPECT_TRUE(team.Help());
+  EXPECT_TRUE(tasks[1].IsDone());
+  EXPECT_EQ(order, (std::vector<std::size_t>{ 0, 1, 2, 3 }));
+}
+
+TEST(CudaMedianThreadTeam, PiecesAreDoneAtTheSameTime)
 {
   ThreadTeam       team(3);
+  ThreadTeam::Task task;
   std::atomic<int> arrived{ 0 };
-  team.Run(3, [&arrived](std::size_t) {
+  team.Start(task, 3, [&arrived](std::size_t) {
     ++arrived;
     while (arrived < 3)
     {
       std::this_thread::yield();
     }
   });
+  team.Finish(task);
   EXPECT_EQ(arrived, 3);
 }
 
-TEST(CudaMedianThreadTeam, AnExceptionReachesTheCallerAndTheTeamWorksOn)
+TEST(CudaMedianThreadTeam, TheCallerNeedNotHelpEvenWhenThreadsSleep)
 {
-  ThreadTeam team(3);
-  for (std::size_t thrower = 0; thrower < 20; ++thrower)
+  ThreadTeam       team(3);
+  ThreadTeam::Task task;
+  for (int pause = 0; pause < 5; ++pause)
   {
-    EXPECT_THROW(team.Run(20,
-                          [thrower](std::size_t number) {
-                            if (number == thrower)
-                            {
-                              throw std::runtime_error("thrown by a body");
-                            }
-                          }),
-                 std::runtime_error);
+    std::this_thread::sleep_for(std::chrono::milliseconds(pause));
+    std::atomic<int> done{ 0 };
+    team.Start(task, 20, [&done](std::size_t) { ++done; });
+    while (!task.IsDone())
+    {
+      std::this_thread::yield();
+    }
+    EXPECT_EQ(done, 20);
   }
-  std::atomic<int> runs{ 0 };
-  team.Run(50, [&runs](std::size_t) { ++runs; });
-  EXPECT_EQ(runs, 50);
 }
 
 TEST(CudaMedianThreadTeam, ATeamWithoutWorkEnds)
 {
-  const ThreadTeam team(4);
+  const ThreadTeam       team(4);
+  const ThreadTeam::Task task;
+  EXPECT_TRUE(task.IsDone());
 }
