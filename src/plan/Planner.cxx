@@ -314,9 +314,13 @@ GetMostPixels(const MedianRequest & request, const Plan & plan)
 
 /** Images of this many bytes, in and out, go through in several slabs, some on their way while others are filtered. */
 constexpr std::size_t smallestOverlapped = std::size_t{ 32 } << 20;
-/** The input of such a slab on one device: small against an image, large against what it costs to start a transfer and
- * a kernel. */
-constexpr std::size_t overlappedSlab = std::size_t{ 16 } << 20;
+/** The input of such a slab on one device, without its halo: small against an image and, four times in pinned memory,
+ * against the host's caches; large against what it costs to start a transfer and a kernel. 1 GiB in ordinary memory,
+ * 3x3, took 60, 29, 24.5 and 26.5 ms with slabs of 2, 4, 8 and 16 MiB. */
+constexpr std::size_t overlappedSlab = std::size_t{ 8 } << 20;
+/** The same where kernels, not transfers, take most of the time: their blocks are few and long, and at the end of a
+ * small slab most multiprocessors would wait for the last of them. */
+constexpr std::size_t overlappedLongSlab = std::size_t{ 16 } << 20;
 constexpr int         overlappedSlabs = 4;
 /** Several devices have this many slabs each, so that one that is slower holds the others up little, unless their
  * inputs would be smaller than so many bytes. */
@@ -325,11 +329,11 @@ constexpr std::size_t smallestDealt = std::size_t{ 4 } << 20;
 
 /** Bytes of input that slabs have when they are on their way at the same time. */
 std::size_t
-GetOverlappedSlab(const MedianRequest & request, std::size_t inputBytes)
+GetOverlappedSlab(const MedianRequest & request, const Plan & plan, std::size_t inputBytes)
 {
+  const auto slab = plan.algorithm == Algorithm::TileProgram ? overlappedSlab : overlappedLongSlab;
   const auto devices = request.devices.size();
-  return devices > 1 ? std::max(smallestDealt, std::min(overlappedSlab, inputBytes / (slabsPerDevice * devices)))
-                     : overlappedSlab;
+  return devices > 1 ? std::max(smallestDealt, std::min(slab, inputBytes / (slabsPerDevice * devices))) : slab;
 }
 
 /** The slabs' extent, and how many are in flight. */
@@ -340,7 +344,8 @@ ChooseSlabs(const MedianRequest & request, std::size_t budget, Plan & plan)
   const auto whole = GetSlabBytes(request, request.outputExtent, true);
   if (whole.first + whole.second > smallestOverlapped)
   {
-    // A halo passes from slab to slab on the device: slabs are at least twice as long as what they share.
+    // A halo passes from slab to slab on the device. Slabs of long kernels are at least twice as long as what they
+    // share.
     int cut = Dimension - 1;
     while (cut > 0 && request.outputExtent[cut] == 1)
     {
@@ -353,7 +358,9 @@ ChooseSlabs(const MedianRequest & request, std::size_t budget, Plan & plan)
     }
     const auto layer = static_cast<std::size_t>(Volume(slice)) * PixelBytes(request.pixelType);
     const auto halo = static_cast<std::size_t>(std::min(request.radius[cut], request.inputExtent[cut]));
-    const auto slab = std::max(GetOverlappedSlab(request, whole.first), 4 * halo * layer);
+    const auto fresh = GetOverlappedSlab(request, plan, whole.first);
+    const auto shared = halo * layer;
+    const auto slab = shared + (plan.algorithm == Algorithm::TileProgram ? fresh : std::max(fresh, 3 * shared));
     plan.slabsInFlight = overlappedSlabs;
     const auto buffers = static_cast<std::size_t>(overlappedSlabs) * 2 * slab;
     for (const auto limit : { std::min(budget, buffers + plan.deviceProgramBytes + plan.deviceScratchBytes), budget })

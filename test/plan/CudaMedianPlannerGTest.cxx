@@ -21,6 +21,7 @@
 #include <gtest/gtest.h>
 
 #include <set>
+#include <tuple>
 
 namespace
 {
@@ -551,6 +552,29 @@ TEST(CudaMedianPlanner, LargeImagesHaveSlabsInFlight)
   EXPECT_EQ(cudamedian::PlanMedian(MakeRequest({ { 512, 512, 8, 1 } }, { { 1, 1, 1, 0 } }), Backend::Cuda, 1 << 30)
               .slabsInFlight,
             1);
+}
+
+TEST(CudaMedianPlanner, SlabsInFlightFitTheCachesUnlessKernelsAreLong)
+{
+  const Extent flat{ { 16384, 8192, 1, 1 } };
+  const Extent deep{ { 1024, 1024, 128, 1 } };
+  const auto   getSlabBytes = [](const Extent & extent, std::int64_t r) {
+    const auto request = MakeRequest(extent, { { r, r, extent[2] > 1 ? r : 0, 0 } });
+    const auto plan = cudamedian::PlanMedian(request, Backend::Cuda, std::size_t{ 1 } << 33);
+    EXPECT_EQ(plan.slabsInFlight, 4);
+    return static_cast<std::size_t>(cudamedian::Volume(plan.slabs.front().output.extent)) *
+           cudamedian::PixelBytes(request.pixelType);
+  };
+  constexpr std::size_t mebibyte = 1 << 20;
+  for (const auto & [extent, r, expected] : { std::tuple{ flat, 1, 8 * mebibyte },
+                                              std::tuple{ flat, 5, 8 * mebibyte },
+                                              std::tuple{ deep, 1, 8 * mebibyte },
+                                              std::tuple{ deep, 2, 8 * mebibyte },
+                                              std::tuple{ flat, 20, 16 * mebibyte } })
+  {
+    EXPECT_LE(getSlabBytes(extent, r), expected) << extent[2] << " slices, radius " << r;
+    EXPECT_GT(getSlabBytes(extent, r), expected * 9 / 10) << extent[2] << " slices, radius " << r;
+  }
 }
 
 TEST(CudaMedianPlanner, SeveralDevicesHaveSomeSlabsEach)
