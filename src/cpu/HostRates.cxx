@@ -24,6 +24,7 @@
 #include <chrono>
 #include <cstdint>
 #include <limits>
+#include <system_error>
 #include <thread>
 #include <vector>
 
@@ -47,13 +48,13 @@ TimeShortest(int runs, const TBody & body)
   return shortest;
 }
 
-/** Sorts 16 rows of keys, all of which lie in the first cache, again and again. */
+/** Sorts 16 rows of keys, all of which lie in the first cache, again and again. \returns bytes compared in a second. */
 double
-MeasureLaneBytes()
+MeasureLaneBytesOfThread()
 {
   constexpr std::uint16_t rows = 16;
   constexpr std::size_t   lanes = 256;
-  constexpr int           repeats = 200;
+  constexpr int           repeats = 4000;
   ProgramSchedule         schedule;
   schedule.numberOfSlots = rows;
   for (std::uint16_t round = 0; round < rows; ++round)
@@ -70,7 +71,7 @@ MeasureLaneBytes()
   {
     operands.push_back(keys + row * lanes);
   }
-  const double seconds = TimeShortest(5, [&] {
+  const double seconds = TimeShortest(1, [&] {
     for (int i = 0; i < repeats; ++i)
     {
       InterpretLanes(schedule, operands.data(), lanes);
@@ -78,6 +79,34 @@ MeasureLaneBytes()
   });
   // Each instruction is two operations.
   return 2.0 * repeats * static_cast<double>(schedule.instructions.size() * lanes * sizeof(std::uint16_t)) / seconds;
+}
+
+/** Of a thread while as many run as there are cores: what the system calls a core may be half of one. */
+double
+MeasureLaneBytes(unsigned cores)
+{
+  std::vector<double>      rates(cores);
+  std::vector<std::thread> threads;
+  try
+  {
+    for (unsigned core = 1; core < cores; ++core)
+    {
+      threads.emplace_back([&rates, core] { rates[core] = MeasureLaneBytesOfThread(); });
+    }
+  }
+  catch (const std::system_error &)
+  {
+    // No more threads: the rate of those that run.
+  }
+  rates.front() = MeasureLaneBytesOfThread();
+  for (auto & thread : threads)
+  {
+    thread.join();
+  }
+  rates.resize(threads.size() + 1);
+  const auto median = rates.begin() + static_cast<std::ptrdiff_t>(rates.size() / 2);
+  std::nth_element(rates.begin(), median, rates.end());
+  return *median;
 }
 
 double
@@ -94,9 +123,10 @@ MeasureCopyBytes()
 const HostRates &
 GetHostRates()
 {
-  static const HostRates rates{ MeasureLaneBytes(),
-                                MeasureCopyBytes(),
-                                std::max(1U, std::thread::hardware_concurrency()) };
+  static const HostRates rates = [] {
+    const auto cores = std::max(1U, std::thread::hardware_concurrency());
+    return HostRates{ MeasureLaneBytes(cores), MeasureCopyBytes(), cores };
+  }();
   return rates;
 }
 

@@ -31,13 +31,22 @@ CountThreads(const MedianRequest & request, const HostRates & host)
   return std::max(1U, std::min(request.workUnits, host.cores));
 }
 
-/** Bytes that all threads together copy in a second. Cores share the memory: 1, 4, 8 and 16 threads copy 12.9, 35, 48
- * and 60 GB/s between images and pinned memory on the host of benchmark/README.md. */
+/** Bytes that all threads together copy in a second between images and the ring, which stays in the host's caches. They
+ * share the memory: on the host of benchmark/README.md 1, 8 and 16 threads copy 13, 74 and about 100 GB/s. */
 double
-GetCopyRate(const MedianRequest & request, const HostRates & host)
+GetRingRate(const MedianRequest & request, const HostRates & host)
 {
   const double threads = CountThreads(request, host);
-  return host.copyBytes * 6.2 * threads / (threads + 5.2);
+  return host.copyBytes * 12.2 * threads / (threads + 10.8);
+}
+
+/** Bytes of an image that all threads together read in a second while they write as many, through the caches: half of
+ * what they copy past them, which is 60 GB/s with 16 threads there. */
+double
+GetImageRate(const MedianRequest & request, const HostRates & host)
+{
+  const double threads = CountThreads(request, host);
+  return host.copyBytes * 3.1 * threads / (threads + 5.2);
 }
 
 /** Seconds of an H200's kernels for a number of pixels; the rates are those of benchmark/README.md. */
@@ -80,7 +89,7 @@ EstimateCpuSeconds(const MedianRequest & request, const Plan & plan, bool compil
   const double threads = CountThreads(request, host);
   // An image has to be read and written, however many cores there are.
   const double memory =
-    pixels * std::max(keyBytes, static_cast<double>(request.outputPixelBytes)) / GetCopyRate(request, host);
+    pixels * std::max(keyBytes, static_cast<double>(request.outputPixelBytes)) / GetImageRate(request, host);
   constexpr double nanosecond = 1e-9;
   double           work = 0;
   if (plan.algorithm == Algorithm::Selection)
@@ -112,11 +121,17 @@ EstimateCpuSeconds(const MedianRequest & request, const Plan & plan, bool compil
     // in the first cache; most of its values leave that. Compiled programs have theirs in registers, and compare and
     // form maxima on two ports.
     const auto & program = plan.compiled->program;
-    const double operations =
-      static_cast<double>(program.GetInstructions().size()) / static_cast<double>(Volume(program.GetTile()));
+    const auto & tile = program.GetTile();
+    const double operations = static_cast<double>(program.GetInstructions().size()) / static_cast<double>(Volume(tile));
     work = pixels * (20 + (compiledAhead ? 0.5 : 1.8) * operations) * keyBytes / host.laneBytes;
+    // The narrower an image, the shorter the rows of tiles, and the more threads share it, the smaller the parts and
+    // the longer they wait for each other. Fitted to measured times from 64x64x64 to 4096x4096.
+    const double tiles = std::ceil(static_cast<double>(request.outputExtent[0]) / static_cast<double>(tile[0]));
+    work *= 1 + 16 * threads / std::min(1024.0, tiles * keyBytes);
   }
-  return std::max(work / threads, memory);
+  // Batches of rows, four in a short run, which threads are woken for and wait for.
+  const double waiting = threads > 1 ? 12e-6 * threads : 0;
+  return waiting + std::max(work / threads, memory);
 }
 
 double
@@ -142,7 +157,7 @@ EstimateCudaSeconds(const MedianRequest & request,
   const auto   keyBytes = static_cast<double>(PixelBytes(request.pixelType));
   const double copied = (memory.pinnedInput ? 0 : inputPixels * keyBytes) +
                         (memory.pinnedOutput ? 0 : outputPixels * static_cast<double>(request.outputPixelBytes));
-  const double copies = copied / GetCopyRate(request, host);
+  const double copies = copied / GetRingRate(request, host);
   const double upload = inputPixels * keyBytes / devices.busBytes;
   const double download = outputPixels * keyBytes / devices.busBytes;
   const double kernels =
@@ -150,8 +165,9 @@ EstimateCudaSeconds(const MedianRequest & request,
   // Of one slab nothing overlaps; of many, all but the first and the last.
   const double     longest = std::max({ copies, upload, download, kernels });
   const double     slabs = plan.slabsInFlight > 1 ? static_cast<double>(plan.slabs.size()) : 1;
-  constexpr double start = 50e-6;
-  constexpr double perSlab = 20e-6; // calls, and waking threads
+  constexpr double perSlab = 20e-6;
+  // Calls, and waking the threads that copy.
+  const double start = copied < 1 << 19 ? 130e-6 : 190e-6;
   return start + perSlab * static_cast<double>(plan.slabs.size()) + longest +
          (copies + upload + download + kernels - longest) / slabs;
 }

@@ -27,7 +27,9 @@ namespace cudamedian
 /** What the host gets through. */
 struct HostRates
 {
-  double   laneBytes{ 0 }; ///< bytes of keys that one thread of the interpreter compares in a second
+  double laneBytes{
+    0
+  }; ///< bytes of keys that a thread of the interpreter compares in a second while each core has one
   double   copyBytes{ 0 }; ///< bytes that one thread copies in a second, past the caches
   unsigned cores{ 1 };
 };

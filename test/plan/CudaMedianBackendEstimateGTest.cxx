@@ -30,17 +30,17 @@ using namespace cudamedian;
 
 constexpr std::size_t budget = std::size_t{ 1 } << 36;
 
-/** The host of an H200 with so many cores, and one of its threads. */
+/** The host of benchmark/README.md with so many cores. */
 HostRates
 MakeHost(unsigned cores)
 {
-  return { 2e11, 12.9e9, cores };
+  return { 8e10, 13.2e9, cores };
 }
 
 DeviceRates
 MakeDevice()
 {
-  return { 50e9, 1, true };
+  return { 47e9, 1, true };
 }
 
 MedianRequest
@@ -57,9 +57,9 @@ MakeRequest(const Extent & extent, const Extent & radius, unsigned workUnits = 6
 }
 
 double
-Cpu(const MedianRequest & request, unsigned cores)
+Cpu(const MedianRequest & request, unsigned cores, bool compiledAhead = false)
 {
-  return EstimateCpuSeconds(request, PlanMedian(request, Backend::Cpu, 0), false, MakeHost(cores));
+  return EstimateCpuSeconds(request, PlanMedian(request, Backend::Cpu, 0), compiledAhead, MakeHost(cores));
 }
 
 double
@@ -74,11 +74,14 @@ const Extent deep{ { 1024, 1024, 512, 1 } };
 
 } // namespace
 
-TEST(CudaMedianBackendEstimate, ManyCoresAreFasterForSmallWindows)
+TEST(CudaMedianBackendEstimate, ManyCoresAreFasterForSmallWindowsOfSmallImages)
 {
   for (const Extent & radius : { Extent{ { 1, 1, 0, 0 } }, Extent{ { 2, 2, 0, 0 } } })
   {
-    EXPECT_LT(Cpu(MakeRequest(flat, radius), 64), Cuda(MakeRequest(flat, radius), 64));
+    const auto request = MakeRequest({ { 2048, 2048, 1, 1 } }, radius, 16);
+    EXPECT_LT(Cpu(request, 16, true), Cuda(request, 16));
+    EXPECT_LT(Cuda(MakeRequest(flat, radius, 16), 16), Cpu(MakeRequest(flat, radius, 16), 16, true))
+      << "the ring is in the caches, the image is not";
   }
   const auto small = MakeRequest({ { 64, 64, 1, 1 } }, { { 1, 1, 0, 0 } });
   EXPECT_LT(Cpu(small, 2), Cuda(small, 2)) << "done before anything is started on a device";
@@ -147,12 +150,48 @@ TEST(CudaMedianBackendEstimate, TransfersAreThoseMeasured)
     EXPECT_GT(estimated, 0.67 * seconds);
     EXPECT_LT(estimated, 1.5 * seconds);
   };
-  check(MakeRequest(flat, { { 1, 1, 0, 0 } }, 16), { true, true }, 22.07e-3);
-  check(MakeRequest(flat, { { 5, 5, 0, 0 } }, 16), { true, true }, 22.97e-3);
-  check(MakeRequest(deep, { { 2, 2, 2, 0 } }, 16), { true, true }, 25.26e-3);
-  check(MakeRequest(flat, { { 1, 1, 0, 0 } }, 16), {}, 34.72e-3);
-  check(MakeRequest(deep, { { 1, 1, 1, 0 } }, 16), {}, 42.96e-3);
-  check(MakeRequest({ { 512, 512, 64, 1 } }, { { 1, 1, 1, 0 } }, 16), {}, 2.17e-3);
+  check(MakeRequest(flat, { { 1, 1, 0, 0 } }, 16), { true, true }, 21.99e-3);
+  check(MakeRequest(flat, { { 5, 5, 0, 0 } }, 16), { true, true }, 22.78e-3);
+  check(MakeRequest(deep, { { 2, 2, 2, 0 } }, 16), { true, true }, 22.35e-3);
+  check(MakeRequest(flat, { { 1, 1, 0, 0 } }, 16), {}, 25.19e-3);
+  check(MakeRequest(deep, { { 1, 1, 1, 0 } }, 16), {}, 28.22e-3);
+  check(MakeRequest({ { 512, 512, 64, 1 } }, { { 1, 1, 1, 0 } }, 16), {}, 1.75e-3);
+}
+
+// Where one backend was measured to be a fifth or more faster, with 16 threads, it is chosen.
+TEST(CudaMedianBackendEstimate, TheFasterIsChosen)
+{
+  struct Measured
+  {
+    PixelType type;
+    Extent    extent;
+    Extent    radius;
+    double    cpuMilliseconds;
+    double    cudaMilliseconds;
+  };
+  for (const auto & [type, extent, radius, cpuMilliseconds, cudaMilliseconds] :
+       { Measured{ PixelType::Int16, { { 256, 256, 1, 1 } }, { { 5, 5, 0, 0 } }, 0.208, 0.147 },
+         Measured{ PixelType::Int16, { { 1024, 1024, 1, 1 } }, { { 2, 2, 0, 0 } }, 0.287, 0.371 },
+         Measured{ PixelType::Int16, { { 1024, 1024, 1, 1 } }, { { 5, 5, 0, 0 } }, 0.862, 0.346 },
+         Measured{ PixelType::UInt8, { { 4096, 4096, 1, 1 } }, { { 1, 1, 0, 0 } }, 0.676, 1.029 },
+         Measured{ PixelType::UInt8, { { 4096, 4096, 1, 1 } }, { { 5, 5, 0, 0 } }, 3.421, 1.093 },
+         Measured{ PixelType::Int16, { { 2048, 2048, 1, 1 } }, { { 1, 1, 0, 0 } }, 0.458, 0.811 },
+         Measured{ PixelType::Float32, { { 2048, 2048, 1, 1 } }, { { 1, 1, 0, 0 } }, 0.634, 0.982 },
+         Measured{ PixelType::Float32, { { 4096, 4096, 1, 1 } }, { { 2, 2, 0, 0 } }, 3.417, 2.105 },
+         Measured{ PixelType::Int16, { { 12288, 12288, 1, 1 } }, { { 1, 1, 0, 0 } }, 9.547, 6.914 },
+         Measured{ PixelType::UInt8, { { 256, 256, 128, 1 } }, { { 1, 1, 1, 0 } }, 2.090, 1.229 },
+         Measured{ PixelType::Int16, { { 64, 64, 64, 1 } }, { { 2, 2, 2, 0 } }, 0.958, 0.187 },
+         Measured{ PixelType::Float32, { { 512, 512, 256, 1 } }, { { 1, 1, 1, 0 } }, 19.184, 7.374 } })
+  {
+    auto request = MakeRequest(extent, radius, 16);
+    request.pixelType = type;
+    request.outputPixelBytes = PixelBytes(type);
+    const double cpu = Cpu(request, 16, true);
+    const double cuda = Cuda(request, 16);
+    EXPECT_EQ(cpu < cuda, cpuMilliseconds < cudaMilliseconds)
+      << ToString(type) << ", " << extent[0] << ", radius " << radius[0] << ": " << cpu * 1e3 << " and " << cuda * 1e3
+      << " for " << cpuMilliseconds << " and " << cudaMilliseconds << " ms";
+  }
 }
 
 TEST(CudaMedianBackendEstimate, SlowerBusesAndDevicesTakeLonger)
