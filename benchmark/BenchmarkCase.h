@@ -60,7 +60,8 @@ struct BenchmarkCase
 };
 
 /** The cases of a group: "small" (seconds on a laptop), "cpu" (the windows of the CPU's table), "counted" (5x5 of
- * 16-bit pixels, whose instructions are counted) or "all" (with the sizes that a GPU needs to be busy). */
+ * 16-bit pixels, whose instructions are counted), "choice" (sizes and windows for which now the one and now the other
+ * backend is faster) or "all" (with the sizes that a GPU needs to be busy). */
 inline std::vector<BenchmarkCase>
 BenchmarkCases(const std::string & group)
 {
@@ -71,6 +72,30 @@ BenchmarkCases(const std::string & group)
   if (group == "counted")
   {
     return { { "", CasePixel::Int16, { 512, 512, 0 }, { 2, 2, 0 } } };
+  }
+  if (group == "choice")
+  {
+    cases.clear();
+    for (const CasePixel pixel : pixels)
+    {
+      for (const std::size_t r : { 1, 2, 5 })
+      {
+        for (const std::size_t extent : { 256, 1024, 4096, 12288 })
+        {
+          cases.push_back({ "", pixel, { extent, extent, 0 }, { r, r, 0 } });
+        }
+      }
+      cases.push_back({ "", pixel, { 1024, 1024, 0 }, { 12, 12, 0 } });
+      cases.push_back({ "", pixel, { 2048, 2048, 0 }, { 30, 30, 0 } });
+      for (const std::size_t r : { 1, 2 })
+      {
+        cases.push_back({ "", pixel, { 64, 64, 64 }, { r, r, r } });
+        cases.push_back({ "", pixel, { 256, 256, 128 }, { r, r, r } });
+      }
+      cases.push_back({ "", pixel, { 512, 512, 256 }, { 1, 1, 1 } });
+      cases.push_back({ "", pixel, { 128, 128, 128 }, { 4, 4, 4 } });
+    }
+    return cases;
   }
   if (group == "cpu")
   {

@@ -19,6 +19,8 @@
 
 #include "BenchmarkCase.h"
 #include "BenchmarkTiming.h"
+#include "CudaBackend.h"
+#include "HostRates.h"
 
 #include "itkCudaMedianImageFilter.h"
 #include "itkMedianImageFilter.h"
@@ -219,6 +221,10 @@ ChosenBackends(const std::string & name)
   {
     return { BackendEnum::Cuda };
   }
+  if (name == "choice")
+  {
+    return { BackendEnum::Cpu, BackendEnum::Cuda, BackendEnum::Auto };
+  }
   if (cudamedian::QueryCudaDevice().usable)
   {
     return { BackendEnum::Cpu, BackendEnum::Cuda };
@@ -301,6 +307,19 @@ MachineInformation(const Options & options)
   machine["itk"] = itk::Version::GetITKVersion();
   machine["repeats"] = options.repeats;
   machine["seed"] = options.seed;
+  if (options.backend == "choice")
+  {
+    // What the estimates rest on.
+    const auto & host = cudamedian::GetHostRates();
+    machine["bytes_compared_per_second_and_thread"] = host.laneBytes;
+    machine["bytes_copied_per_second_and_thread"] = host.copyBytes;
+    if (cudamedian::QueryCudaDevice().usable)
+    {
+      const auto device = cudamedian::GetDeviceRates({});
+      machine["bus_bytes_per_second"] = device.busBytes;
+      machine["kernel_speed"] = device.kernelSpeed;
+    }
+  }
   return machine;
 }
 
@@ -354,8 +373,8 @@ RowAsText(const Row & row)
            row.benchmarkCase.note };
 }
 
-void
-PrintTable(std::ostream & os, const std::vector<Row> & rows)
+std::vector<std::vector<std::string>>
+MakeTable(const std::vector<Row> & rows)
 {
   std::vector<std::vector<std::string>> table{ { "pixel",
                                                  "size",
@@ -367,10 +386,40 @@ PrintTable(std::ostream & os, const std::vector<Row> & rows)
                                                  "times ITK",
                                                  "algorithm",
                                                  "note" } };
-  for (const Row & row : rows)
+  std::transform(rows.begin(), rows.end(), std::back_inserter(table), RowAsText);
+  return table;
+}
+
+/** The automatic choice beside the two backends; the rows are the CPU's, CUDA's and the choice's of each case. */
+std::vector<std::vector<std::string>>
+MakeTableOfChoices(const std::vector<Row> & rows)
+{
+  std::vector<std::vector<std::string>> table{
+    { "pixel", "size", "radius", "CPU ms", "estimated", "CUDA ms", "estimated", "chosen", "times the faster" }
+  };
+  for (std::size_t first = 0; first + 2 < rows.size(); first += 3)
   {
-    table.push_back(RowAsText(row));
+    const Row &        cpu = rows[first];
+    const Row &        cuda = rows[first + 1];
+    const Row &        choice = rows[first + 2];
+    const unsigned int dimensions = cpu.benchmarkCase.Dimensions();
+    const double       chosen = choice.OnDevice() ? cuda.wholeSeconds : cpu.wholeSeconds;
+    table.push_back({ PixelText(cpu.benchmarkCase.pixel),
+                      ExtentText(cpu.benchmarkCase.size, dimensions),
+                      ExtentText(cpu.benchmarkCase.radius, dimensions),
+                      NumberText(cpu.wholeSeconds * 1e3, 3),
+                      NumberText(choice.report.estimatedCpuSeconds * 1e3, 3),
+                      NumberText(cuda.wholeSeconds * 1e3, 3),
+                      NumberText(choice.report.estimatedCudaSeconds * 1e3, 3),
+                      choice.report.backend,
+                      NumberText(chosen / std::min(cpu.wholeSeconds, cuda.wholeSeconds), 2) });
   }
+  return table;
+}
+
+void
+PrintTable(std::ostream & os, const std::vector<std::vector<std::string>> & table)
+{
   std::vector<std::size_t> widths(table.front().size(), 0);
   for (const auto & line : table)
   {
@@ -464,11 +513,18 @@ Run(const Options & options)
       return EXIT_FAILURE;
     }
   }
+  std::cout << "\nMedian of " << options.repeats << " runs after a first one, output buffer reused. ";
+  if (options.backend == "choice")
+  {
+    std::cout << "\"times the faster\": what the chosen backend takes, over the faster of the two.\n\n";
+    PrintTable(std::cout, MakeTableOfChoices(rows));
+    return EXIT_SUCCESS;
+  }
   std::cout
-    << "\nMedian of " << options.repeats << " runs after a first one, output buffer reused. \"times ITK\": "
+    << "\"times ITK\": "
     << "how many times longer itk::MedianImageFilter takes\nper pixel with the same number of work units, timed "
     << "on itk_pixels pixels in the middle of the image. Absolute times are shown for CUDA only.\n\n";
-  PrintTable(std::cout, rows);
+  PrintTable(std::cout, MakeTable(rows));
   return EXIT_SUCCESS;
 }
 
@@ -479,11 +535,14 @@ main(int argc, char * argv[])
 {
   Options  options;
   CLI::App app("Times itk::CudaMedianImageFilter against itk::MedianImageFilter.");
-  app.add_option("--backend", options.backend, "auto: the CPU, and CUDA when a device is usable")
-    ->check(CLI::IsMember({ "auto", "cpu", "cuda" }))
+  app
+    .add_option("--backend",
+                options.backend,
+                "auto: the CPU, and CUDA when a device is usable; choice: both, and which the filter's Auto takes")
+    ->check(CLI::IsMember({ "auto", "cpu", "cuda", "choice" }))
     ->capture_default_str();
   app.add_option("--cases", options.cases, "which cases to run")
-    ->check(CLI::IsMember({ "small", "cpu", "counted", "all" }))
+    ->check(CLI::IsMember({ "small", "cpu", "counted", "choice", "all" }))
     ->capture_default_str();
   app.add_option("--json", options.jsonFile, "file that receives the results as JSON");
   app.add_option("--repeats", options.repeats, "timed runs of each case")

@@ -61,30 +61,56 @@ MedianSeconds(int repeats, const TBody & body)
   return seconds[seconds.size() / 2];
 }
 
-/** Seconds to copy so many bytes to the device and as many back, at once, from and to pinned memory. */
-double
-TimeTransfer(std::size_t bytes, int repeats)
+/** What one device needs to copy both ways at once. */
+struct Transfer
 {
+  int          number{ 0 };
   void *       host[2];
   void *       device[2];
   cudaStream_t streams[2];
-  for (int i = 0; i < 2; ++i)
+};
+
+/** Seconds to copy so many bytes to devices and as many back, at once, a part by each, from and to pinned memory. */
+double
+TimeTransfer(std::size_t bytes, const std::vector<int> & devices, int repeats)
+{
+  const std::size_t     part = bytes / devices.size();
+  std::vector<Transfer> transfers(devices.size());
+  for (std::size_t i = 0; i < devices.size(); ++i)
   {
-    Check(cudaMallocHost(&host[i], bytes), "cudaMallocHost");
-    Check(cudaMalloc(&device[i], bytes), "cudaMalloc");
-    Check(cudaStreamCreate(&streams[i]), "cudaStreamCreate");
+    auto & transfer = transfers[i];
+    transfer.number = devices[i];
+    Check(cudaSetDevice(transfer.number), "cudaSetDevice");
+    for (int way = 0; way < 2; ++way)
+    {
+      Check(cudaMallocHost(&transfer.host[way], part), "cudaMallocHost");
+      Check(cudaMalloc(&transfer.device[way], part), "cudaMalloc");
+      Check(cudaStreamCreateWithFlags(&transfer.streams[way], cudaStreamNonBlocking), "cudaStreamCreateWithFlags");
+    }
   }
   const auto seconds = MedianSeconds(repeats, [&] {
-    Check(cudaMemcpyAsync(device[0], host[0], bytes, cudaMemcpyHostToDevice, streams[0]), "cudaMemcpyAsync");
-    Check(cudaMemcpyAsync(host[1], device[1], bytes, cudaMemcpyDeviceToHost, streams[1]), "cudaMemcpyAsync");
-    Check(cudaDeviceSynchronize(), "cudaDeviceSynchronize");
+    for (const auto & [number, host, device, streams] : transfers)
+    {
+      Check(cudaSetDevice(number), "cudaSetDevice");
+      Check(cudaMemcpyAsync(device[0], host[0], part, cudaMemcpyHostToDevice, streams[0]), "cudaMemcpyAsync");
+      Check(cudaMemcpyAsync(host[1], device[1], part, cudaMemcpyDeviceToHost, streams[1]), "cudaMemcpyAsync");
+    }
+    for (const auto & transfer : transfers)
+    {
+      Check(cudaStreamSynchronize(transfer.streams[0]), "cudaStreamSynchronize");
+      Check(cudaStreamSynchronize(transfer.streams[1]), "cudaStreamSynchronize");
+    }
   });
-  for (int i = 0; i < 2; ++i)
+  for (const auto & transfer : transfers)
   {
-    Check(cudaFreeHost(host[i]), "cudaFreeHost");
-    Check(cudaFree(device[i]), "cudaFree");
-    Check(cudaStreamDestroy(streams[i]), "cudaStreamDestroy");
+    for (int way = 0; way < 2; ++way)
+    {
+      Check(cudaFreeHost(transfer.host[way]), "cudaFreeHost");
+      Check(cudaFree(transfer.device[way]), "cudaFree");
+      Check(cudaStreamDestroy(transfer.streams[way]), "cudaStreamDestroy");
+    }
   }
+  Check(cudaSetDevice(devices.front()), "cudaSetDevice");
   return seconds;
 }
 
@@ -114,6 +140,15 @@ MakeRandomImage(const ImageType::SizeType & size, bool pinned)
   return image;
 }
 
+/** Touches and gives back as much memory of the host as a case takes: on a virtual machine the first touch of a page
+ * may be the host system's work, which is not what is to be timed. */
+void
+WarmUpHostMemory()
+{
+  const std::vector<char> memory(std::size_t{ 6 } << 30, 1);
+  static_cast<void>(memory);
+}
+
 struct Options
 {
   itk::SizeValueType budget{ 0 };
@@ -122,7 +157,10 @@ struct Options
   std::vector<int>   devices;
 };
 
-/** One row of the table. \returns the seconds of an Update(). */
+/** Cases whose names do not contain this are left out. */
+std::string only;
+
+/** One row of the table. \returns the seconds of an Update(), or 0 when the case is left out. */
 double
 Measure(const char *                name,
         const ImageType::SizeType & size,
@@ -131,6 +169,10 @@ Measure(const char *                name,
         double                      transferSeconds,
         int                         repeats)
 {
+  if (std::string(name).find(only) == std::string::npos)
+  {
+    return 0;
+  }
   const auto input = MakeRandomImage(size, options.pinned);
   const auto filter = FilterType::New();
   filter->SetInput(input);
@@ -138,6 +180,7 @@ Measure(const char *                name,
   filter->SetBackend(itk::CudaMedianImageFilterEnums::Backend::Cuda);
   filter->SetDeviceMemoryBudget(options.budget);
   filter->SetDevices(options.devices);
+  filter->SetNumberOfWorkUnits(itk::MultiThreaderBase::GetGlobalDefaultNumberOfThreads());
   if (options.pinned)
   {
     filter->GetOutput()->SetPixelContainer(itk::CudaMedianPinnedImageContainer<itk::SizeValueType, short>::New());
@@ -178,11 +221,24 @@ PrintHeader()
 const ImageType::SizeType flat{ { 16384, 32768, 1 } };
 const ImageType::SizeType deep{ { 1024, 1024, 512 } };
 
-/** The same on one device and on several. */
+/** The same on one device, on two, on four and so on up to all. */
 void
 MeasureDevices(const std::vector<int> & devices, double transferSeconds, int repeats)
 {
-  std::printf("\n%zu devices beside the first of them\n\n", devices.size());
+  std::printf("\nSeveral devices\n\n");
+  std::vector<std::vector<int>> groups;
+  for (std::size_t count = 1; count < devices.size(); count *= 2)
+  {
+    groups.emplace_back(devices.begin(), devices.begin() + static_cast<std::ptrdiff_t>(count));
+  }
+  groups.push_back(devices);
+  for (const auto & group : groups)
+  {
+    std::printf("bare transfer of 1 GiB both ways by %zu: %.2f ms\n",
+                group.size(),
+                TimeTransfer(std::size_t{ 1 } << 30, group, repeats) * 1e3);
+  }
+  std::printf("\n");
   PrintHeader();
   std::string speedUps;
   for (const bool pinned : { true, false })
@@ -191,21 +247,21 @@ MeasureDevices(const std::vector<int> & devices, double transferSeconds, int rep
                                          std::pair{ flat, ImageType::SizeType{ { 5, 5, 0 } } },
                                          std::pair{ deep, ImageType::SizeType{ { 2, 2, 2 } } } })
     {
-      const std::string name = pinned ? "pinned" : "ordinary";
-      const double      one = Measure((name + ", one device").c_str(),
-                                 size,
-                                 radius,
-                                 { 0, pinned, false, { devices.front() } },
-                                 transferSeconds,
-                                 repeats);
-      const double      several = Measure(
-        (name + ", all devices").c_str(), size, radius, { 0, pinned, false, devices }, transferSeconds, repeats);
-      char text[32];
-      std::snprintf(text, sizeof(text), " %.2f", one / several);
-      speedUps += text;
+      double one = 0;
+      for (const auto & group : groups)
+      {
+        const auto name =
+          std::string(pinned ? "pinned, devices: " : "ordinary, devices: ") + std::to_string(group.size());
+        const double seconds =
+          Measure(name.c_str(), size, radius, { 0, pinned, false, group }, transferSeconds, repeats);
+        one = group.size() == 1 ? seconds : one;
+        char text[32];
+        std::snprintf(text, sizeof(text), " %.2f", one / seconds);
+        speedUps += group.size() == 1 ? "" : text;
+      }
     }
   }
-  std::printf("\ntimes as fast, in this order:%s\n", speedUps.c_str());
+  std::printf("\ntimes as fast as one, in this order:%s\n", speedUps.c_str());
 }
 
 /** How many times longer ITK's filter takes per pixel, on a part of the image that it is done with in some seconds. */
@@ -268,7 +324,9 @@ main(int argc, char * argv[])
     application.add_option("--threads", threads, "work units; 0: ITK's default");
     std::vector<int> devices;
     bool             againstItk = false;
-    application.add_option("--devices", devices, "also times one device beside all of these, as in 0,1")
+    application.add_option("--only", only, "only the cases whose names contain this, such as fresh");
+    application
+      .add_option("--devices", devices, "also times one device beside two, four and so on of these, as in 0,1")
       ->delimiter(',');
     application.add_flag("--against-itk", againstItk, "also times itk::MedianImageFilter");
     CLI11_PARSE(application, argc, argv);
@@ -276,7 +334,8 @@ main(int argc, char * argv[])
     {
       itk::MultiThreaderBase::SetGlobalDefaultNumberOfThreads(threads);
     }
-    const double transfer = TimeTransfer(std::size_t{ 1 } << 30, repeats);
+    WarmUpHostMemory();
+    const double transfer = TimeTransfer(std::size_t{ 1 } << 30, { 0 }, repeats);
     std::printf("1 GiB both ways at once: %.2f ms, %.1f GB/s each way; %u work units\n\n",
                 transfer * 1e3,
                 (1 << 30) / transfer * 1e-9,
@@ -304,7 +363,7 @@ main(int argc, char * argv[])
             small,
             { { 1, 1, 1 } },
             { 0, false, false, {} },
-            TimeTransfer(std::size_t{ 1 } << 25, repeats),
+            TimeTransfer(std::size_t{ 1 } << 25, { 0 }, repeats),
             repeats);
     if (!devices.empty())
     {
