@@ -111,9 +111,10 @@ EstimateCpuSeconds(const MedianRequest & request, const Plan & plan, bool compil
   }
   else if (plan.algorithm == Algorithm::SlidingHistogram)
   {
-    // The window slides, and a row down, where there are further axes, more than one pixel enters each column.
+    // The window slides, and a row down, where there are further axes, more than one pixel enters each column: as long
+    // as so many bytes are compared.
     const auto rim = (2 * request.radius[2] + 1) * (2 * request.radius[3] + 1);
-    work = pixels * (7 + 4.5 * static_cast<double>(rim)) * nanosecond;
+    work = pixels * (1200 + 900 * static_cast<double>(rim)) / host.laneBytes;
   }
   else
   {
