@@ -91,10 +91,11 @@ public:
 
     const auto width = std::min(m_Cut.stripColumns, m_Output.origin[0] + m_Output.extent[0] - position[0]);
     const auto bandEnd = std::min(position[1] + m_Cut.bandRows, m_Output.origin[1] + m_Output.extent[1]);
-    m_FirstColumn = Clamp(0, position[0] - m_Radius[0]);
+    m_FirstColumn = m_Image.Clamp(0, position[0] - m_Radius[0]);
     m_Histograms = { m_Coarse.data(),
                      m_Fine.data(),
-                     static_cast<std::size_t>(Clamp(0, position[0] + width - 1 + m_Radius[0]) + 1 - m_FirstColumn) };
+                     static_cast<std::size_t>(m_Image.Clamp(0, position[0] + width - 1 + m_Radius[0]) + 1 -
+                                              m_FirstColumn) };
     FillColumns(position);
     while (true)
     {
@@ -149,12 +150,6 @@ private:
     return (2 * radius[2] + 1) * (2 * radius[3] + 1);
   }
 
-  std::int64_t
-  Clamp(int axis, std::int64_t position) const
-  {
-    return std::min(std::max<std::int64_t>(position, 0), m_Extent[axis] - 1);
-  }
-
   /** Calls body(position inside, times) for each position of the image that the window touches along an axis. */
   template <typename TBody>
   void
@@ -162,7 +157,7 @@ private:
   {
     const auto first = center - m_Radius[axis];
     const auto last = center + m_Radius[axis];
-    for (auto position = Clamp(axis, first); position <= Clamp(axis, last); ++position)
+    for (auto position = m_Image.Clamp(axis, first); position <= m_Image.Clamp(axis, last); ++position)
     {
       const auto before = position == 0 ? first : position;
       const auto after = position == m_Extent[axis] - 1 ? last : position;
@@ -202,8 +197,8 @@ private:
   void
   MoveDown(const Extent & position)
   {
-    const auto enters = Clamp(1, position[1] + m_Radius[1]);
-    const auto leaves = Clamp(1, position[1] - m_Radius[1] - 1);
+    const auto enters = m_Image.Clamp(1, position[1] + m_Radius[1]);
+    const auto leaves = m_Image.Clamp(1, position[1] - m_Radius[1] - 1);
     if (enters == leaves)
     {
       return;

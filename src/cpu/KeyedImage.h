@@ -20,6 +20,7 @@
 
 #include "PixelKey.h"
 
+#include <algorithm>
 #include <cstring>
 
 namespace cudamedian
@@ -47,6 +48,13 @@ public:
   {
     return static_cast<const TKey *>(m_Request.input) + y * m_InputStride[1] + z * m_InputStride[2] +
            w * m_InputStride[3];
+  }
+
+  /** The position inside the image that is the nearest along an axis. */
+  std::int64_t
+  Clamp(int axis, std::int64_t position) const
+  {
+    return std::min(std::max<std::int64_t>(position, 0), m_Request.inputExtent[axis] - 1);
   }
 
   TKey

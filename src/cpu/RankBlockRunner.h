@@ -96,12 +96,6 @@ private:
     m_Origin[m_Shape.axes[3]] += block;
   }
 
-  std::int64_t
-  Clamp(int axis, std::int64_t position) const
-  {
-    return std::min(std::max<std::int64_t>(position, 0), m_Extent[axis] - 1);
-  }
-
   void
   LoadRegion()
   {
@@ -116,10 +110,10 @@ private:
     const int  axis2 = m_Shape.axes[2];
     for (int z = 0; z < m_Region[2]; ++z)
     {
-      position[axis2] = Clamp(axis2, m_Origin[axis2] - m_Radius[axis2] + z);
+      position[axis2] = m_Image.Clamp(axis2, m_Origin[axis2] - m_Radius[axis2] + z);
       for (int y = 0; y < m_Region[1]; ++y, keys += m_Region[0])
       {
-        position[axis1] = Clamp(axis1, m_Origin[axis1] - m_Radius[axis1] + y);
+        position[axis1] = m_Image.Clamp(axis1, m_Origin[axis1] - m_Radius[axis1] + y);
         const TKey * row = m_Image.GetRow(position[1], position[2], position[3]);
         std::fill_n(keys, inside, m_Image.ToKey(row[0]));
         m_Image.ToKeys(row + first + inside, keys + inside, outside - inside);

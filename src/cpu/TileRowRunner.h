@@ -217,12 +217,6 @@ private:
     }
   }
 
-  std::int64_t
-  Clamp(int axis, std::int64_t position) const
-  {
-    return std::min(std::max<std::int64_t>(position, 0), m_Extent[axis] - 1);
-  }
-
   /** The line of keys at a row of the footprint and, first, in a column of the tile. */
   TKey *
   GetLine(std::int64_t plane, std::int64_t y)
@@ -279,9 +273,9 @@ private:
           {
             lines[column] = lines[column - 1] + m_LinePitch;
           }
-          LoadLine(m_Image.GetRow(Clamp(1, origin[1] - m_Radius[1] + y),
-                                  Clamp(2, origin[2] - m_Radius[2] + z),
-                                  Clamp(3, origin[3] - m_Radius[3] + w)),
+          LoadLine(m_Image.GetRow(m_Image.Clamp(1, origin[1] - m_Radius[1] + y),
+                                  m_Image.Clamp(2, origin[2] - m_Radius[2] + z),
+                                  m_Image.Clamp(3, origin[3] - m_Radius[3] + w)),
                    origin[0] - m_Radius[0],
                    lines.data());
         }
