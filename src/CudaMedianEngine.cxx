@@ -172,7 +172,7 @@ PlanForFastest(const MedianRequest & request, ExecutionReport & report)
   const ImageMemory memory{ IsPinnedMemory(request.input),
                             request.convertRow == nullptr && IsPinnedMemory(request.output) };
   report.estimatedCudaSeconds = EstimateCudaSeconds(request, cudaPlan, memory, host, GetDeviceRates(request.devices));
-  report.estimatedCpuSeconds = EstimateCpuSeconds(request, *cpuPlan, IsCompiledAhead(request, *cpuPlan), host);
+  report.estimatedCpuSeconds = EstimateCpuSeconds(request, *cpuPlan, host);
   report.backendReason = "automatic: CUDA estimated at " + ToMilliseconds(report.estimatedCudaSeconds) +
                          ", the CPU with " + std::to_string(std::max(1U, request.workUnits)) + " threads at " +
                          ToMilliseconds(report.estimatedCpuSeconds);

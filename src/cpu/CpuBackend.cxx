@@ -214,14 +214,6 @@ RunRows(const MedianRequest & request, const Plan & plan, ExecutionReport & repo
   }
 }
 
-/** The plan's program, if it is compiled ahead. */
-const RowProgram *
-FindProgram(const MedianRequest & request, const Plan & plan)
-{
-  return plan.compiled ? FindRowProgram(request.radius, plan.compiled->program.GetTile(), PixelBytes(request.pixelType))
-                       : nullptr;
-}
-
 template <typename TKey, KeyMapping VMapping>
 void
 RunKeyed(const MedianRequest & request, const Plan & plan, ExecutionReport & report)
@@ -250,12 +242,6 @@ RunKeyed(const MedianRequest & request, const Plan & plan, ExecutionReport & rep
 
 } // namespace
 
-bool
-IsCompiledAhead(const MedianRequest & request, const Plan & plan)
-{
-  return FindProgram(request, plan) != nullptr;
-}
-
 void
 RunOnCpu(const MedianRequest & request, const Plan & plan, ExecutionReport & report)
 {
@@ -278,11 +264,11 @@ RunOnCpu(const MedianRequest & request, const Plan & plan, ExecutionReport & rep
               : RunKeyed<std::uint64_t, KeyMapping::Integer>(request, plan, report);
       break;
   }
-  const auto * program = FindProgram(request, plan);
   if (plan.algorithm == Algorithm::TileProgram)
   {
-    report.algorithm +=
-      program == nullptr ? ", interpreted" : std::string(", compiled ahead for ") + program->getInstructionSet();
+    report.algorithm += plan.rowProgram == nullptr
+                          ? ", interpreted"
+                          : std::string(", compiled ahead for ") + plan.rowProgram->getInstructionSet();
   }
   report.device = "host";
   report.workUnits = std::max(1U, request.workUnits);

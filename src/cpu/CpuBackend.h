@@ -34,11 +34,6 @@ namespace cudamedian
 void
 RunOnCpu(const MedianRequest & request, const Plan & plan, ExecutionReport & report);
 
-/** Whether the plan's program is compiled ahead for the request's pixels and this machine; otherwise it is interpreted.
- */
-bool
-IsCompiledAhead(const MedianRequest & request, const Plan & plan);
-
 } // namespace cudamedian
 
 #endif

@@ -1,7 +1,8 @@
 # Tile programs compiled ahead for the CPU with Google Highway, if it is there; the interpreter runs all others.
-set(CudaMedian_ROW_WINDOWS "1 1 0 0" "2 2 0 0" "3 3 0 0" "4 4 0 0" "5 5 0 0" "1 1 1 0" "2 2 2 0")
+set(CudaMedian_ROW_WINDOWS "1 1 0 0" "2 2 0 0" "3 3 0 0" "4 4 0 0" "5 5 0 0" "6 6 0 0" "7 7 0 0" "8 8 0 0" "1 1 1 0"
+  "2 2 2 0" "3 3 3 0")
 # Those that take long to compile are compiled for fewer keys and instruction sets.
-set(CudaMedian_LARGE_ROW_WINDOWS "4 4 0 0" "5 5 0 0" "2 2 2 0")
+set(CudaMedian_LARGE_ROW_WINDOWS "4 4 0 0" "5 5 0 0" "6 6 0 0" "7 7 0 0" "8 8 0 0" "2 2 2 0" "3 3 3 0")
 if(CUDAMEDIAN_SANITIZE)
   # Instrumenting thousands of straight lines takes minutes each and finds what the smallest program shows too.
   set(CudaMedian_ROW_WINDOWS "1 1 0 0")
@@ -19,9 +20,11 @@ if(hwy_FOUND)
     # SSSE3 without SSE4 is rarer than the time it takes to compile for it.
     set(disabled HWY_SSSE3)
     set(mostBytes 8)
+    set(isLong 0)
     if(window IN_LIST CudaMedian_LARGE_ROW_WINDOWS)
       set(disabled "(HWY_SSSE3|HWY_SSE4)")
       set(mostBytes 4)
+      set(isLong 1)
     endif()
     set(source ${folder}/Row_${name}.cxx)
     add_custom_command(OUTPUT ${folder}/Row_${name}.inc
@@ -43,7 +46,7 @@ if(hwy_FOUND)
 ]])
     set_source_files_properties(${source} PROPERTIES OBJECT_DEPENDS "${folder}/Row_${name}.inc;${CMAKE_CURRENT_LIST_DIR}/RowProgram.inc")
     set_source_files_properties(${source} PROPERTIES
-      COMPILE_DEFINITIONS "HWY_DISABLED_TARGETS=${disabled};ROW_PROGRAM_MOST_BYTES=${mostBytes}")
+      COMPILE_DEFINITIONS "HWY_DISABLED_TARGETS=${disabled};ROW_PROGRAM_MOST_BYTES=${mostBytes};ROW_PROGRAM_IS_LONG=${isLong}")
     list(APPEND CudaMedian_ROW_SRCS ${source})
     string(APPEND declarations "RowProgram\nDescribeRow_${name}();\n")
     string(APPEND entries "    DescribeRow_${name}(),\n")

@@ -27,21 +27,45 @@
 namespace cudamedian
 {
 
-/** A tile program compiled ahead for the CPU with Google Highway: its values stay in vector registers where the
- * interpreter writes each to memory. The instruction set is chosen at run time.
- *
- * It runs on tiles side by side, each in a lane of a vector. */
+/** What a phase of a row program reads and writes, for tiles side by side, each in a lane of a vector. Pointers are to
+ * the first of these tiles. */
+struct RowArguments
+{
+  const void * lines;   ///< a pointer for each line of the footprint and column of the tile, the column fastest, to
+                        ///< keys (KeyLines.h)
+  const void * shared;  ///< a pointer for each value that tiles share
+  const void * medians; ///< a pointer for each pixel of the tile; not used by phases before the last
+  void *       slots;   ///< room for what chunks of the program leave for each other: rowSlotBytes for each slot
+  std::size_t  tiles;   ///< a multiple of lineBlockBytes' worth of keys
+};
+
+/** Bytes of a slot: the chunks of a phase run in turn for so many keys. With AVX-512, 17x17 and 8-bit keys, clocks per
+ * pixel: 8.7 with 64 bytes, since each chunk's code is fetched for a single vector, 6.0 with 128, 7.6 with 256 and 9.7
+ * with 512, with which the slots outgrow the nearest cache. */
+constexpr std::size_t rowSlotBytes = 128;
+
+/** A tile program compiled ahead for the CPU with Google Highway (RowEmitter.h): values stay in vector registers where
+ * the interpreter writes each to memory. The instruction set is chosen at run time. */
 struct RowProgram
 {
-  /** Parameters: bytes of a key; one pointer per line of the footprint and column of the tile, the column fastest, to
-   * keys (KeyLines.h); one pointer per pixel of the tile to its medians; and the number of tiles, a multiple of
-   * lineBlockBytes' worth of keys. */
-  using Function = void (*)(std::size_t keyBytes, const void * lines, const void * outputs, std::size_t tiles);
+  /** Runs a phase for keys of so many bytes. */
+  using Function = void (*)(std::size_t keyBytes, int phase, const RowArguments & arguments);
 
-  Extent      radius;
-  Extent      tile;
-  std::size_t mostKeyBytes; ///< wider keys are left to the interpreter
-  Function    run;
+  /** The tiles, relative to the first and the last of a row, that a phase has to be run for (ProgramPhases.h). */
+  struct Phase
+  {
+    int first;
+    int last;
+  };
+
+  Extent             radius;
+  Extent             tile;
+  std::vector<Phase> phases; ///< the last yields the medians
+  std::size_t        sharedValues;
+  std::size_t        slots;
+  std::size_t        operations;
+  std::size_t        mostKeyBytes; ///< wider keys are left to the interpreter
+  Function           run;
   bool (*hasVectors)();                ///< whether it is compiled for this machine's instruction set
   const char * (*getInstructionSet)(); ///< such as "AVX3"
 };
@@ -50,10 +74,9 @@ struct RowProgram
 const std::vector<RowProgram> &
 GetRowPrograms();
 
-/** The program compiled ahead for a window in tiles of the given size, for keys of so many bytes and this machine, or
- * null. */
+/** The program compiled ahead for a window, for keys of so many bytes and this machine, or null. */
 const RowProgram *
-FindRowProgram(const Extent & radius, const Extent & tile, std::size_t keyBytes);
+FindRowProgram(const Extent & radius, std::size_t keyBytes);
 
 } // namespace cudamedian
 

@@ -33,6 +33,9 @@ namespace cudamedian
 
 /** Runs a tile program along rows of tiles, a tile in each lane of a vector. One object per work unit.
  *
+ * A program that is compiled ahead may have phases: what neighbouring tiles share is then computed once for a row of
+ * tiles, and kept in a line for each shared value.
+ *
  * The output is cut into strips along axis 0, bands along axis 1 and runs along axis 2. Lines of keys (KeyLines.h) stay
  * in a ring: down a band those of a footprint's rows, or, along a run, those of all rows of the band, so that a pixel
  * becomes a key once but for the ends of bands and runs. A row of tiles is run in segments whose
@@ -44,25 +47,27 @@ public:
   TileRowRunner(const MedianRequest & request, const Plan & plan)
     : m_Image(request), m_Format{ sizeof(TKey), VMapping, GetSignMask(request.pixelType) },
       m_Extent(request.inputExtent), m_Radius(request.radius), m_Output(plan.slabs.front().output),
-      m_Schedule(plan.compiled->schedule), m_Compiled(FindCompiled(plan)), m_Tile(plan.compiled->program.GetTile()),
-      m_Footprint(plan.compiled->program.GetFootprint()), m_Cut(Cut(request, plan)),
-      m_Columns(static_cast<int>(m_Tile[0])), m_LineTiles(RoundUp(m_Cut.stripTiles + (m_Footprint[0] - 1) / m_Tile[0]))
+      m_Program(plan.rowProgram), m_Compiled(plan.compiled), m_Tile(plan.GetHostTile()),
+      m_Footprint(GetFootprint(request, plan)), m_Cut(Cut(request, plan)), m_Columns(static_cast<int>(m_Tile[0]))
   {
-    // Lines at the same distance from each other as pages would all want the same places of the nearest cache.
-    m_LinePitch = m_LineTiles / blockKeys % 2 == 0 ? m_LineTiles + blockKeys : m_LineTiles;
+    int lastTile = 0;
+    if (m_Program != nullptr)
+    {
+      for (const auto & phase : m_Program->phases)
+      {
+        m_FirstTile = std::min(m_FirstTile, phase.first);
+        lastTile = std::max(lastTile, phase.last);
+      }
+    }
+    const auto sharedTiles = RoundUp(m_Cut.stripTiles + lastTile - m_FirstTile);
+    m_SharedPitch = GetPitch(sharedTiles);
+    m_LineTiles = RoundUp(sharedTiles + (m_Footprint[0] - 1) / m_Tile[0]);
+    m_LinePitch = GetPitch(m_LineTiles);
     const auto lines = CountLines(m_Footprint) * m_Tile[0];
     m_Ring.resize(static_cast<std::size_t>(lines / m_Footprint[1] * m_Cut.ringRows * m_LinePitch));
     m_Lines.resize(static_cast<std::size_t>(lines));
     m_Edge.resize(static_cast<std::size_t>(m_Tile[0] * std::max(m_LineTiles, blockKeys)));
     PrepareSlots();
-  }
-
-  /** The plan's program, if it is compiled ahead for these keys and this machine. */
-  static const RowProgram *
-  FindCompiled(const Plan & plan)
-  {
-    const auto & program = plan.compiled->program;
-    return FindRowProgram(program.GetRadius(), program.GetTile(), sizeof(TKey));
   }
 
   static std::size_t
@@ -76,17 +81,16 @@ public:
   static double
   CountWork(const MedianRequest &, const Plan & plan)
   {
-    const auto & program = plan.compiled->program;
     return static_cast<double>(Volume(plan.slabs.front().output.extent)) *
-           (10 +
-            static_cast<double>(program.GetInstructions().size()) / static_cast<double>(Volume(program.GetTile()))) *
+           (10 + static_cast<double>(plan.CountHostOperations()) / static_cast<double>(Volume(plan.GetHostTile()))) *
            sizeof(TKey) / 16;
   }
 
   std::size_t
   GetScratchBytes() const
   {
-    return GetBytes(m_Ring) + GetBytes(m_Slots) + GetBytes(m_Operands) + GetBytes(m_Lines) + GetBytes(m_Edge);
+    return GetBytes(m_Ring) + GetBytes(m_Shared) + GetBytes(m_Slots) + GetBytes(m_Operands) + GetBytes(m_Lines) +
+           GetBytes(m_Edge);
   }
 
   void
@@ -133,6 +137,24 @@ private:
     return (keys + blockKeys - 1) / blockKeys * blockKeys;
   }
 
+  /** Lines at the same distance from each other as pages would all want the same places of the nearest cache. */
+  static std::int64_t
+  GetPitch(std::int64_t keys)
+  {
+    return keys / blockKeys % 2 == 0 ? keys + blockKeys : keys;
+  }
+
+  static Extent
+  GetFootprint(const MedianRequest & request, const Plan & plan)
+  {
+    Extent footprint = plan.GetHostTile();
+    for (int axis = 0; axis < Dimension; ++axis)
+    {
+      footprint[axis] += 2 * request.radius[axis];
+    }
+    return footprint;
+  }
+
   /** Lines of a footprint. */
   static std::int64_t
   CountLines(const Extent & footprint)
@@ -148,21 +170,24 @@ private:
   static Division
   Cut(const MedianRequest & request, const Plan & plan)
   {
-    const auto & tile = plan.compiled->program.GetTile();
-    const auto & footprint = plan.compiled->program.GetFootprint();
+    const auto & tile = plan.GetHostTile();
+    const auto   footprint = GetFootprint(request, plan);
     const auto & extent = plan.slabs.front().output.extent;
     const auto   tiles = [&](int axis) { return (extent[axis] + tile[axis] - 1) / tile[axis]; };
-    const auto most = (FindCompiled(plan) != nullptr ? compiledBytes : interpretedBytes) / std::int64_t{ sizeof(TKey) };
+    const auto   most = (plan.rowProgram != nullptr ? compiledBytes : interpretedBytes) / std::int64_t{ sizeof(TKey) };
 
     Division cut;
     // Short rows need no more lanes than they have tiles.
     cut.lanes = std::min(most, RoundUp(tiles(0)));
     cut.places = tiles(3);
-    // The ring stays within a second-level cache.
+    // The ring stays within a second-level cache, and so does what tiles share.
     constexpr std::int64_t mostRingBytes = 512 * 1024;
     const auto             tileBytes = CountLines(footprint) * tile[0] * std::int64_t{ sizeof(TKey) };
+    const auto             shared = plan.rowProgram != nullptr ? plan.rowProgram->sharedValues : 0;
+    const auto             sharedBytes = static_cast<std::int64_t>(shared * sizeof(TKey));
     const auto             segments = (tiles(0) + cut.lanes - 1) / cut.lanes;
-    const auto             stripSegments = std::max<std::int64_t>(1, mostRingBytes / (tileBytes * cut.lanes));
+    const auto             stripSegments =
+      std::max<std::int64_t>(1, mostRingBytes / (std::max(tileBytes, sharedBytes) * cut.lanes));
     cut.strips = (segments + stripSegments - 1) / stripSegments;
     cut.stripTiles = (segments + cut.strips - 1) / cut.strips * cut.lanes;
     // Bands and runs give all work units something to do, and load little twice.
@@ -196,24 +221,31 @@ private:
     return cut;
   }
 
-  /** Memory for medians, and for what the interpreter computes on the way to them. */
+  /** Memory for medians, and for what is computed on the way to them. */
   void
   PrepareSlots()
   {
-    const auto outputs = m_Schedule.outputs.size();
-    const auto slots = m_Compiled != nullptr ? outputs : m_Schedule.numberOfSlots;
     const auto lanes = static_cast<std::size_t>(m_Cut.lanes);
-    m_Slots.resize(slots * lanes);
-    m_SegmentLines.resize(m_Lines.size());
-    m_Results.resize(outputs);
-    m_Operands.resize(m_Schedule.numberOfInputs);
-    for (std::size_t slot = 0; slot < slots; ++slot)
+    m_Results.resize(static_cast<std::size_t>(Volume(m_Tile)));
+    if (m_Program != nullptr)
+    {
+      m_SegmentLines.resize(m_Lines.size());
+      m_SegmentShared.resize(m_Program->sharedValues);
+      m_Shared.resize(m_Program->sharedValues * static_cast<std::size_t>(m_SharedPitch));
+      const auto slotKeys = m_Program->slots * rowSlotBytes / sizeof(TKey);
+      m_Slots.resize(slotKeys + m_Results.size() * lanes);
+      for (std::size_t i = 0; i < m_Results.size(); ++i)
+      {
+        m_Results[i] = m_Slots.data() + slotKeys + i * lanes;
+      }
+      return;
+    }
+    const auto & schedule = m_Compiled->schedule;
+    m_Slots.resize(schedule.numberOfSlots * lanes);
+    m_Operands.resize(schedule.numberOfInputs);
+    for (std::size_t slot = 0; slot < schedule.numberOfSlots; ++slot)
     {
       m_Operands.push_back(m_Slots.data() + slot * lanes);
-    }
-    if (m_Compiled != nullptr)
-    {
-      std::copy(m_Operands.end() - static_cast<std::ptrdiff_t>(outputs), m_Operands.end(), m_Results.begin());
     }
   }
 
@@ -246,6 +278,7 @@ private:
         LoadLines(origin, 0, isFirst ? 0 : m_Footprint[1] - m_Tile[1], m_Footprint[1]);
       }
       FindLines();
+      RunSharedPhases((width + m_Tile[0] - 1) / m_Tile[0]);
       for (std::int64_t tile = 0; tile * m_Tile[0] < width; tile += m_Cut.lanes)
       {
         RunSegment(tile);
@@ -276,14 +309,14 @@ private:
           LoadLine(m_Image.GetRow(m_Image.Clamp(1, origin[1] - m_Radius[1] + y),
                                   m_Image.Clamp(2, origin[2] - m_Radius[2] + z),
                                   m_Image.Clamp(3, origin[3] - m_Radius[3] + w)),
-                   origin[0] - m_Radius[0],
+                   origin[0] - m_Radius[0] + m_FirstTile * m_Tile[0],
                    lines.data());
         }
       }
     }
   }
 
-  /** Finds the lines of the footprint in the ring. */
+  /** Finds the lines of the footprint of the strip's first tile in the ring. */
   void
   FindLines()
   {
@@ -292,7 +325,7 @@ private:
     {
       for (std::int64_t y = 0; y < m_Footprint[1]; ++y)
       {
-        TKey * line = GetLine(plane, y);
+        TKey * line = GetLine(plane, y) - m_FirstTile;
         for (int column = 0; column < m_Columns; ++column)
         {
           *lines++ = line + column * m_LinePitch;
@@ -344,15 +377,44 @@ private:
     }
   }
 
-  /** Runs the program on the segment from a tile of the strip on. */
+  /** Runs all phases but the last, for a row of so many tiles of the strip. */
+  void
+  RunSharedPhases(std::int64_t tiles)
+  {
+    for (std::size_t phase = 0; m_Program != nullptr && phase + 1 < m_Program->phases.size(); ++phase)
+    {
+      const auto first = std::int64_t{ m_Program->phases[phase].first };
+      RunPhase(phase, first, RoundUp(tiles + m_Program->phases[phase].last - first));
+    }
+  }
+
+  /** Runs a phase for so many tiles, from a tile of the strip on. */
+  void
+  RunPhase(std::size_t phase, std::int64_t tile, std::int64_t tiles)
+  {
+    std::transform(m_Lines.begin(), m_Lines.end(), m_SegmentLines.begin(), [&](TKey * line) { return line + tile; });
+    TKey * shared = m_Shared.data() + tile - m_FirstTile;
+    for (auto & line : m_SegmentShared)
+    {
+      line = shared;
+      shared += m_SharedPitch;
+    }
+    m_Program->run(sizeof(TKey),
+                   static_cast<int>(phase),
+                   { m_SegmentLines.data(),
+                     m_SegmentShared.data(),
+                     m_Results.data(),
+                     m_Slots.data(),
+                     static_cast<std::size_t>(tiles) });
+  }
+
+  /** Runs the program, or its last phase, on the segment from a tile of the strip on. */
   void
   RunSegment(std::int64_t tile)
   {
-    if (m_Compiled != nullptr)
+    if (m_Program != nullptr)
     {
-      std::transform(m_Lines.begin(), m_Lines.end(), m_SegmentLines.begin(), [&](TKey * line) { return line + tile; });
-      m_Compiled->run(sizeof(TKey), m_SegmentLines.data(), m_Results.data(), static_cast<std::size_t>(m_Cut.lanes));
-      return;
+      return RunPhase(m_Program->phases.size() - 1, tile, m_Cut.lanes);
     }
     TKey ** pixel = m_Operands.data();
     for (auto line = m_Lines.begin(); line != m_Lines.end(); line += m_Columns)
@@ -362,10 +424,10 @@ private:
         *pixel++ = line[x % m_Columns] + x / m_Columns + tile;
       }
     }
-    InterpretLanes(m_Schedule, m_Operands.data(), static_cast<std::size_t>(m_Cut.lanes));
-    std::transform(m_Schedule.outputs.begin(), m_Schedule.outputs.end(), m_Results.begin(), [&](auto operand) {
-      return m_Operands[operand];
-    });
+    InterpretLanes(m_Compiled->schedule, m_Operands.data(), static_cast<std::size_t>(m_Cut.lanes));
+    const auto & outputs = m_Compiled->schedule.outputs;
+    std::transform(
+      outputs.begin(), outputs.end(), m_Results.begin(), [&](auto operand) { return m_Operands[operand]; });
   }
 
   /** Stores a segment's medians, from column x of a strip of the given width on. */
@@ -435,24 +497,30 @@ private:
   Extent                     m_Extent;
   Extent                     m_Radius;
   PixelBox                   m_Output;
-  const ProgramSchedule &    m_Schedule;
-  const RowProgram *         m_Compiled;
-  Extent                     m_Tile;
-  Extent                     m_Footprint;
-  Division                   m_Cut;
-  int                        m_Columns;   ///< of a tile
-  std::int64_t               m_LineTiles; ///< keys of a line
-  std::int64_t               m_LinePitch;
-  AlignedVector<TKey>        m_Ring;
-  std::int64_t               m_RingRow{ 0 };   ///< where the first row of the footprint is in the ring …
-  std::int64_t               m_RingSlice{ 0 }; ///< … and its first slice
-  std::vector<TKey *>        m_Lines;          ///< of the footprint, a tile's columns fastest
-  std::vector<TKey *>        m_SegmentLines;
-  AlignedVector<TKey>        m_Slots;
-  std::vector<TKey *>        m_Operands; ///< of the schedule
-  std::vector<TKey *>        m_Results;  ///< medians of each pixel of the tile
-  std::vector<TKey>          m_Edge;     ///< pixels at the ends of rows
-  void *                     m_SplitLines[largestTile];
+  const RowProgram *         m_Program; ///< compiled ahead, or null …
+
+  std::shared_ptr<const CompiledProgram> m_Compiled; ///< … and this is interpreted
+
+  Extent              m_Tile;
+  Extent              m_Footprint;
+  Division            m_Cut;
+  int                 m_Columns;        ///< of a tile
+  int                 m_FirstTile{ 0 }; ///< that any phase runs for, relative to a strip's first: 0 or less
+  std::int64_t        m_LineTiles;      ///< keys of a line, from that tile on
+  std::int64_t        m_LinePitch;
+  std::int64_t        m_SharedPitch;
+  AlignedVector<TKey> m_Ring;
+  AlignedVector<TKey> m_Shared;         ///< a line for each value that tiles share
+  std::int64_t        m_RingRow{ 0 };   ///< where the first row of the footprint is in the ring …
+  std::int64_t        m_RingSlice{ 0 }; ///< … and its first slice
+  std::vector<TKey *> m_Lines;          ///< of the footprint, a tile's columns fastest
+  std::vector<TKey *> m_SegmentLines;
+  std::vector<TKey *> m_SegmentShared;
+  AlignedVector<TKey> m_Slots;
+  std::vector<TKey *> m_Operands; ///< of the schedule
+  std::vector<TKey *> m_Results;  ///< medians of each pixel of the tile
+  std::vector<TKey>   m_Edge;     ///< pixels at the ends of rows
+  void *              m_SplitLines[largestTile];
 };
 
 } // namespace cudamedian

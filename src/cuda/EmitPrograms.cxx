@@ -16,6 +16,7 @@
  *
  *=========================================================================*/
 #include "ProgramEmitter.h"
+#include "RowEmitter.h"
 #include "TilePolicy.h"
 
 #include <fstream>
@@ -76,14 +77,13 @@ WriteDescription(const Extent & radius, const std::map<KeyPacking, KernelKind> &
 void
 WriteRowProgram(const Extent & radius, std::ostream & os)
 {
-  KernelPolicy policy;
-  policy.tile = ChooseHostTile(radius);
-  policy.tiling.root = GetRootTile(radius, policy.tile);
-  policy.lowering = { false, 100 };
-  auto name = GetEmittedName(radius, KernelKind());
-  name = "Row" + name.substr(name.find('_'));
-  EmitProgram(
-    BuildKernelProgram(radius, policy, KernelKind()), policy, KernelKind(), name.substr(0, name.rfind('_')), os);
+  const auto policy = GetRowPolicy(radius);
+  const auto program = BuildHierarchicalTilingProgram(radius, policy.tile, policy.tiling);
+  const auto name = GetEmittedName(radius, KernelKind());
+  EmitRowProgram(CutIntoPhases(program, policy.phases),
+                 policy.chunkOperations,
+                 "Row" + name.substr(name.find('_'), name.rfind('_') - name.find('_')),
+                 os);
 }
 
 /** Build-time program: writes the tile programs of one window and pixel width, as the source of the kernels that are

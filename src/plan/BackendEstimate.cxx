@@ -82,7 +82,7 @@ EstimateKernelSeconds(const MedianRequest & request, const Plan & plan, double p
 } // namespace
 
 double
-EstimateCpuSeconds(const MedianRequest & request, const Plan & plan, bool compiledAhead, const HostRates & host)
+EstimateCpuSeconds(const MedianRequest & request, const Plan & plan, const HostRates & host)
 {
   const auto   pixels = static_cast<double>(Volume(request.outputExtent));
   const auto   keyBytes = static_cast<double>(PixelBytes(request.pixelType));
@@ -121,10 +121,9 @@ EstimateCpuSeconds(const MedianRequest & request, const Plan & plan, bool compil
     // Making keys of rows and splitting them takes as long as 20 operations for a pixel. The rate is the interpreter's
     // in the first cache; most of its values leave that. Compiled programs have theirs in registers, and compare and
     // form maxima on two ports.
-    const auto & program = plan.compiled->program;
-    const auto & tile = program.GetTile();
-    const double operations = static_cast<double>(program.GetInstructions().size()) / static_cast<double>(Volume(tile));
-    work = pixels * (20 + (compiledAhead ? 0.5 : 1.8) * operations) * keyBytes / host.laneBytes;
+    const auto & tile = plan.GetHostTile();
+    const double operations = static_cast<double>(plan.CountHostOperations()) / static_cast<double>(Volume(tile));
+    work = pixels * (20 + (plan.rowProgram != nullptr ? 0.5 : 1.8) * operations) * keyBytes / host.laneBytes;
     // The narrower an image, the shorter the rows of tiles, and the more threads share it, the smaller the parts and
     // the longer they wait for each other. Fitted to measured times from 64x64x64 to 4096x4096.
     const double tiles = std::ceil(static_cast<double>(request.outputExtent[0]) / static_cast<double>(tile[0]));

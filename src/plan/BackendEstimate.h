@@ -49,11 +49,9 @@ struct ImageMemory
   bool pinnedOutput{ false };
 };
 
-/** Seconds that the CPU backend takes for a plan with the request's work units, or as many as there are cores.
- *
- * \param compiledAhead whether the plan's tile program is, rather than interpreted. */
+/** Seconds that the CPU backend takes for a plan with the request's work units, or as many as there are cores. */
 double
-EstimateCpuSeconds(const MedianRequest & request, const Plan & plan, bool compiledAhead, const HostRates & host);
+EstimateCpuSeconds(const MedianRequest & request, const Plan & plan, const HostRates & host);
 
 /** Seconds that the CUDA backend takes for a plan: copies between the image and pinned memory, transfers and kernels,
  * which overlap as far as there are slabs, and what starting costs. Neither the creation of a context nor the

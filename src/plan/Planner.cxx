@@ -55,9 +55,10 @@ ChooseAlgorithm(const MedianRequest & request, std::size_t budget, Plan & plan)
       ": on the CPU at most two axes of radius up to 15, or three of radius up to 4; on CUDA radii up to " +
       std::to_string(largestKernelRadius) + " and at most " + std::to_string(largestKernelWindow) + " pixels");
   }
-  const auto pixelBytes = static_cast<int>(PixelBytes(request.pixelType));
-  const bool fastest = cuda ? IsTileProgramFastestOnDevice(request.radius, pixelBytes)
-                            : IsTileProgramFastestOnHost(request.radius, pixelBytes);
+  const auto   pixelBytes = static_cast<int>(PixelBytes(request.pixelType));
+  const auto * rowProgram = cuda ? nullptr : FindRowProgram(request.radius, PixelBytes(request.pixelType));
+  const bool   fastest = cuda ? IsTileProgramFastestOnDevice(request.radius, pixelBytes)
+                              : rowProgram != nullptr || IsTileProgramFastestOnHost(request.radius, pixelBytes);
   // The search for a shape takes some tenths of a millisecond, which small images need not wait for.
   RankShape  shape{};
   const bool asked =
@@ -172,12 +173,20 @@ ChooseAlgorithm(const MedianRequest & request, std::size_t budget, Plan & plan)
   if (plan.algorithm == Algorithm::TileProgram)
   {
     plan.tileReason = "lowest count of instructions among the tiles whose values fit in registers";
-    if (interpreted)
+    if (!cuda)
     {
-      plan.compiled =
-        GetCompiledProgram(request.radius, cuda ? ChooseTile(request.radius) : ChooseHostTile(request.radius));
-      plan.tileReason = cuda ? "largest power of two up to half the window, within the live values a thread can hold"
-                             : "measured, or largest power of two up to half the window";
+      plan.rowProgram = rowProgram;
+      plan.tileReason = "measured";
+      if (rowProgram == nullptr)
+      {
+        plan.compiled = GetCompiledProgram(request.radius, ChooseHostTile(request.radius));
+        plan.tileReason += ", or largest power of two up to half the window";
+      }
+    }
+    else if (interpreted)
+    {
+      plan.compiled = GetCompiledProgram(request.radius, ChooseTile(request.radius));
+      plan.tileReason = "largest power of two up to half the window, within the live values a thread can hold";
     }
   }
   else
@@ -257,7 +266,8 @@ GetSlabBytes(const MedianRequest & request, const Extent & extent, bool wholeHal
 std::optional<Extent>
 FindTile(const Plan & plan)
 {
-  return plan.compiled    ? std::optional<Extent>(plan.compiled->program.GetTile())
+  return plan.rowProgram  ? std::optional<Extent>(plan.rowProgram->tile)
+         : plan.compiled  ? std::optional<Extent>(plan.compiled->program.GetTile())
          : plan.rank      ? std::optional<Extent>(GetRankTile(*plan.rank))
          : plan.histogram ? std::optional<Extent>(GetHistogramTile(*plan.histogram))
          : plan.merge     ? std::optional<Extent>(GetMergeTile(*plan.merge))
@@ -557,9 +567,9 @@ DescribePlan(const Plan & plan, ExecutionReport & report)
   report.numberOfSlabs = plan.slabs.size();
   report.slabReason = plan.slabReason;
   report.tile = FindTile(plan).value_or(Extent{});
-  if (plan.compiled)
+  if (plan.compiled || plan.rowProgram != nullptr)
   {
-    report.operations = plan.compiled->program.GetInstructions().size();
+    report.operations = plan.CountHostOperations();
   }
 }
 

@@ -23,6 +23,7 @@
 #include "MergePolicy.h"
 #include "ProgramSchedule.h"
 #include "RankPolicy.h"
+#include "RowPrograms.h"
 #include "TileProgram.h"
 
 #include <memory>
@@ -58,10 +59,11 @@ struct Plan
 {
   Backend                                backend{ Backend::Cpu };
   Algorithm                              algorithm{ Algorithm::Selection };
-  std::shared_ptr<const CompiledProgram> compiled;  ///< what can be interpreted; null where nothing can
-  std::optional<RankShape>               rank;      ///< how blocks are cut for Algorithm::LocalRank
-  std::optional<HistogramShape>          histogram; ///< how they are cut for Algorithm::SlidingHistogram
-  std::optional<MergeShape>              merge;     ///< how they are cut for Algorithm::MergeTiling
+  std::shared_ptr<const CompiledProgram> compiled; ///< what can be interpreted; null where nothing can or has to be
+  const RowProgram *                     rowProgram{ nullptr }; ///< what the CPU runs instead: compiled ahead
+  std::optional<RankShape>               rank;                  ///< how blocks are cut for Algorithm::LocalRank
+  std::optional<HistogramShape>          histogram;             ///< how they are cut for Algorithm::SlidingHistogram
+  std::optional<MergeShape>              merge;                 ///< how they are cut for Algorithm::MergeTiling
   std::vector<Slab>                      slabs;
   int                                    slabsInFlight{ 1 }; ///< slabs that have buffers on the device at the same time
   std::size_t                            deviceMemoryBudget{ 0 };
@@ -74,6 +76,20 @@ struct Plan
   std::string algorithmReason;
   std::string tileReason;
   std::string slabReason;
+
+  /** The tile of the program that the CPU runs for Algorithm::TileProgram. */
+  const Extent &
+  GetHostTile() const
+  {
+    return rowProgram != nullptr ? rowProgram->tile : compiled->program.GetTile();
+  }
+
+  /** The operations of that program. */
+  std::size_t
+  CountHostOperations() const
+  {
+    return rowProgram != nullptr ? rowProgram->operations : compiled->program.GetInstructions().size();
+  }
 
   std::size_t
   GetDeviceBytes() const

@@ -87,13 +87,34 @@ ChooseHostTile(const Extent & radius)
     Extent tile;
   };
   static constexpr Measured measured[] = {
-    { { { 1, 1, 0, 0 } }, { { 2, 4, 1, 1 } } }, { { { 2, 2, 0, 0 } }, { { 2, 4, 1, 1 } } },
-    { { { 4, 4, 0, 0 } }, { { 2, 4, 1, 1 } } }, { { { 5, 5, 0, 0 } }, { { 2, 4, 1, 1 } } },
-    { { { 2, 2, 2, 0 } }, { { 2, 2, 1, 1 } } },
+    { { { 1, 1, 0, 0 } }, { { 2, 4, 1, 1 } } },
+    { { { 2, 2, 0, 0 } }, { { 2, 4, 1, 1 } } },
+    { { { 4, 4, 0, 0 } }, { { 2, 4, 1, 1 } } },
   };
   const auto found =
     std::find_if(std::begin(measured), std::end(measured), [&](const auto & entry) { return entry.radius == radius; });
   return found == std::end(measured) ? ChooseTile(radius) : found->tile;
+}
+
+RowPolicy
+GetRowPolicy(const Extent & radius)
+{
+  const bool isDeep = CountWindowAxes(radius) == 3;
+  const auto least = *std::min_element(radius.begin(), radius.begin() + (isDeep ? 3 : 2));
+  RowPolicy  policy;
+  policy.tile = isDeep && least >= 3 ? Extent{ { 4, 2, 2, 1 } } : ChooseHostTile(radius);
+  policy.tiling.root = GetRootTile(radius, policy.tile);
+  if (least >= (isDeep ? 2 : 5))
+  {
+    policy.chunkOperations = 300;
+  }
+  if (least >= (isDeep ? 2 : 6))
+  {
+    policy.tiling.division = Division::PowerFirst;
+    policy.phases.sharedPhases = 1;
+    policy.phases.firstColumn = 1;
+  }
+  return policy;
 }
 
 Extent

@@ -18,7 +18,8 @@
 #ifndef TilePolicy_h
 #define TilePolicy_h
 
-#include "itkCudaMedianExtent.h"
+#include "HierarchicalTiling.h"
+#include "ProgramPhases.h"
 
 namespace cudamedian
 {
@@ -31,7 +32,7 @@ IsCoveredByTilePrograms(const Extent & radius);
 bool
 IsInterpretedOnDevices(const Extent & radius);
 
-/** Whether the CPU is faster with the window's program than with sliding histograms, for 8-bit pixels, or with local
+/** Whether the CPU is faster with the window's program, interpreted, than with sliding histograms, for 8-bit pixels, or with local
  * ranks, for wider ones, by measurement (AVX-512, program : other): 8-bit 17x17 1.5, 19x19 1.3, 21x21 1.0, 25x25 0.4,
  * 5x5x5 6, 7x7x3 0.7; 16-bit 31x31 2.6, 9x9x9 2.3; float 21x21 2.8, 31x31 1.4, 7x7x7 3.0, 9x9x9 1.7. Programs take time
  * in proportion to the bytes of a pixel, ranks hardly. */
@@ -46,14 +47,36 @@ IsTileProgramFastestOnHost(const Extent & radius, int pixelBytes);
 Extent
 ChooseTile(const Extent & radius);
 
-/** The tile of a window's program on the CPU: measured for those that are compiled ahead, ChooseTile() for others.
- *
- * Clocks per pixel of one core with AVX-512 and 16-bit keys: 3x3 0.31 (2x2 0.34), 5x5 0.93 (2x2 1.09), 7x7 1.79 (2x4
- * 2.05), 9x9 3.6 (4x4 4.2), 11x11 6.5 (4x4 6.4, which takes three times as long to compile), 3x3x3 1.61 (2x4x2 1.70),
- * 5x5x5 11.6 (2x2x2 12.4). Sorted columns that neighbouring tiles share through memory (ProgramPhases.h) save up to a
- * quarter of the operations and cost more than that in loads and stores: 5x5 1.01, 3x3 0.33. */
+/** The tile of a window's program where the CPU interprets it: measured, or ChooseTile(). */
 Extent
 ChooseHostTile(const Extent & radius);
+
+/** How a program that is compiled ahead for the CPU is put together. */
+struct RowPolicy
+{
+  Extent        tile;
+  TilingOptions tiling;
+  PhaseOptions  phases;
+  /** What it is cut into to be compiled (RowEmitter.h); ~0 leaves it whole, with values in registers all the way. */
+  std::size_t chunkOperations{ ~std::size_t{ 0 } };
+};
+
+/** The policy for a window that is compiled ahead for the CPU.
+ *
+ * Clocks per pixel of one core with AVX-512 and 16-bit keys: 3x3 0.31 (2x2 0.34), 5x5 0.93 (2x2 1.09), 7x7 1.79 (2x4
+ * 2.05), 9x9 3.6 (4x4 4.2), 3x3x3 1.61 (2x4x2 1.70). With 8-bit keys: 11x11 2.45 (2x4 2.9, with shared columns 2.6),
+ * 13x13 3.4 (without shared columns 4.4), 15x15 5.0 (6.6), 17x17 5.8 (8.3; in 8x4 tiles 6.5), 5x5x5 5.7 (without
+ * shared columns 6.6, in 2x2x1 tiles 7.5; in 4x2x2 tiles 5.1, but these leave lanes empty in rows of less than 256
+ * pixels), 7x7x7 19 (in 2x2x2 tiles 29).
+ *
+ * Programs of up to 2,000 operations are compiled whole. In chunks of 300, 11x11 with its 5,000 takes a compiler 3 s
+ * for 6 and runs as fast; chunks of 100 to 600 run at the same speed.
+ *
+ * Sorted columns that neighbouring tiles share through memory (ProgramPhases.h) save up to a quarter of the operations:
+ * 17x17 608 for 768, 7x7x7 1576 for 1708. Small windows, whose values stay in registers, lose more by the loads and
+ * stores: 5x5 1.01, 3x3 0.33. So do interpreted programs, whose every value goes through memory. */
+RowPolicy
+GetRowPolicy(const Extent & radius);
 
 /** The root tile that hierarchical tiling starts from in a tile: the tile, halved where it is longer than the window.
  */

@@ -56,6 +56,50 @@ ForEachInstructionSet(const TBody & body)
   body();
 }
 
+/** Whole blocks of lines for so many tiles. */
+template <typename TKey>
+std::size_t
+RoundUp(std::size_t tiles)
+{
+  constexpr std::size_t block = lineBlockBytes / sizeof(TKey);
+  return (tiles + block - 1) / block * block;
+}
+
+/** Runs all phases of a program for so many tiles. */
+template <typename TKey>
+void
+RunPhases(const RowProgram &                program,
+          const std::vector<const TKey *> & lines,
+          const std::vector<TKey *> &       medians,
+          std::size_t                       tiles)
+{
+  const auto                     first = program.phases.front().first;
+  const auto                     spare = static_cast<std::size_t>(program.phases.front().last - first);
+  std::vector<TKey>              slots(program.slots * rowSlotBytes / sizeof(TKey));
+  std::vector<std::vector<TKey>> shared(program.sharedValues, std::vector<TKey>(RoundUp<TKey>(tiles + spare) + 1));
+  for (std::size_t number = 0; number < program.phases.size(); ++number)
+  {
+    const auto &              phase = program.phases[number];
+    std::vector<const TKey *> phaseLines(lines);
+    std::vector<TKey *>       phaseShared;
+    for (auto & line : phaseLines)
+    {
+      line += phase.first;
+    }
+    for (auto & line : shared)
+    {
+      phaseShared.push_back(line.data() + 1 + phase.first - first);
+    }
+    program.run(sizeof(TKey),
+                static_cast<int>(number),
+                { phaseLines.data(),
+                  phaseShared.data(),
+                  medians.data(),
+                  slots.data(),
+                  RoundUp<TKey>(tiles + static_cast<std::size_t>(phase.last - phase.first)) });
+  }
+}
+
 /** The program's medians against sorted windows, with lines that start at odd places. */
 template <typename TKey>
 void
@@ -70,7 +114,9 @@ CheckProgram(const RowProgram & program, std::size_t tiles, std::uint64_t seed)
     footprint[axis] = window[axis] + program.tile[axis] - 1;
   }
   const auto columns = program.tile[0];
-  const auto lineTiles = tiles + static_cast<std::size_t>((footprint[0] - 1) / columns);
+  const auto lead = -program.phases.front().first;
+  const auto spare = static_cast<std::size_t>(program.phases.front().last + lead);
+  const auto lineTiles = RoundUp<TKey>(tiles + spare) + static_cast<std::size_t>((footprint[0] - 1) / columns);
   const auto lines = static_cast<std::size_t>(Volume(footprint) / footprint[0] * columns);
   const auto outputs = static_cast<std::size_t>(Volume(program.tile));
 
@@ -84,13 +130,13 @@ CheckProgram(const RowProgram & program, std::size_t tiles, std::uint64_t seed)
     {
       key = static_cast<TKey>(generator() % 3 == 0 ? generator() % 4 : generator());
     }
-    linePointers.push_back(line[i].data() + i % 3);
+    linePointers.push_back(line[i].data() + i % 3 + lead);
   }
   for (std::size_t i = 0; i < outputs; ++i)
   {
     outputPointers.push_back(output[i].data() + i % 3);
   }
-  program.run(sizeof(TKey), linePointers.data(), outputPointers.data(), tiles);
+  RunPhases(program, linePointers, outputPointers, tiles);
 
   const auto pixelAt = [&](std::size_t tile, std::int64_t x, std::int64_t y, std::int64_t z) {
     const auto number = static_cast<std::size_t>((z * footprint[1] + y) * columns + x % columns);
@@ -174,7 +220,7 @@ TEST(CudaMedianRowPrograms, YieldWhatTheProgramYields)
     {
       if (!program.hasVectors())
       {
-        EXPECT_EQ(FindRowProgram(program.radius, program.tile, 1), nullptr);
+        EXPECT_EQ(FindRowProgram(program.radius, 1), nullptr);
         continue;
       }
       SCOPED_TRACE("radius " + std::to_string(program.radius[0]) + "x" + std::to_string(program.radius[1]) + "x" +
@@ -191,19 +237,16 @@ TEST(CudaMedianRowPrograms, YieldWhatTheProgramYields)
   });
 }
 
-TEST(CudaMedianRowPrograms, AreFoundByWindowAndTile)
+TEST(CudaMedianRowPrograms, AreFoundByWindowAndWidthOfKeys)
 {
   for (const auto & program : GetRowPrograms())
   {
-    EXPECT_EQ(FindRowProgram(program.radius, program.tile, 4), program.hasVectors() ? &program : nullptr);
-    EXPECT_EQ(FindRowProgram(program.radius, program.tile, 8),
+    EXPECT_EQ(FindRowProgram(program.radius, 4), program.hasVectors() ? &program : nullptr);
+    EXPECT_EQ(FindRowProgram(program.radius, 8),
               program.hasVectors() && program.mostKeyBytes == 8 ? &program : nullptr);
-    auto tile = program.tile;
-    tile[0] += 1;
-    EXPECT_EQ(FindRowProgram(program.radius, tile, 1), nullptr);
     EXPECT_NE(std::string(program.getInstructionSet()), "");
   }
-  EXPECT_EQ(FindRowProgram({ { 9, 1, 0, 0 } }, { { 2, 2, 1, 1 } }, 1), nullptr);
+  EXPECT_EQ(FindRowProgram({ { 9, 1, 0, 0 } }, 1), nullptr);
 }
 
 /** Rows of every length around those of vectors, cut out of wider images at every place: no row is aligned. */
@@ -225,7 +268,9 @@ TEST(CudaMedianRowPrograms, TheEngineIsExactWithEveryInstructionSet)
     for (const Extent & radius : { Extent{ { 1, 1, 0, 0 } },
                                    Extent{ { 2, 2, 0, 0 } },
                                    Extent{ { 5, 5, 0, 0 } },
+                                   Extent{ { 7, 7, 0, 0 } },
                                    Extent{ { 1, 1, 1, 0 } },
+                                   Extent{ { 2, 2, 2, 0 } },
                                    Extent{ { 6, 0, 0, 0 } },
                                    Extent{ { 0, 3, 1, 0 } } })
     {

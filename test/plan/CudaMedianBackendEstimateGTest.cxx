@@ -18,6 +18,7 @@
 // What Backend::Auto decides by, with the rates of one machine.
 
 #include "BackendEstimate.h"
+#include "TilePolicy.h"
 
 #include <gtest/gtest.h>
 
@@ -59,7 +60,21 @@ MakeRequest(const Extent & extent, const Extent & radius, unsigned workUnits = 6
 double
 Cpu(const MedianRequest & request, unsigned cores, bool compiledAhead = false)
 {
-  return EstimateCpuSeconds(request, PlanMedian(request, Backend::Cpu, 0), compiledAhead, MakeHost(cores));
+  // Whatever this build has compiled ahead.
+  static cudamedian::RowProgram program;
+  auto                          plan = PlanMedian(request, Backend::Cpu, 0);
+  if (plan.algorithm == cudamedian::Algorithm::TileProgram)
+  {
+    plan.rowProgram = nullptr;
+    plan.compiled = cudamedian::GetCompiledProgram(request.radius, cudamedian::ChooseHostTile(request.radius));
+    if (compiledAhead)
+    {
+      program.tile = plan.compiled->program.GetTile();
+      program.operations = plan.compiled->program.GetInstructions().size();
+      plan.rowProgram = &program;
+    }
+  }
+  return EstimateCpuSeconds(request, plan, MakeHost(cores));
 }
 
 double
