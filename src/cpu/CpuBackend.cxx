@@ -30,6 +30,7 @@
 #include <exception>
 #include <mutex>
 #include <new>
+#include <thread>
 
 namespace cudamedian
 {
@@ -154,59 +155,64 @@ private:
   std::vector<TKey>          m_Keys;
 };
 
-/** Deals rows to work units batch by batch; between batches, and from the calling thread, reports progress. */
+/** Deals rows to work units as they become free. The calling thread, when it works too, reports progress between its
+ * rows: no work unit waits for another before the end. */
 template <typename TRunner>
 void
 RunRows(const MedianRequest & request, const Plan & plan, ExecutionReport & report)
 {
-  // A batch ends with all work units waiting for each other, so a short run has few.
   const auto        rows = TRunner::CountRows(request, plan);
+  const auto        step = std::max<std::size_t>(1, rows / 20);
   const std::size_t units = std::max(1U, request.workUnits);
-  const auto        work = TRunner::CountWork(request, plan) / static_cast<double>(units);
-  const auto        batches = static_cast<std::size_t>(std::min(20.0, 4 + work / 1e8));
-  const auto        batchRows = std::max((rows + batches - 1) / batches, std::min((rows + 2) / 3, 2 * units));
+  const auto        caller = std::this_thread::get_id();
 
   std::vector<std::unique_ptr<TRunner>> runners(units);
+  std::atomic<std::size_t>              next{ 0 };
+  std::atomic<std::size_t>              done{ 0 };
+  std::size_t                           reported = 0; // by the calling thread
+  std::atomic<bool>                     stopped{ false };
   std::exception_ptr                    failure;
   std::mutex                            failureMutex;
-  for (std::size_t first = 0; first < rows; first += batchRows)
+  const auto                            body = [&](std::size_t unit) {
+    try
+    {
+      if (!runners[unit])
+      {
+        runners[unit] = std::make_unique<TRunner>(request, plan);
+      }
+      for (auto row = next++; row < rows && !stopped; row = next++)
+      {
+        runners[unit]->Run(row);
+        const auto now = ++done;
+        if (request.progress && std::this_thread::get_id() == caller && now >= reported + step && now < rows)
+        {
+          reported = now;
+          request.progress(static_cast<float>(now) / static_cast<float>(rows));
+        }
+      }
+    }
+    catch (...)
+    {
+      stopped = true;
+      const std::lock_guard<std::mutex> lock(failureMutex);
+      failure = failure ? failure : std::current_exception();
+    }
+  };
+  if (units > 1 && request.parallelFor)
   {
-    std::atomic<std::size_t> next{ first };
-    const auto               last = std::min(rows, first + batchRows);
-    const auto               body = [&](std::size_t unit) {
-      try
-      {
-        if (!runners[unit])
-        {
-          runners[unit] = std::make_unique<TRunner>(request, plan);
-        }
-        for (auto row = next++; row < last; row = next++)
-        {
-          runners[unit]->Run(row);
-        }
-      }
-      catch (...)
-      {
-        const std::lock_guard<std::mutex> lock(failureMutex);
-        failure = failure ? failure : std::current_exception();
-      }
-    };
-    if (units > 1 && request.parallelFor)
-    {
-      request.parallelFor(units, body);
-    }
-    else
-    {
-      body(0);
-    }
-    if (failure)
-    {
-      std::rethrow_exception(failure);
-    }
-    if (request.progress)
-    {
-      request.progress(static_cast<float>(last) / static_cast<float>(rows));
-    }
+    request.parallelFor(units, body);
+  }
+  else
+  {
+    body(0);
+  }
+  if (failure)
+  {
+    std::rethrow_exception(failure);
+  }
+  if (request.progress)
+  {
+    request.progress(1.0F);
   }
   for (const auto & runner : runners)
   {

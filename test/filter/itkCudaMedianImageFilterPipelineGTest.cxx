@@ -84,7 +84,9 @@ TEST(CudaMedianImageFilterPipeline, ProgressRisesToOneOnTheCallingThread)
       });
       filter->Update();
       EXPECT_FALSE(otherThread);
-      ASSERT_GE(progress.size(), 3u) << "no event between the first and the last";
+      // Of several threads of the CPU others may be done with an image so small before this one has begun.
+      ASSERT_GE(progress.size(), backend == BackendEnum::Cpu && workUnits > 1 ? 2u : 3u)
+        << "no event between the first and the last";
       for (std::size_t i = 1; i < progress.size(); ++i)
       {
         EXPECT_LE(progress[i - 1], progress[i]);
@@ -105,8 +107,9 @@ TEST(CudaMedianImageFilterPipeline, AbortThrowsAndTheFilterWorksAgain)
     for (const float abortAfter : { -1.0f, 0.0f })
     {
       SCOPED_TRACE(BackendText(backend) + (abortAfter < 0 ? ", abort at the first event" : ", abort on the way"));
-      const auto          filter = NewFilter(backend, *image);
-      float               seen = -1.0f;
+      const auto filter = NewFilter(backend, *image);
+      float      seen = -1.0f;
+      filter->SetNumberOfWorkUnits(1);
       const unsigned long tag = filter->AddObserver(itk::ProgressEvent(), [&](const itk::EventObject &) {
         seen = filter->GetProgress();
         if (seen > abortAfter)
