@@ -4,8 +4,12 @@ set(CudaMedian_ROW_WINDOWS "1 1 0 0" "2 2 0 0" "3 3 0 0" "4 4 0 0" "5 5 0 0" "6 
 # Those that take long to compile are compiled for fewer keys and instruction sets.
 set(CudaMedian_LARGE_ROW_WINDOWS "4 4 0 0" "5 5 0 0" "6 6 0 0" "7 7 0 0" "8 8 0 0" "2 2 2 0" "3 3 3 0")
 if(CUDAMEDIAN_SANITIZE)
-  # Instrumenting thousands of straight lines takes minutes each and finds what the smallest program shows too.
+  # Instrumenting thousands of straight lines takes minutes each. The smallest program shows as much, and for threads
+  # the smallest with phases.
   set(CudaMedian_ROW_WINDOWS "1 1 0 0")
+  if(CUDAMEDIAN_SANITIZE MATCHES "thread")
+    list(APPEND CudaMedian_ROW_WINDOWS "6 6 0 0")
+  endif()
 endif()
 find_package(hwy QUIET CONFIG)
 set(CudaMedian_ROW_SRCS "")
