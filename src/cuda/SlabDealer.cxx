@@ -24,46 +24,65 @@ namespace cudamedian
 
 SlabDealer::SlabDealer(std::size_t slabs, std::size_t devices) : m_NumberOfSlabs(slabs), m_Devices(devices)
 {
-  if (slabs > 0)
+  for (std::size_t device = 0; device < devices; ++device)
   {
-    m_Left.push_back({ 0, slabs });
+    const Run share{ slabs * device / devices, slabs * (device + 1) / devices };
+    if (share.Count() > 0)
+    {
+      m_Left.push_back(share);
+    }
   }
 }
 
-SlabDealer::Run
-SlabDealer::Take(bool wait)
+void
+SlabDealer::Join(SlabHand & hand)
+{
+  const std::lock_guard<std::mutex> lock(m_Mutex);
+  m_Hands.push_back(&hand);
+}
+
+/** Gives a hand slabs if it has none: those that nobody has, or half of what another has. \returns whether it has some
+ * now. */
+bool
+SlabDealer::FindRun(SlabHand & hand)
+{
+  auto & run = hand.m_Run;
+  if (run.Count() == 0 && !m_Left.empty())
+  {
+    run = m_Left.front();
+    m_Left.pop_front();
+  }
+  if (run.Count() == 0)
+  {
+    auto & longest =
+      (*std::max_element(m_Hands.begin(),
+                         m_Hands.end(),
+                         [](const SlabHand * a, const SlabHand * b) { return a->m_Run.Count() < b->m_Run.Count(); }))
+        ->m_Run;
+    const auto half = longest.Count() / 2;
+    if (half >= ShortestRun)
+    {
+      run = { longest.last - half, longest.last };
+      longest.last = run.first;
+    }
+  }
+  return run.Count() > 0;
+}
+
+std::size_t
+SlabDealer::Take(SlabHand & hand, bool wait)
 {
   std::unique_lock<std::mutex> lock(m_Mutex);
   if (wait)
   {
-    m_Changed.wait(lock, [this] { return !m_Left.empty() || m_Stopped || m_Done == m_NumberOfSlabs; });
+    m_Changed.wait(lock, [&] { return m_Stopped || m_Done == m_NumberOfSlabs || FindRun(hand); });
   }
-  if (m_Left.empty() || m_Stopped)
+  if (m_Stopped || !FindRun(hand))
   {
-    return { 0, 0 };
+    return noSlab;
   }
-  auto &     left = m_Left.front();
-  const auto count = left.last - left.first;
-  const auto share = m_Devices == 1 ? count : std::max(ShortestRun, count / (RunsPerDevice * m_Devices));
-  const Run  run{ left.first, left.first + std::min(share, count) };
-  left.first = run.last;
-  if (left.IsEmpty())
-  {
-    m_Left.pop_front();
-  }
-  return run;
-}
-
-void
-SlabDealer::GiveBack(const Run & run)
-{
-  if (run.IsEmpty())
-  {
-    return;
-  }
-  const std::lock_guard<std::mutex> lock(m_Mutex);
-  m_Left.push_front(run);
-  m_Changed.notify_all();
+  hand.m_Unfinished.push_back(hand.m_Run.first);
+  return hand.m_Run.first++;
 }
 
 void
@@ -75,10 +94,18 @@ SlabDealer::Finish()
 }
 
 void
-SlabDealer::Leave()
+SlabDealer::Leave(SlabHand & hand)
 {
   const std::lock_guard<std::mutex> lock(m_Mutex);
+  m_Hands.erase(std::find(m_Hands.begin(), m_Hands.end(), &hand));
   --m_Devices;
+  if (hand.m_Run.Count() > 0)
+  {
+    m_Left.push_front(hand.m_Run);
+  }
+  std::for_each(hand.m_Unfinished.rbegin(), hand.m_Unfinished.rend(), [this](std::size_t slab) {
+    m_Left.push_front({ slab, slab + 1 });
+  });
   m_Changed.notify_all();
 }
 
@@ -105,21 +132,6 @@ SlabDealer::WaitForMore(std::size_t done) const
   return m_Done;
 }
 
-std::size_t
-SlabHand::Next(bool wait)
-{
-  if (m_Run.IsEmpty())
-  {
-    m_Run = m_Dealer.Take(wait);
-  }
-  if (m_Run.IsEmpty() || IsStopped())
-  {
-    return noSlab;
-  }
-  m_Unfinished.push_back(m_Run.first);
-  return m_Run.first++;
-}
-
 void
 SlabHand::Finish()
 {
@@ -131,18 +143,11 @@ SlabHand::Finish()
 void
 SlabHand::Leave()
 {
-  if (m_Left)
+  if (!m_Left)
   {
-    return;
+    m_Left = true;
+    m_Dealer.Leave(*this);
   }
-  m_Left = true;
-  m_Dealer.GiveBack(m_Run);
-  m_Run = { 0, 0 };
-  for (; !m_Unfinished.empty(); m_Unfinished.pop_back())
-  {
-    m_Dealer.GiveBack({ m_Unfinished.back(), m_Unfinished.back() + 1 });
-  }
-  m_Dealer.Leave();
 }
 
 } // namespace cudamedian

@@ -22,6 +22,7 @@
 #include <cstddef>
 #include <deque>
 #include <mutex>
+#include <vector>
 
 namespace cudamedian
 {
@@ -29,45 +30,21 @@ namespace cudamedian
 /** Stands for the slab that is not there. */
 constexpr std::size_t noSlab = ~std::size_t{ 0 };
 
+class SlabHand;
+
 /** Deals the slabs of a plan to the devices that filter them.
  *
- * Slabs are dealt in runs of consecutive ones, since a device that has a slab has the halo of the next. A run is a
- * share of what is left, so that runs are long at first and short at the end, when devices are to be done at the same
- * time; a single device gets all slabs at once. What a device gives back is dealt again. Thread-safe. */
+ * Slabs are dealt in runs of consecutive ones, since a device that has a slab has the halo of the next: at first each
+ * device gets an equal share, and one that is done with its run takes the second half of the longest that another
+ * still has. So the first slab of a run, whose halo is uploaded with it, is rare, and all devices are done at about the
+ * same time, however unlike they are. What a device gives back is dealt again. Thread-safe. */
 class SlabDealer
 {
 public:
-  /** The slabs from `first` up to, but without, `last`. */
-  struct Run
-  {
-    std::size_t first;
-    std::size_t last;
-
-    bool
-    IsEmpty() const
-    {
-      return first == last;
-    }
-  };
-
   SlabDealer(std::size_t slabs, std::size_t devices);
-
-  /** Takes a run of slabs. \returns an empty one when there is none; with `wait` only when there will be none, that is,
-   * when all slabs are done or after Stop(). */
-  Run
-  Take(bool wait);
-
-  /** Returns slabs that were taken and are not done. */
-  void
-  GiveBack(const Run & run);
-
-  /** Counts a slab that is done. */
-  void
-  Finish();
-
-  /** A device takes no more slabs. */
-  void
-  Leave();
+  SlabDealer(const SlabDealer &) = delete;
+  SlabDealer &
+  operator=(const SlabDealer &) = delete;
 
   /** Deals no more. */
   void
@@ -81,28 +58,55 @@ public:
   WaitForMore(std::size_t done) const;
 
 private:
-  /** No run is shorter, but the last: the first slab of a run is uploaded with its whole halo. */
-  static constexpr std::size_t ShortestRun = 2;
-  /** Runs that each device gets at least while the slabs last: a device that is slower than the others holds them up by
-   * this part of its share. */
-  static constexpr std::size_t RunsPerDevice = 4;
+  friend class SlabHand;
 
-  mutable std::mutex              m_Mutex;
+  /** The slabs from `first` up to, but without, `last`. */
+  struct Run
+  {
+    std::size_t first;
+    std::size_t last;
+
+    std::size_t
+    Count() const
+    {
+      return last - first;
+    }
+  };
+
+  /** No shorter run is taken from another device: it would have filtered these slabs itself in the time that the first
+   * one's halo takes. */
+  static constexpr std::size_t ShortestRun = 2;
+
+  void
+  Join(SlabHand & hand);
+  std::size_t
+  Take(SlabHand & hand, bool wait);
+  void
+  Finish();
+  void
+  Leave(SlabHand & hand);
+  bool
+  FindRun(SlabHand & hand);
+
+  mutable std::mutex              m_Mutex; ///< of all below, and of what hands have
   mutable std::condition_variable m_Changed;
-  std::deque<Run>                 m_Left; ///< what nobody has
+  std::deque<Run>                 m_Left;  ///< what nobody has
+  std::vector<SlabHand *>         m_Hands; ///< that have not left
   std::size_t                     m_NumberOfSlabs;
   std::size_t                     m_Devices; ///< that have not left
   std::size_t                     m_Done{ 0 };
   bool                            m_Stopped{ false };
 };
 
-/** The slabs that one device has taken from a dealer, in the order in which it filters them. For one thread; the dealer
- * must be told of the device when it is made. */
+/** The slabs that one device has from a dealer, in the order in which it filters them. For one thread; the dealer must
+ * be told of the device when it is made. */
 class SlabHand
 {
 public:
   explicit SlabHand(SlabDealer & dealer) : m_Dealer(dealer)
-  {}
+  {
+    m_Dealer.Join(*this);
+  }
   ~SlabHand()
   {
     Leave();
@@ -111,9 +115,13 @@ public:
   SlabHand &
   operator=(const SlabHand &) = delete;
 
-  /** The next slab, or noSlab; see SlabDealer::Take(). */
+  /** The next slab, or noSlab when there is none; with `wait` only when there will be none, that is, when all slabs are
+   * done or after SlabDealer::Stop(). */
   std::size_t
-  Next(bool wait);
+  Next(bool wait)
+  {
+    return m_Left ? noSlab : m_Dealer.Take(*this, wait);
+  }
 
   /** The first of the slabs from Next() that were not finished is done. */
   void
@@ -135,9 +143,11 @@ public:
   }
 
 private:
+  friend class SlabDealer;
+
   SlabDealer &            m_Dealer;
-  SlabDealer::Run         m_Run{ 0, 0 };
-  std::deque<std::size_t> m_Unfinished;
+  SlabDealer::Run         m_Run{ 0, 0 }; ///< what this device is to filter next, as far as no other takes it
+  std::deque<std::size_t> m_Unfinished;  ///< what Next() returned
   std::size_t             m_Finished{ 0 };
   bool                    m_Left{ false };
 };

@@ -94,6 +94,16 @@ Deal(std::size_t slabs, const std::vector<std::size_t> & failAfter, std::vector<
   return done;
 }
 
+/** The next slabs of a hand are those from `first` up to, but without, `last`. */
+void
+ExpectRun(SlabHand & hand, std::size_t first, std::size_t last)
+{
+  for (auto slab = first; slab < last; ++slab)
+  {
+    EXPECT_EQ(hand.Next(false), slab);
+  }
+}
+
 } // namespace
 
 TEST(CudaMedianSlabDealer, OneDeviceGetsAllSlabsInOrder)
@@ -114,24 +124,54 @@ TEST(CudaMedianSlabDealer, OneDeviceGetsAllSlabsInOrder)
   EXPECT_EQ(hand.GetNumberOfFinished(), 7U);
 }
 
-TEST(CudaMedianSlabDealer, RunsShrinkTowardsTheEnd)
+TEST(CudaMedianSlabDealer, WhoIsDoneTakesHalfOfWhatAnotherHas)
 {
-  SlabDealer  dealer(64, 2);
-  std::size_t next = 0;
-  std::size_t before = 64;
-  std::size_t runs = 0;
-  for (auto run = dealer.Take(false); !run.IsEmpty(); run = dealer.Take(false))
-  {
-    EXPECT_EQ(run.first, next);
-    EXPECT_LE(run.last - run.first, before);
-    before = run.last - run.first;
-    next = run.last;
-    ++runs;
-  }
-  EXPECT_EQ(next, 64U);
-  EXPECT_LE(before, 2U);
-  EXPECT_GT(runs, 8U);
-  EXPECT_LT(runs, 32U);
+  SlabDealer dealer(64, 2);
+  SlabHand   slow(dealer);
+  SlabHand   fast(dealer);
+  EXPECT_EQ(slow.Next(true), 0U);
+  ExpectRun(fast, 32, 64);
+  ExpectRun(fast, 17, 32);
+  ExpectRun(fast, 9, 17);
+  ExpectRun(fast, 5, 9);
+  ExpectRun(fast, 3, 5);
+  EXPECT_EQ(fast.Next(false), noSlab);
+  ExpectRun(slow, 1, 3);
+  EXPECT_EQ(slow.Next(false), noSlab);
+}
+
+TEST(CudaMedianSlabDealer, TheLongestRunIsHalved)
+{
+  SlabDealer dealer(30, 3);
+  SlabHand   hands[]{ SlabHand(dealer), SlabHand(dealer), SlabHand(dealer) };
+  ExpectRun(hands[0], 0, 5);
+  ExpectRun(hands[1], 10, 11);
+  ExpectRun(hands[2], 20, 30);
+  ExpectRun(hands[2], 16, 20);
+  ExpectRun(hands[1], 11, 16);
+  ExpectRun(hands[1], 8, 10);
+  ExpectRun(hands[0], 5, 8);
+  EXPECT_EQ(hands[2].Next(false), noSlab);
+}
+
+TEST(CudaMedianSlabDealer, AShareThatNobodyBeganIsTakenAsAWhole)
+{
+  SlabDealer dealer(9, 3);
+  SlabHand   early(dealer);
+  ExpectRun(early, 0, 4);
+  SlabHand late(dealer);
+  ExpectRun(late, 6, 9);
+  ExpectRun(early, 4, 6);
+  EXPECT_EQ(early.Next(false), noSlab);
+  EXPECT_EQ(late.Next(false), noSlab);
+}
+
+TEST(CudaMedianSlabDealer, MoreDevicesThanSlabs)
+{
+  SlabDealer dealer(2, 5);
+  SlabHand   hand(dealer);
+  ExpectRun(hand, 0, 2);
+  EXPECT_EQ(hand.Next(false), noSlab);
 }
 
 TEST(CudaMedianSlabDealer, WhatIsGivenBackIsDealtAgain)
@@ -168,7 +208,7 @@ TEST(CudaMedianSlabDealer, NothingIsDealtAfterAStop)
 
 TEST(CudaMedianSlabDealer, AStopWakesWhoWaits)
 {
-  SlabDealer dealer(2, 2);
+  SlabDealer dealer(1, 2);
   SlabHand   holds(dealer);
   EXPECT_EQ(holds.Next(true), 0U);
   std::thread waits([&dealer] {
