@@ -17,6 +17,7 @@
  *=========================================================================*/
 #include "HostCopy.h"
 
+#include <algorithm>
 #include <cstdint>
 #include <cstring>
 
@@ -118,6 +119,13 @@ CopyPastCaches(void * target, const void * source, std::size_t bytes)
   }
 #endif
   std::memcpy(target, source, bytes);
+}
+
+unsigned
+CountCopiersPerDevice(unsigned threads, std::size_t devices)
+{
+  constexpr std::size_t most = 24;
+  return static_cast<unsigned>(std::clamp<std::size_t>(threads / devices, 1, most));
 }
 
 void

@@ -191,7 +191,7 @@ private:
 std::size_t
 FilterSideBySide(const MedianRequest & request, const Plan & plan, DeviceRuns & runs)
 {
-  const auto           copiers = std::max(1U, CountCopiers(request) / static_cast<unsigned>(runs.size()));
+  const auto           copiers = CountCopiers(request, runs.size());
   const auto           slabs = plan.slabs.size();
   SlabDealer           dealer(slabs, runs.size());
   std::deque<SlabHand> hands;

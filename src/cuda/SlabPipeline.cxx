@@ -137,9 +137,10 @@ CountPieces(const Extent & extent, std::size_t pixelBytes)
 } // namespace
 
 unsigned
-CountCopiers(const MedianRequest & request)
+CountCopiers(const MedianRequest & request, std::size_t devices)
 {
-  return request.parallelFor ? std::max(1U, std::min(request.workUnits, std::thread::hardware_concurrency())) : 1;
+  const auto threads = request.parallelFor ? std::min(request.workUnits, std::thread::hardware_concurrency()) : 1;
+  return CountCopiersPerDevice(threads, devices);
 }
 
 /** The part of a slab's input that the slab before it in the image has not brought to the device: all of it, or what
@@ -210,7 +211,7 @@ SlabPipeline::ChooseTeam()
   constexpr std::size_t alone = std::size_t{ 1 } << 19;
   const auto            copied =
     (m_InputIsPinned ? 0 : m_Plan.deviceInputBytes) + (m_OutputIsPinned ? 0 : m_Plan.deviceOutputBytes);
-  return copied < alone ? m_NoThreads : m_Context.GetTeam(CountCopiers(m_Request));
+  return copied < alone ? m_NoThreads : m_Context.GetTeam(CountCopiers(m_Request, 1));
 }
 
 SlabPipeline::~SlabPipeline()

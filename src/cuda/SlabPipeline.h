@@ -29,9 +29,10 @@
 namespace cudamedian
 {
 
-/** Threads that copy between images and pinned memory: the request's work units, but no more than there are cores. */
+/** Threads that copy between images and the pinned memory of each of several devices; all of them together are no more
+ * than the request's work units, or than there are cores. */
 unsigned
-CountCopiers(const MedianRequest & request);
+CountCopiers(const MedianRequest & request, std::size_t devices);
 
 /** Passes slabs of a plan through a device: upload, kernel and download of different slabs at once.
  *

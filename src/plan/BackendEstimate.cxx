@@ -17,6 +17,8 @@
  *=========================================================================*/
 #include "BackendEstimate.h"
 
+#include "HostCopy.h"
+
 #include <algorithm>
 #include <cmath>
 
@@ -25,18 +27,20 @@ namespace cudamedian
 namespace
 {
 
-double
+unsigned
 CountThreads(const MedianRequest & request, const HostRates & host)
 {
   return std::max(1U, std::min(request.workUnits, host.cores));
 }
 
-/** Bytes that all threads together copy in a second between images and the ring, which stays in the host's caches. They
- * share the memory: on the host of benchmark/README.md 1, 8 and 16 threads copy 13, 74 and about 100 GB/s. */
+/** Bytes that all threads that copy do together in a second between images and the ring, which stays in the host's
+ * caches. They share the memory: on the host of benchmark/README.md 1, 8 and 16 threads copy 13, 74 and about 100 GB/s.
+ */
 double
 GetRingRate(const MedianRequest & request, const HostRates & host)
 {
-  const double threads = CountThreads(request, host);
+  const auto   devices = std::max<std::size_t>(1, request.devices.size());
+  const double threads = static_cast<double>(devices * CountCopiersPerDevice(CountThreads(request, host), devices));
   return host.copyBytes * 12.2 * threads / (threads + 10.8);
 }
 
