@@ -594,7 +594,9 @@ TEST(CudaMedianPlanner, SeveralDevicesHaveSomeSlabsEach)
   EXPECT_GE(count(4), 16U) << "of 4 MiB";
   EXPECT_LE(count(4), 17U);
   request = MakeRequest({ { 16384, 32768, 1, 1 } }, { { 1, 1, 0, 0 } });
-  EXPECT_EQ(count(4), count(1)) << "16 for each in any case";
+  EXPECT_EQ(count(2), count(1)) << "of 8 MiB, many for each in any case";
+  EXPECT_EQ(count(4), 2 * count(2)) << "of 4 MiB, so that all rings together are no larger";
+  EXPECT_EQ(count(16), count(4));
   request = MakeRequest({ { 512, 512, 8, 1 } }, { { 1, 1, 1, 0 } });
   EXPECT_EQ(count(4), 1U) << "too small to be cut";
 }
