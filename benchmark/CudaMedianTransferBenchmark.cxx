@@ -17,6 +17,8 @@
  *=========================================================================*/
 // Times Update() on images of ordinary and of pinned memory beside the transfer of the same bytes both ways at once.
 
+#include "HostCopy.h"
+#include "ThreadTeam.h"
 #include "itkCudaMedianImageFilter.h"
 #include "itkCudaMedianPinnedImageContainer.h"
 
@@ -26,6 +28,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
+#include <cstring>
 #include <stdexcept>
 #include <string>
 #include <utility>
@@ -112,6 +115,36 @@ TimeTransfer(std::size_t bytes, const std::vector<int> & devices, int repeats)
   }
   Check(cudaSetDevice(devices.front()), "cudaSetDevice");
   return seconds;
+}
+
+/** Seconds in which threads copy so many bytes from an image to rings like those of several devices, and as many from
+ * there to another image, while no device does anything. */
+double
+TimeHostCopies(std::size_t bytes, std::size_t devices, unsigned threads, int repeats)
+{
+  constexpr std::size_t  piece = std::size_t{ 256 } << 10;
+  constexpr std::size_t  ring = std::size_t{ 32 } << 20; // of a device, one way; of four and more devices half as large
+  const std::size_t      rings = std::min<std::size_t>(devices, 2) * ring;
+  std::vector<char>      from(bytes, 1);
+  std::vector<char>      to(bytes, 1);
+  std::vector<char>      in(rings, 1);
+  std::vector<char>      out(rings, 1);
+  cudamedian::ThreadTeam team(static_cast<unsigned>(devices) * cudamedian::CountCopiersPerDevice(threads, devices));
+  return MedianSeconds(repeats, [&] {
+    cudamedian::ThreadTeam::Task task;
+    team.Start(task, 2 * (bytes / piece), [&](std::size_t number) {
+      const auto at = number / 2 * piece;
+      if (number % 2 == 0)
+      {
+        std::memcpy(&in[at % rings], &from[at], piece);
+      }
+      else
+      {
+        cudamedian::CopyPastCaches(&to[at], &out[at % rings], piece);
+      }
+    });
+    team.Finish(task);
+  });
 }
 
 void
@@ -237,6 +270,13 @@ MeasureDevices(const std::vector<int> & devices, double transferSeconds, int rep
     std::printf("bare transfer of 1 GiB both ways by %zu: %.2f ms\n",
                 group.size(),
                 TimeTransfer(std::size_t{ 1 } << 30, group, repeats) * 1e3);
+    std::printf("copies of 1 GiB to and from rings of %zu by the host's threads alone: %.2f ms\n",
+                group.size(),
+                TimeHostCopies(std::size_t{ 1 } << 30,
+                               group.size(),
+                               static_cast<unsigned>(itk::MultiThreaderBase::GetGlobalDefaultNumberOfThreads()),
+                               repeats) *
+                  1e3);
   }
   std::printf("\n");
   PrintHeader();
