@@ -141,6 +141,7 @@ TimeHostCopies(std::size_t bytes, std::size_t devices, unsigned threads, int rep
       else
       {
         cudamedian::CopyPastCaches(&to[at], &out[at % rings], piece);
+        cudamedian::FinishCopiesPastCaches();
       }
     });
     team.Finish(task);

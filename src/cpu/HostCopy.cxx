@@ -113,12 +113,18 @@ CopyPastCaches(void * target, const void * source, std::size_t bytes)
     std::memcpy(to, from, head);
     stream(to + head, from + head, lines);
     std::memcpy(to + head + lines, from + head + lines, bytes - head - lines);
-    // Such stores are not ordered with others, and what comes next may be another thread or the bus.
-    _mm_sfence();
     return;
   }
 #endif
   std::memcpy(target, source, bytes);
+}
+
+void
+FinishCopiesPastCaches()
+{
+#ifdef __SSE2__
+  _mm_sfence();
+#endif
 }
 
 unsigned

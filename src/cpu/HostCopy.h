@@ -24,9 +24,15 @@ namespace cudamedian
 {
 
 /** Copies memory with stores that go past the caches, where the machine has them, the widest it has: what is written is
- * not read soon, and lines are not fetched to be overwritten. */
+ * not read soon, and lines are not fetched to be overwritten. Such stores are not ordered with others: before another
+ * thread or the bus is told of them, the thread calls FinishCopiesPastCaches(). */
 void
 CopyPastCaches(void * target, const void * source, std::size_t bytes);
+
+/** Waits until what this thread copied past the caches is written. That takes as long as copying two kilobytes: once
+ * for many rows. */
+void
+FinishCopiesPastCaches();
 
 /** How many of the host's threads copy for each of several devices: an equal share, and no more than 24, at least 1. On
  * 64 cores one H200's ordinary image of 1 GiB took 23.4, 24.2, 24.9 and 26.8 ms with 16, 20, 24 and 32 threads, and

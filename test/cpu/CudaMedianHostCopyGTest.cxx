@@ -44,6 +44,7 @@ TEST(CudaMedianHostCopy, EveryAlignmentAndLength)
                   bytes,
                   expected.begin() + static_cast<std::ptrdiff_t>(offset));
       cudamedian::CopyPastCaches(target.data() + offset, source.data() + from, bytes);
+      cudamedian::FinishCopiesPastCaches();
       ASSERT_EQ(target, expected) << bytes << " bytes from " << from << " to " << offset;
     }
   }

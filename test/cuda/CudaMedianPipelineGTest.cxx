@@ -235,6 +235,43 @@ TEST_F(CudaMedianPipeline, SlabsOverlapAndAreExact)
   }
 }
 
+// Rows of 16 bytes' multiples have no gaps in pinned memory, and are copied together where the image has none either.
+TEST_F(CudaMedianPipeline, GapsBetweenRowsAndSlicesAreLeftAlone)
+{
+  CUDAMEDIAN_NEEDS_GPU();
+  constexpr Extent   extent{ { 304, 103, 301, 1 } };
+  Case<std::int16_t> images(extent, { { 1, 1, 1, 0 } });
+  for (const auto & [rowGap, sliceGap] : { std::pair{ 0, 0 }, std::pair{ 0, 5 }, std::pair{ 3, 0 } })
+  {
+    SCOPED_TRACE("gaps of " + std::to_string(rowGap) + " and " + std::to_string(sliceGap) + " pixels");
+    const auto                row = extent[0] + rowGap;
+    const auto                slice = row * extent[1] + sliceGap;
+    std::vector<std::int16_t> output(static_cast<std::size_t>(slice * extent[2]), 77);
+    auto                      request = images.MakeRequest();
+    request.output = output.data();
+    request.outputStride = { { 1, row, slice, slice * extent[2] } };
+    EXPECT_GT(RunMedian(request).numberOfSlabs, 1U);
+    std::vector<std::int16_t> packed;
+    packed.reserve(images.Count());
+    std::size_t overwritten = 0;
+    for (std::size_t i = 0; i < output.size(); ++i)
+    {
+      const auto inSlice = static_cast<std::int64_t>(i) % slice;
+      if (inSlice < row * extent[1] && inSlice % row < extent[0])
+      {
+        packed.push_back(output[i]);
+      }
+      else
+      {
+        overwritten += output[i] != 77 ? 1 : 0;
+      }
+    }
+    ASSERT_EQ(packed.size(), images.Count());
+    EXPECT_TRUE(images.IsExpected(packed.data()));
+    EXPECT_EQ(overwritten, 0U);
+  }
+}
+
 // Memory that nobody has written to: its pages come with the first slabs.
 TEST_F(CudaMedianPipeline, FreshOutputsAreFilled)
 {
