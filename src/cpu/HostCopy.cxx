@@ -131,7 +131,8 @@ unsigned
 CountCopiersPerDevice(unsigned threads, std::size_t devices)
 {
   constexpr std::size_t most = 24;
-  return static_cast<unsigned>(std::clamp<std::size_t>(threads / devices, 1, most));
+  const std::size_t     share = devices > 1 ? std::size_t{ threads } * 3 / 4 / devices : threads;
+  return static_cast<unsigned>(std::clamp<std::size_t>(share, 1, most));
 }
 
 void

@@ -87,8 +87,8 @@ TEST(CudaMedianHostCopy, DevicesShareTheThreadsThatCopy)
   EXPECT_EQ(cudamedian::CountCopiersPerDevice(16, 1), 16U);
   EXPECT_EQ(cudamedian::CountCopiersPerDevice(64, 1), 24U);
   EXPECT_EQ(cudamedian::CountCopiersPerDevice(64, 2), 24U);
-  EXPECT_EQ(cudamedian::CountCopiersPerDevice(64, 4), 16U);
-  EXPECT_EQ(cudamedian::CountCopiersPerDevice(7, 2), 3U);
+  EXPECT_EQ(cudamedian::CountCopiersPerDevice(64, 4), 12U);
+  EXPECT_EQ(cudamedian::CountCopiersPerDevice(7, 2), 2U);
   EXPECT_EQ(cudamedian::CountCopiersPerDevice(3, 4), 1U);
   EXPECT_EQ(cudamedian::CountCopiersPerDevice(0, 1), 1U);
 }
