@@ -3,7 +3,8 @@
 # that has it.
 #
 # build/sanitize          address and undefined behaviour: all tests
-# build/sanitize-threads  threads: the tests that know no ITK, whose own libraries are not instrumented
+# build/sanitize-threads  threads: the tests that know no ITK, whose own libraries are not instrumented; where the CUDA
+#                         toolkit's headers are found, also slabs on devices that are threads of the host
 set -euo pipefail
 # shellcheck source=scripts/common.sh
 source "$(dirname "$0")/common.sh"
@@ -24,10 +25,15 @@ configure() {
 
 threads="${build_root}/sanitize-threads"
 configure "${threads}" thread -DCUDAMEDIAN_BUILD_EXAMPLES=OFF
-ninja -C "${threads}" -j "${jobs}" CudaMedianEngineTest CudaMedianRowProgramsTest CudaMedianPipelineTest
+targets=(CudaMedianEngineTest CudaMedianRowProgramsTest CudaMedianPipelineTest)
+if ninja -C "${threads}" -t query CudaMedianPipelineOnHostTest >/dev/null 2>&1; then
+  targets+=(CudaMedianPipelineOnHostTest)
+fi
+ninja -C "${threads}" -j "${jobs}" "${targets[@]}"
 export TSAN_OPTIONS="halt_on_error=1:${TSAN_OPTIONS:-}"
+# Of the slabs' tests those that take seconds there, not minutes.
 ctest --test-dir "${threads}" --output-on-failure -j "${jobs}" \
-  -R '^CudaMedian(Engine|RowPrograms|KeyLines|ThreadTeam|SlabDealer)'
+  -R '^CudaMedian(Engine|RowPrograms|KeyLines|ThreadTeam|SlabDealer)|^OnHost\..*(AFailedCopy|AnAbort|SeveralDevices(Report|Allocate)|WhenOneOf)'
 
 build="${build_root}/sanitize"
 configure "${build}" address,undefined -DCUDAMEDIAN_BUILD_EXAMPLES=ON

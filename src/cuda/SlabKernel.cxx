@@ -27,13 +27,6 @@ namespace cudamedian
 namespace
 {
 
-/** Strides of a box whose rows have the given number of pixels. */
-Extent
-GetPitchedStride(const Extent & extent, std::int64_t pitch)
-{
-  return { { 1, pitch, pitch * extent[1], pitch * extent[1] * extent[2] } };
-}
-
 /** Of the current device: major * 10 + minor. */
 int
 GetComputeCapability()
@@ -59,25 +52,6 @@ GetSharedMemoryLimit()
 }
 
 } // namespace
-
-Extent
-GetDeviceInputStride(const Slab & slab, std::size_t pixelBytes)
-{
-  return GetPitchedStride(slab.input.extent, GetDevicePitch(slab.input.extent[0], pixelBytes));
-}
-
-Extent
-GetDeviceOutputStride(const Slab & slab, std::size_t pixelBytes)
-{
-  return GetPitchedStride(slab.output.extent,
-                          GetDevicePitch(slab.output.extent[0] + GetOutputLead(slab, pixelBytes), pixelBytes));
-}
-
-std::int64_t
-GetOutputLead(const Slab & slab, std::size_t pixelBytes)
-{
-  return (slab.output.origin[0] - slab.input.origin[0]) % GetDevicePitch(1, pixelBytes);
-}
 
 SlabKernel::SlabKernel(const MedianRequest & request,
                        const Plan &          plan,

@@ -27,19 +27,6 @@
 namespace cudamedian
 {
 
-/** Strides of a slab's input in device memory, whose rows start at multiples of 16 bytes, in pixels. */
-Extent
-GetDeviceInputStride(const Slab & slab, std::size_t pixelBytes);
-
-/** The same for its output, whose rows have GetOutputLead() columns before the first. */
-Extent
-GetDeviceOutputStride(const Slab & slab, std::size_t pixelBytes);
-
-/** How many columns the device's output rows have before the slab's first output, so that both buffers are aligned at
- * the same columns of the image. */
-std::int64_t
-GetOutputLead(const Slab & slab, std::size_t pixelBytes);
-
 /** The kernel that runs a plan: the fastest there is for its algorithm on the current device. */
 class SlabKernel
 {

@@ -231,6 +231,13 @@ GetStreamedAxis(const Extent & inputExtent)
   return axis;
 }
 
+/** Strides of a box whose rows have the given number of pixels. */
+Extent
+GetPitchedStride(const Extent & extent, std::int64_t pitch)
+{
+  return { { 1, pitch, pitch * extent[1], pitch * extent[1] * extent[2] } };
+}
+
 /** Bytes of the input and output buffers of a slab with the given output extent, wherever it lies; with `wholeHalo`
  * also in another piece of a stream, whose halo the image does not crop. */
 std::pair<std::size_t, std::size_t>
@@ -460,6 +467,25 @@ GetDevicePitch(std::int64_t pixels, std::size_t pixelBytes)
 {
   const auto vector = deviceAlignment / static_cast<std::int64_t>(pixelBytes);
   return (pixels + vector - 1) / vector * vector;
+}
+
+Extent
+GetDeviceInputStride(const Slab & slab, std::size_t pixelBytes)
+{
+  return GetPitchedStride(slab.input.extent, GetDevicePitch(slab.input.extent[0], pixelBytes));
+}
+
+Extent
+GetDeviceOutputStride(const Slab & slab, std::size_t pixelBytes)
+{
+  return GetPitchedStride(slab.output.extent,
+                          GetDevicePitch(slab.output.extent[0] + GetOutputLead(slab, pixelBytes), pixelBytes));
+}
+
+std::int64_t
+GetOutputLead(const Slab & slab, std::size_t pixelBytes)
+{
+  return (slab.output.origin[0] - slab.input.origin[0]) % GetDevicePitch(1, pixelBytes);
 }
 
 double

@@ -115,6 +115,19 @@ constexpr std::int64_t deviceAlignment = 16;
 std::int64_t
 GetDevicePitch(std::int64_t pixels, std::size_t pixelBytes);
 
+/** Strides of a slab's input in device memory, whose rows start at multiples of 16 bytes, in pixels. */
+Extent
+GetDeviceInputStride(const Slab & slab, std::size_t pixelBytes);
+
+/** The same for its output, whose rows have GetOutputLead() columns before the first. */
+Extent
+GetDeviceOutputStride(const Slab & slab, std::size_t pixelBytes);
+
+/** How many columns the device's output rows have before the slab's first output, so that both buffers are aligned at
+ * the same columns of the image. */
+std::int64_t
+GetOutputLead(const Slab & slab, std::size_t pixelBytes);
+
 /** Pixels of the window, as far as it is no larger than the image. */
 double
 CountWindowPixels(const MedianRequest & request);
