@@ -165,9 +165,9 @@ public:
   itkGetConstMacro(DeviceMemoryBudget, SizeValueType);
 
   /** Numbers of the CUDA devices that share the work, as the CUDA runtime counts them; empty, the default, is the
-   * current device. Each is dealt slabs as it gets through them, so the devices need not be alike; when one fails on
-   * the way, the others take over, and GetExecutionReport() says so. A number that no device has throws at Update(). An
-   * image too small to be cut is filtered by the first. */
+   * current device. Each has an equal share of slabs, and takes others' when done, so the devices need not be alike;
+   * when one fails on the way, the others take over, and GetExecutionReport() says so. A number that no device has
+   * throws at Update(). An image too small to be cut is filtered by the first. */
   virtual void
   SetDevices(std::vector<int> devices);
   itkGetConstReferenceMacro(Devices, std::vector<int>);
