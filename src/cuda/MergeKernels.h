@@ -250,13 +250,13 @@ GetPartLength(int keys, int first)
 template <typename TKey, MergePassKind VKind>
 class MergeTask;
 
-/** Keys of the footprint: one for each of the usual number of threads. */
+/** A task of one round, in which each thread has an item. */
 template <typename TKey>
-class MergeTask<TKey, MergePassKind::CopyKeys>
+class MergeTurn
 {
 public:
   CUDAMEDIAN_HOST_DEVICE
-  MergeTask(const MergeArguments<TKey> & arguments, int task, TKey *) : m_Arguments(arguments), m_Task(task)
+  MergeTurn(const MergeArguments<TKey> & arguments, int task, TKey *) : m_Arguments(arguments), m_Task(task)
   {}
 
   CUDAMEDIAN_HOST_DEVICE static int
@@ -265,12 +265,72 @@ public:
     return 1;
   }
 
+protected:
+  /** The number of a thread's item. */
+  CUDAMEDIAN_HOST_DEVICE int
+  GetItem(int thread) const
+  {
+    return m_Task * m_Arguments.pass.threads + thread;
+  }
+
+  const MergeArguments<TKey> & m_Arguments;
+
+private:
+  int m_Task;
+};
+
+/** A task of some lines. */
+template <typename TKey>
+class MergeLines
+{
+public:
+  CUDAMEDIAN_HOST_DEVICE
+  MergeLines(const MergeArguments<TKey> & arguments, int task, TKey * work)
+    : m_Arguments(arguments), m_FirstLine(std::int64_t{ task } * arguments.pass.lists), m_Work(work)
+  {}
+
+protected:
+  /** Lines of each tile. */
+  CUDAMEDIAN_HOST_DEVICE int
+  GetPositions() const
+  {
+    return m_Arguments.pass.footprint[1 - m_Arguments.pass.axis];
+  }
+
+  /** Keys of a line that the pass makes. */
+  CUDAMEDIAN_HOST_DEVICE int
+  GetLength() const
+  {
+    return m_Arguments.pass.child.line[m_Arguments.pass.axis];
+  }
+
+  /** Lines of the task: the last has what is left. */
+  CUDAMEDIAN_HOST_DEVICE int
+  GetLists() const
+  {
+    const MergePass &  pass = m_Arguments.pass;
+    const std::int64_t lines = std::int64_t{ pass.child.tiles[pass.axis] } * GetPositions() - m_FirstLine;
+    return lines < pass.lists ? static_cast<int>(lines) : pass.lists;
+  }
+
+  const MergeArguments<TKey> & m_Arguments;
+  std::int64_t                 m_FirstLine;
+  TKey *                       m_Work;
+};
+
+/** Keys of the footprint: one for each of the usual number of threads. */
+template <typename TKey>
+class MergeTask<TKey, MergePassKind::CopyKeys> : public MergeTurn<TKey>
+{
+public:
+  using MergeTurn<TKey>::MergeTurn;
+
   CUDAMEDIAN_HOST_DEVICE void
   Run(int, int thread) const
   {
     const auto & slab = m_Arguments.slab;
     const int *  footprint = m_Arguments.pass.footprint;
-    const int    pixel = m_Task * m_Arguments.pass.threads + thread;
+    const int    pixel = this->GetItem(thread);
     if (pixel >= footprint[0] * footprint[1])
     {
       return;
@@ -293,39 +353,34 @@ public:
   }
 
 private:
-  const MergeArguments<TKey> & m_Arguments;
-  int                          m_Task;
+  using MergeTurn<TKey>::m_Arguments;
 };
 
 /** Some lines of root tiles: parts of them are sorted, then merged. */
 template <typename TKey>
-class MergeTask<TKey, MergePassKind::SortLines>
+class MergeTask<TKey, MergePassKind::SortLines> : public MergeLines<TKey>
 {
 public:
-  CUDAMEDIAN_HOST_DEVICE
-  MergeTask(const MergeArguments<TKey> & arguments, int task, TKey * work)
-    : m_Arguments(arguments), m_FirstLine(std::int64_t{ task } * arguments.pass.lists), m_Work(work)
-  {}
+  using MergeLines<TKey>::MergeLines;
 
   CUDAMEDIAN_HOST_DEVICE int
   GetRounds() const
   {
-    return 1 + CountMergeRounds(GetLength(), mergePart);
+    return 1 + CountMergeRounds(this->GetLength(), mergePart);
   }
 
   CUDAMEDIAN_HOST_DEVICE void
   Run(int round, int thread) const
   {
-    const MergePass &  pass = m_Arguments.pass;
-    const int          axis = pass.axis;
-    const int          length = GetLength();
-    const int          parts = CountMergeParts(length);
-    const int          positions = pass.footprint[1 - axis];
-    const int          buffer = pass.lists * length;
-    const std::int64_t lines = std::int64_t{ pass.child.tiles[axis] } * positions - m_FirstLine;
-    const int          lists = lines < pass.lists ? static_cast<int>(lines) : pass.lists;
-    const bool         isLast = round + 1 == GetRounds();
-    TKey *             sorted = m_Arguments.lines[axis][pass.lines[axis]] + m_FirstLine * length;
+    const MergePass & pass = m_Arguments.pass;
+    const int         axis = pass.axis;
+    const int         length = this->GetLength();
+    const int         parts = CountMergeParts(length);
+    const int         positions = this->GetPositions();
+    const int         buffer = pass.lists * length;
+    const int         lists = this->GetLists();
+    const bool        isLast = round + 1 == GetRounds();
+    TKey *            sorted = m_Arguments.lines[axis][pass.lines[axis]] + m_FirstLine * length;
     for (int number = thread; number < lists * parts; number += pass.threads)
     {
       const int list = number / parts;
@@ -349,15 +404,9 @@ public:
   }
 
 private:
-  CUDAMEDIAN_HOST_DEVICE int
-  GetLength() const
-  {
-    return m_Arguments.pass.child.line[m_Arguments.pass.axis];
-  }
-
-  const MergeArguments<TKey> & m_Arguments;
-  std::int64_t                 m_FirstLine;
-  TKey *                       m_Work;
+  using MergeLines<TKey>::m_Arguments;
+  using MergeLines<TKey>::m_FirstLine;
+  using MergeLines<TKey>::m_Work;
 };
 
 /** The core of a root tile: its lines along one axis, which follow each other, are merged. */
@@ -412,13 +461,10 @@ private:
 /** Some lines of tiles that are half as long as those before: corners are sorted, then merged with the line. The
  * results leave from the block's memory all together, since a thread's own parts would fill memory accesses poorly. */
 template <typename TKey>
-class MergeTask<TKey, MergePassKind::ExtendLines>
+class MergeTask<TKey, MergePassKind::ExtendLines> : public MergeLines<TKey>
 {
 public:
-  CUDAMEDIAN_HOST_DEVICE
-  MergeTask(const MergeArguments<TKey> & arguments, int task, TKey * work)
-    : m_Arguments(arguments), m_FirstLine(std::int64_t{ task } * arguments.pass.lists), m_Work(work)
-  {}
+  using MergeLines<TKey>::MergeLines;
 
   CUDAMEDIAN_HOST_DEVICE static int
   GetRounds()
@@ -429,14 +475,13 @@ public:
   CUDAMEDIAN_HOST_DEVICE void
   Run(int round, int thread) const
   {
-    const MergePass &  pass = m_Arguments.pass;
-    const int          axis = pass.axis;
-    const int          positions = pass.footprint[1 - axis];
-    const int          length = pass.child.line[axis];
-    const int          parentLength = pass.parent.line[axis];
-    const int          added = length - parentLength;
-    const std::int64_t lines = std::int64_t{ pass.child.tiles[axis] } * positions - m_FirstLine;
-    const int          lists = lines < pass.lists ? static_cast<int>(lines) : pass.lists;
+    const MergePass & pass = m_Arguments.pass;
+    const int         axis = pass.axis;
+    const int         positions = this->GetPositions();
+    const int         length = this->GetLength();
+    const int         parentLength = pass.parent.line[axis];
+    const int         added = length - parentLength;
+    const int         lists = this->GetLists();
     if (round == 0)
     {
       for (int number = thread; number < lists * added; number += pass.threads)
@@ -488,9 +533,9 @@ public:
   }
 
 private:
-  const MergeArguments<TKey> & m_Arguments;
-  std::int64_t                 m_FirstLine;
-  TKey *                       m_Work;
+  using MergeLines<TKey>::m_Arguments;
+  using MergeLines<TKey>::m_FirstLine;
+  using MergeLines<TKey>::m_Work;
 };
 
 /** The cores of a tile's parts: first those of tiles halved along axis 0, which take in columns, then those of tiles
@@ -673,18 +718,10 @@ private:
 
 /** Medians: one output for each of the usual number of threads. */
 template <typename TKey>
-class MergeTask<TKey, MergePassKind::SelectKeys>
+class MergeTask<TKey, MergePassKind::SelectKeys> : public MergeTurn<TKey>
 {
 public:
-  CUDAMEDIAN_HOST_DEVICE
-  MergeTask(const MergeArguments<TKey> & arguments, int task, TKey *) : m_Arguments(arguments), m_Task(task)
-  {}
-
-  CUDAMEDIAN_HOST_DEVICE static int
-  GetRounds()
-  {
-    return 1;
-  }
+  using MergeTurn<TKey>::MergeTurn;
 
   CUDAMEDIAN_HOST_DEVICE void
   Run(int, int thread) const
@@ -692,7 +729,7 @@ public:
     const MergePass &  pass = m_Arguments.pass;
     const MergeLevel & level = pass.parent;
     const auto &       slab = m_Arguments.slab;
-    const int          number = m_Task * pass.threads + thread;
+    const int          number = this->GetItem(thread);
     const int          width = level.tiles[0] * level.tile[0];
     const int          output[2] = { number % width, number / width };
     std::int64_t       offset = slab.outputOrigin[0] - slab.gridOrigin;
@@ -737,8 +774,7 @@ public:
   }
 
 private:
-  const MergeArguments<TKey> & m_Arguments;
-  int                          m_Task;
+  using MergeTurn<TKey>::m_Arguments;
 };
 
 } // namespace cudamedian
