@@ -572,11 +572,12 @@ public:
     }
     row.floorGigapixels = 5500 / (2.0 * pixelBytes * row.cost.operations);
 
-    void * scratch = nullptr;
+    MergeStreams streams;
+    void *       scratch = nullptr;
     Check(cudaMalloc(&scratch, static_cast<std::size_t>(shape.scratchBytes)), "cudaMalloc");
     Time(radius, pixel, size, launches, row, [&](const KernelArguments & arguments) {
       return LaunchMergeTiling(
-        arguments, shape, pixel.variant, scratch, static_cast<std::size_t>(shape.scratchBytes), nullptr);
+        arguments, shape, pixel.variant, scratch, static_cast<std::size_t>(shape.scratchBytes), streams, nullptr);
     });
     Check(cudaFree(scratch), "cudaFree");
     return row;

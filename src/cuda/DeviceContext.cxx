@@ -215,9 +215,9 @@ cudaError_t
 DeviceContext::Synchronize()
 {
   auto error = cudaSuccess;
-  for (auto stream : { upload, compute, download })
+  for (auto stream : { upload, compute, download, mergeStreams.lines })
   {
-    const auto next = cudaStreamSynchronize(stream);
+    const auto next = stream != nullptr ? cudaStreamSynchronize(stream) : cudaSuccess;
     error = error == cudaSuccess ? next : error;
   }
   return error;

@@ -18,6 +18,7 @@
 #ifndef DeviceContext_h
 #define DeviceContext_h
 
+#include "MergeLaunch.h"
 #include "ThreadTeam.h"
 
 #include <cuda_runtime_api.h>
@@ -154,6 +155,7 @@ public:
   std::array<Place, largestRing> places;
   CachedBuffer                   program{ CachedBuffer::Kind::Device };
   CachedBuffer                   scratch{ CachedBuffer::Kind::Device };
+  MergeStreams                   mergeStreams; ///< made when they are needed first
 
 private:
   void

@@ -19,6 +19,7 @@
 #include "MergeLaunch.h"
 
 #include <algorithm>
+#include <vector>
 
 namespace cudamedian
 {
@@ -118,6 +119,77 @@ LaunchAnyPass(const MergeArguments<TKey> & arguments, TKey * work, cudaStream_t 
   }
 }
 
+/** Orders the passes of regions on two streams: those over lines run beside those over cores, which are the caller's.
+ *
+ * Lines of a level are extended while the cores of the level before are split. Both have two buffers, of which a pass
+ * reads one and writes the other: what extends lines writes over those that the cores before the last were made with.
+ */
+class MergeOrder
+{
+public:
+  MergeOrder(cudaStream_t stream, MergeStreams & streams, const std::vector<MergePass> & passes, int keyBytes)
+    : m_Stream(stream), m_Streams(streams)
+  {
+    for (const auto & pass : passes)
+    {
+      // Passes that are spread over blocks share their scratch memory.
+      m_Beside = m_Beside && (!IsOfLines(pass) || GetMergeSpread(pass, keyBytes).tasks == 0);
+      m_CoreAxis = pass.kind == MergePassKind::SortCores ? pass.axis : m_CoreAxis;
+    }
+  }
+
+  /** Calls launch(stream) for a pass when what it needs is under way. */
+  template <typename TLaunch>
+  cudaError_t
+  Run(const MergePass & pass, const TLaunch & launch)
+  {
+    if (!m_Beside)
+    {
+      return launch(m_Stream);
+    }
+    if (pass.kind == MergePassKind::CopyKeys)
+    {
+      m_Cores = 0;
+      m_HasLines = false;
+    }
+    auto error = cudaSuccess;
+    // Cores are made of lines along one axis, which are sorted before them.
+    if (IsOfLines(pass) && !(pass.kind == MergePassKind::SortLines && pass.axis == m_CoreAxis))
+    {
+      // The copy of the keys and the first cores are the first two; later the last but one.
+      const int last = m_Cores < 3 ? m_Cores - 1 : m_Cores - 2;
+      error = cudaStreamWaitEvent(m_Streams.lines, m_Streams.coresDone[last % 2], 0);
+      error = error == cudaSuccess ? launch(m_Streams.lines) : error;
+      m_HasLines = true;
+      return error == cudaSuccess ? cudaEventRecord(m_Streams.linesDone, m_Streams.lines) : error;
+    }
+    if (m_HasLines && (pass.kind == MergePassKind::SplitCores || pass.kind == MergePassKind::SelectKeys))
+    {
+      error = cudaStreamWaitEvent(m_Stream, m_Streams.linesDone, 0);
+    }
+    error = error == cudaSuccess ? launch(m_Stream) : error;
+    if (error == cudaSuccess && pass.kind != MergePassKind::SortLines)
+    {
+      error = cudaEventRecord(m_Streams.coresDone[m_Cores++ % 2], m_Stream);
+    }
+    return error;
+  }
+
+private:
+  static bool
+  IsOfLines(const MergePass & pass)
+  {
+    return pass.kind == MergePassKind::SortLines || pass.kind == MergePassKind::ExtendLines;
+  }
+
+  cudaStream_t   m_Stream;
+  MergeStreams & m_Streams;
+  bool           m_Beside{ true };
+  bool           m_HasLines{ false }; ///< of this region on their own stream
+  int            m_CoreAxis{ 0 };
+  int            m_Cores{ 0 }; ///< passes of this region that are not over lines
+};
+
 template <typename TKey>
 cudaError_t
 LaunchMergeTilingOf(const KernelArguments & slab,
@@ -125,6 +197,7 @@ LaunchMergeTilingOf(const KernelArguments & slab,
                     KernelVariant           variant,
                     void *                  scratch,
                     std::size_t             scratchBytes,
+                    MergeStreams &          streams,
                     cudaStream_t            stream)
 {
   constexpr int keyBytes = sizeof(TKey);
@@ -141,6 +214,12 @@ LaunchMergeTilingOf(const KernelArguments & slab,
   auto *     keys = static_cast<TKey *>(scratch);
   auto       arguments = MakeMergeArguments<TKey>(slab, shape, variant, memory, keys);
   const auto regions = CountMergeRegions(shape, outputExtent);
+  const auto created = streams.Create();
+  if (created != cudaSuccess)
+  {
+    return created;
+  }
+  MergeOrder order(stream, streams, passes, keyBytes);
   for (std::int64_t region = 0; region < regions; ++region)
   {
     const auto origin = GetMergeRegionOrigin(shape, outputExtent, region);
@@ -151,7 +230,8 @@ LaunchMergeTilingOf(const KernelArguments & slab,
     for (const auto & pass : passes)
     {
       arguments.pass = pass;
-      const auto error = LaunchAnyPass(arguments, keys + memory.work, stream);
+      const auto error =
+        order.Run(pass, [&](cudaStream_t chosen) { return LaunchAnyPass(arguments, keys + memory.work, chosen); });
       if (error != cudaSuccess)
       {
         return error;
@@ -163,25 +243,55 @@ LaunchMergeTilingOf(const KernelArguments & slab,
 
 } // namespace
 
+MergeStreams::~MergeStreams()
+{
+  for (auto event : { linesDone, coresDone[0], coresDone[1] })
+  {
+    if (event != nullptr)
+    {
+      cudaEventDestroy(event);
+    }
+  }
+  if (lines != nullptr)
+  {
+    cudaStreamDestroy(lines);
+  }
+}
+
+cudaError_t
+MergeStreams::Create()
+{
+  auto error = lines == nullptr ? cudaStreamCreateWithFlags(&lines, cudaStreamNonBlocking) : cudaSuccess;
+  for (auto * event : { &linesDone, &coresDone[0], &coresDone[1] })
+  {
+    if (error == cudaSuccess && *event == nullptr)
+    {
+      error = cudaEventCreateWithFlags(event, cudaEventDisableTiming);
+    }
+  }
+  return error;
+}
+
 cudaError_t
 LaunchMergeTiling(const KernelArguments & slab,
                   const MergeShape &      shape,
                   KernelVariant           variant,
                   void *                  scratch,
                   std::size_t             scratchBytes,
+                  MergeStreams &          streams,
                   cudaStream_t            stream)
 {
   switch (variant)
   {
     case KernelVariant::Integer8:
-      return LaunchMergeTilingOf<std::uint8_t>(slab, shape, variant, scratch, scratchBytes, stream);
+      return LaunchMergeTilingOf<std::uint8_t>(slab, shape, variant, scratch, scratchBytes, streams, stream);
     case KernelVariant::Integer16:
-      return LaunchMergeTilingOf<std::uint16_t>(slab, shape, variant, scratch, scratchBytes, stream);
+      return LaunchMergeTilingOf<std::uint16_t>(slab, shape, variant, scratch, scratchBytes, streams, stream);
     case KernelVariant::Integer32:
     case KernelVariant::Float32:
-      return LaunchMergeTilingOf<std::uint32_t>(slab, shape, variant, scratch, scratchBytes, stream);
+      return LaunchMergeTilingOf<std::uint32_t>(slab, shape, variant, scratch, scratchBytes, streams, stream);
     default:
-      return LaunchMergeTilingOf<std::uint64_t>(slab, shape, variant, scratch, scratchBytes, stream);
+      return LaunchMergeTilingOf<std::uint64_t>(slab, shape, variant, scratch, scratchBytes, streams, stream);
   }
 }
 

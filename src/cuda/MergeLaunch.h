@@ -27,17 +27,37 @@
 namespace cudamedian
 {
 
+/** The stream that passes over lines have beside the caller's, and events that order both. Those who launch take turns:
+ * they have one each. */
+struct MergeStreams
+{
+  MergeStreams() = default;
+  ~MergeStreams();
+  MergeStreams(const MergeStreams &) = delete;
+  MergeStreams &
+  operator=(const MergeStreams &) = delete;
+
+  /** Makes what is not there yet, on the current device. \returns CUDA's error. */
+  cudaError_t
+  Create();
+
+  cudaStream_t lines{ nullptr };
+  cudaEvent_t  linesDone{ nullptr };
+  cudaEvent_t  coresDone[2]{ nullptr, nullptr };
+};
+
 /** Filters a slab by merge tiling (MergeKernels.h), one region after the other.
  *
- * Asynchronous on the stream.
- * \param scratch device memory, shape.scratchBytes of it. \returns CUDA's error, or cudaErrorInvalidValue if there is
- * less. */
+ * Asynchronous on the stream, which waits for the other one.
+ * \param scratch device memory, shape.scratchBytes of it. \param streams are made when they are needed first.
+ * \returns CUDA's error, or cudaErrorInvalidValue if there is less memory. */
 cudaError_t
 LaunchMergeTiling(const KernelArguments & slab,
                   const MergeShape &      shape,
                   KernelVariant           variant,
                   void *                  scratch,
                   std::size_t             scratchBytes,
+                  MergeStreams &          streams,
                   cudaStream_t            stream);
 
 } // namespace cudamedian

@@ -246,7 +246,8 @@ SlabKernel::Launch(const Slab & slab, const void * input, void * output, cudaStr
   }
   if (m_Merge)
   {
-    return LaunchMergeTiling(arguments, *m_Merge, m_Variant, m_Context.scratch.Get(), m_ScratchBytes, stream);
+    return LaunchMergeTiling(
+      arguments, *m_Merge, m_Variant, m_Context.scratch.Get(), m_ScratchBytes, m_Context.mergeStreams, stream);
   }
   PixelBox box;
   box.extent = slab.output.extent;
