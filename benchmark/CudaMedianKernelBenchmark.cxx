@@ -474,7 +474,7 @@ public:
   }
 
   /** Local ranks. Operations are the pixels that enter or leave a window for an output, the first window included; the
-   * floor is six instructions for each and 40 for an output, 128 a clock and SM, without the sorting. */
+   * floor is 4.75 instructions for each and 40 for an output, 128 a clock and SM, without the sorting. */
   Row
   MeasureRanks(const Extent & radius, const PixelKind & pixel, const Extent & size, int launches)
   {
@@ -487,8 +487,11 @@ public:
     row.pixel = pixel.name;
     row.window = Join({ { 2 * radius[0] + 1, 2 * radius[1] + 1, 2 * radius[2] + 1, 2 * radius[3] + 1 } });
     row.size = Join(size);
-    row.how = "local ranks, " + std::to_string(shape.pixels) + " pixels sorted by " +
-              std::to_string(shape.sortThreads) + "x" + std::to_string(shape.sortItems);
+    row.how = "local ranks, " + std::to_string(shape.pixels) + " pixels " +
+              (shape.sortPixels > 0 ? "sorted by " + std::to_string(shape.sortPixels) : "counted by values") +
+              ", model " +
+              std::to_string(1e3 / EstimateRankPicoseconds(shape, radius, static_cast<int>(PixelBytes(pixel.type))))
+                .substr(0, 5);
     row.policy.tile = GetRankTile(shape);
     row.policy.tiling.root = row.policy.tile;
     row.policy.blockX = shape.threads;
@@ -497,12 +500,12 @@ public:
                                            (2 * radius[static_cast<std::size_t>(shape.axes[1])] + 1));
     const auto depth = static_cast<double>(2 * radius[static_cast<std::size_t>(shape.axes[2])] + 1);
     row.cost.operations = slice * (2 * (shape.steps - 1) + depth) / shape.steps;
-    row.floorGigapixels = m_Device.multiprocessors * m_Device.clock * 128 / (6 * row.cost.operations + 40) * 1e-9;
+    row.floorGigapixels = m_Device.multiprocessors * m_Device.clock * 128 / (4.75 * row.cost.operations + 40) * 1e-9;
     row.warps = 233472 / (shape.sharedBytes + 1024) * shape.threads / 32;
 
     const auto bytes = GetRankScratchBytes(shape, size, m_ScratchBytes);
     void *     scratch = nullptr;
-    Check(cudaMalloc(&scratch, bytes), "cudaMalloc");
+    Check(cudaMalloc(&scratch, std::max<std::size_t>(bytes, 1)), "cudaMalloc");
     Time(radius, pixel, size, launches, row, [&](const KernelArguments & arguments) {
       return LaunchRankWindows(arguments, shape, pixel.variant, scratch, bytes, nullptr);
     });

@@ -26,15 +26,19 @@
 /** Medians of large windows by local ranks.
  *
  * All pixels that the windows of a block touch are sorted once and numbered: their ranks. A window is then a set of
- * bits, one for each rank of the region, and each thread keeps one window. It walks along an axis: pixels that enter or
- * leave flip their bits, and the number of pixels below a word of bits is kept up to date. The median lies in the word
- * where half of the window is reached, which from step to step moves by a word or so, and its bit is found by counting.
- * This is Huang's sliding histogram (1979) with ranks for values: its cost does not depend on how many values a pixel
- * can have, only on the pixels that enter and leave, 2 (2r+1) in 2D and 2 (2r+1)^2 in 3D. Sorting costs the region
- * divided by the outputs of the block. Memory: two bytes and a pixel for each pixel of a region, for as many regions as
- * run at once.
+ * bits, one for each rank of the region that can be a median, and each thread keeps one window. It walks along an axis:
+ * pixels that enter or leave count in their bits, and the number of pixels below a word of bits is kept up to date. The
+ * median lies in the word where half of the window is reached, which from step to step moves by a word or so, and its
+ * bit is found by counting. This is Huang's sliding histogram (1979) with ranks for values: its cost does not depend on
+ * how many values a pixel can have, only on the pixels that enter and leave, 2 (2r+1) in 2D and 2 (2r+1)^2 in 3D.
+ * Pixels of 8 bits are not sorted: their 256 values have counters of 10 or 16 bits in place of the ranks' bits.
  *
- * Written so that the host can run it: see KernelBodies.h. */
+ * Sorting costs the region divided by the outputs of the block. Keys go to as many buckets as there are pixels, which
+ * divide the range of the region's keys evenly, and then differ from their rank by less than what is in their bucket.
+ * Where buckets are too full for that, which constant parts of an image make them, a radix sort takes over. Memory: two
+ * bytes and a pixel for each pixel of a region, for as many regions as run at once; none for 8-bit pixels.
+ *
+ * Written so that the host can run it, but for sorting: see KernelBodies.h. */
 namespace cudamedian
 {
 
@@ -44,9 +48,11 @@ struct RankArguments
   KernelArguments slab;
   RankShape       shape;
   KernelVariant   variant;
+  std::uint32_t   blocks[3];  ///< along the first axes of the region
   std::int64_t    firstBlock; ///< of this launch
   std::uint16_t * ranks;      ///< of the launch's regions, each GetPaddedPixels() long
   void *          sorted;     ///< the pixels in order of rank, as long
+  std::uint32_t * left;       ///< how many of these regions are left to be sorted by digits, and which
 
   CUDAMEDIAN_HOST_DEVICE int
   GetPaddedPixels() const
@@ -61,6 +67,22 @@ struct RankArguments
   }
 };
 
+/** Arguments of a slab, up to the launch. */
+inline RankArguments
+MakeRankArguments(const KernelArguments & slab, const RankShape & shape, KernelVariant variant)
+{
+  RankArguments arguments{};
+  arguments.slab = slab;
+  arguments.shape = shape;
+  arguments.variant = variant;
+  for (int axis = 0; axis < 3; ++axis)
+  {
+    const auto tile = shape.tile[axis];
+    arguments.blocks[axis] = static_cast<std::uint32_t>((slab.outputExtent[shape.axes[axis]] + tile - 1) / tile);
+  }
+  return arguments;
+}
+
 /** The first output of a block along the region's axes, relative to the slab's first output. */
 struct RankBlock
 {
@@ -69,14 +91,15 @@ struct RankBlock
   CUDAMEDIAN_HOST_DEVICE
   RankBlock(const RankArguments & arguments, std::int64_t block)
   {
+    // Blocks are hundreds of pixels each: 32 bits number those of any slab.
+    auto rest = static_cast<std::uint32_t>(block);
     for (int axis = 0; axis < 3; ++axis)
     {
-      const int          tile = arguments.shape.tile[axis];
-      const std::int64_t tiles = (arguments.slab.outputExtent[arguments.shape.axes[axis]] + tile - 1) / tile;
-      origin[axis] = block % tiles * tile;
-      block /= tiles;
+      const std::uint32_t next = rest / arguments.blocks[axis];
+      origin[axis] = std::int64_t{ rest - next * arguments.blocks[axis] } * arguments.shape.tile[axis];
+      rest = next;
     }
-    origin[3] = block;
+    origin[3] = rest;
   }
 };
 
@@ -100,10 +123,11 @@ CUDAMEDIAN_HOST_DEVICE std::int64_t
          GetOffsetAlong(arguments, block, 3, 0);
 }
 
-/** Everything that one thread does once the ranks are known: its first window, and one output a step.
+/** Everything that one thread does once the ranks or values are known: its first window, and one output a step.
  *
- * \param ranks of the block's region, packed. \param bits of all threads, zero. \param sorted pixels by rank. */
-template <typename TPixelBits, int VThreads>
+ * \param ranks of the block's region, packed. \param bits of all threads, zero. \param sorted pixels by rank; none for
+ * values. */
+template <typename TPixelBits, int VThreads, int VCounterBits>
 CUDAMEDIAN_HOST_DEVICE void
 SlideRankWindow(const RankArguments & arguments,
                 const RankBlock &     block,
@@ -138,11 +162,11 @@ SlideRankWindow(const RankArguments & arguments,
     return;
   }
 
-  const int             row = shape.region[0];
-  const int             slice = row * shape.region[1];
-  const std::uint16_t * entering = ranks + lane[2] * slice + lane[1] * row + lane[0];
-  const std::uint16_t * leaving = entering;
-  RankWindow<VThreads>  ranksInside(bits, thread);
+  const int                          row = shape.region[0];
+  const int                          slice = row * shape.region[1];
+  const std::uint16_t *              entering = ranks + lane[2] * slice + lane[1] * row + lane[0];
+  const std::uint16_t *              leaving = entering;
+  RankWindow<VThreads, VCounterBits> ranksInside(bits, thread);
   for (int z = 0; z < window[2]; ++z)
   {
     for (int y = 0; y < window[1]; ++y)
@@ -153,23 +177,29 @@ SlideRankWindow(const RankArguments & arguments,
   }
   ranksInside.StartAt(shape.words / 2);
 
-  const int below = window[0] * window[1] * window[2] / 2;
-  auto *    pixels = static_cast<TPixelBits *>(arguments.slab.output);
-  for (;;)
+  const int  below = window[0] * window[1] * window[2] / 2;
+  auto *     pixels = static_cast<TPixelBits *>(arguments.slab.output);
+  const auto findPixel = [&]() -> TPixelBits {
+    const int rank = ranksInside.FindRank(below);
+    return VCounterBits == 1 ? sorted[rank + shape.firstRank]
+                             : PixelKey<TPixelBits, KeyMapping::Integer>::ToBits(
+                                 static_cast<TPixelBits>(rank), static_cast<TPixelBits>(arguments.slab.signMask));
+  };
+  TPixelBits median = findPixel();
+  while (--steps > 0)
   {
-    pixels[output] = sorted[ranksInside.FindRank(below)];
-    if (--steps == 0)
-    {
-      return;
-    }
-    output += arguments.slab.outputPitch[shape.axes[2]];
     for (int y = 0; y < window[1]; ++y)
     {
       ranksInside.Replace(entering + y * row, leaving + y * row, window[0]);
     }
     entering += slice;
     leaving += slice;
+    // Now that memory has had the time to answer.
+    pixels[output] = median;
+    output += arguments.slab.outputPitch[shape.axes[2]];
+    median = findPixel();
   }
+  pixels[output] = median;
 }
 
 } // namespace cudamedian

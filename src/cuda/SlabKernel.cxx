@@ -138,7 +138,7 @@ SlabKernel::Interpret(const std::string & missing)
   if (m_Plan.deviceMemoryBudget > used && FindRankShape(m_Request.radius, static_cast<int>(m_PixelBytes), shape))
   {
     const auto bytes = GetRankScratchBytes(shape, m_Plan.slabs.front().output.extent, m_Plan.deviceMemoryBudget - used);
-    if (bytes != 0 && m_Context.scratch.Reserve(bytes))
+    if ((bytes != 0 || shape.scratchBytes == 0) && m_Context.scratch.Reserve(bytes))
     {
       m_Rank = shape;
       m_ScratchBytes = bytes;

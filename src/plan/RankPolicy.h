@@ -37,12 +37,13 @@ struct RankShape
   int          tile[3];         ///< outputs of a block along the region axes
   int          region[3];       ///< footprint of a block
   int          pixels;          ///< of the region
-  int          words;           ///< of 32 bits, one bit for each pixel of the region
-  int          rankShift;       ///< where a packed rank has its word's number: a row of words has 2^rankShift bytes
-  int          sortThreads;     ///< of the block that sorts a region
-  int          sortItems;       ///< pixels of each of them
-  int          sharedBytes;     ///< of a block that slides windows
-  std::int64_t scratchBytes;    ///< device memory that the ranks and sorted pixels of a block take
+  int          counterBits;     ///< 1: each rank has one; 10 or 16: pixels of 8 bits are counted by their values
+  int          words;           ///< of 32 bits, with the counters of a window
+  int          firstRank;    ///< that the first word could have; the ranks that can be medians are in those behind it
+  int          rankShift;    ///< where a packed rank has its word's number: a row of words has 2^rankShift bytes
+  int          sortPixels;   ///< that the block has room for which sorts a region; 0 if values are counted
+  int          sharedBytes;  ///< of a block that slides windows
+  std::int64_t scratchBytes; ///< device memory that the ranks and sorted pixels of a block take; 0 for values
 };
 
 /** Finds the fastest block for a window by a model of its cost.
@@ -65,8 +66,7 @@ FindHostRankShape(const Extent & radius,
                   unsigned       workUnits,
                   RankShape &    shape);
 
-/** What an output of a block takes on an H200, in picoseconds, by the model that the block was chosen with: from as
- * long as measured to 1.7 times as long, for the largest windows. */
+/** What an output of a block takes on an H200, in picoseconds, by the model that the block was chosen with. */
 double
 EstimateRankPicoseconds(const RankShape & shape, const Extent & radius, int pixelBytes);
 
@@ -80,7 +80,7 @@ Extent
 GetRankTile(const RankShape & shape);
 
 /** Device memory for the blocks of an output box: as many as are worth running at once, at most `available` bytes.
- * \returns 0 if not even one block fits. */
+ * \returns 0 if not even one block fits, or if none is needed. */
 std::size_t
 GetRankScratchBytes(const RankShape & shape, const Extent & outputExtent, std::size_t available);
 

@@ -20,27 +20,53 @@
 
 #include "PixelKey.h"
 
-/** A sliding window as a set of bits, one for each rank of a region's pixels. For both backends.
+/** A sliding window as counters of its pixels. For both backends.
  *
- * A rank is packed into 16 bits as its word's number times the bytes of a row of words, one word to each thread, plus
- * its bit in the word: it orders like the rank, and the word's place is one instruction away. */
+ * Either each rank of a region's pixels has a counter, which is a bit, or each value that 8-bit pixels can have has one
+ * of 10 or 16 bits. Counters lie in words of 32 bits. A rank or value is packed into 16 bits as its word's number times
+ * the bytes of a row of words, one word to each thread, plus where its counter starts in the word: it orders like the
+ * rank, and both places are one instruction away. */
 namespace cudamedian
 {
 
-/** The rank as the windows take it. */
-CUDAMEDIAN_HOST_DEVICE std::uint16_t
-                       PackRank(int rank, int shift)
+/** Counters of a number of bits in a word. */
+CUDAMEDIAN_HOST_DEVICE constexpr int
+GetCountersOfWord(int counterBits)
 {
-  return static_cast<std::uint16_t>((rank >> 5) << shift | (rank & 31));
+  return 32 / counterBits;
 }
 
-/** One thread's window, which slides over the ranks of a region.
+/** A rank as the windows take it. Ranks below those of the second word are medians of no window, and the first word is
+ * one counter of them all. Nor are ranks from those of the last word on: that word takes them all, and is never read.
  *
- * \tparam VThreads threads of the block, 1, 32 or 64: words of the window lie so many words apart. */
-template <int VThreads>
+ * \param rank relative to the first that the first word could have. */
+CUDAMEDIAN_HOST_DEVICE std::uint16_t
+                       PackRank(int rank, int shift, int words)
+{
+  const int last = 32 * words - 1;
+  const int counted = rank < 32 ? 0 : rank < last ? rank : last;
+  return static_cast<std::uint16_t>(counted + (counted >> 5) * ((1 << shift) - 32));
+}
+
+/** An 8-bit value as the windows take it. */
+template <int VCounterBits>
+CUDAMEDIAN_HOST_DEVICE std::uint16_t
+                       PackValue(std::uint32_t value, int shift)
+{
+  constexpr auto      counters = static_cast<std::uint32_t>(GetCountersOfWord(VCounterBits));
+  const std::uint32_t word = value / counters;
+  return static_cast<std::uint16_t>(word << shift | (value - word * counters) * VCounterBits);
+}
+
+/** One thread's window, which slides over the ranks or values of a region.
+ *
+ * \tparam VThreads threads of the block, 1, 32 or 64: words of the window lie so many words apart.
+ * \tparam VCounterBits 1 for ranks; 10 or 16 for values, where windows have fewer than 2^VCounterBits pixels. */
+template <int VThreads, int VCounterBits = 1>
 class RankWindow
 {
 public:
+  static_assert(VCounterBits == 1 || VCounterBits == 10 || VCounterBits == 16, "no such counters");
   static constexpr int           Shift = VThreads == 1 ? 5 : VThreads == 32 ? 7 : 8;
   static constexpr std::uint32_t WordMask = 0xFFFFU & ~((1U << Shift) - 1);
 
@@ -79,10 +105,12 @@ public:
   CUDAMEDIAN_HOST_DEVICE void
   StartAt(int word)
   {
-    m_Below = 0;
-    for (int w = 0; w < word; ++w)
+    // The first word of ranks is one counter, unless one thread's ranks are all there.
+    constexpr bool counted = VCounterBits == 1 && VThreads > 1;
+    m_Below = counted ? static_cast<int>(GetWord(0)) : 0;
+    for (int w = counted ? 1 : 0; w < word; ++w)
     {
-      m_Below += CountBits(GetWord(static_cast<std::uint32_t>(w) << Shift));
+      m_Below += CountPixels(GetWord(static_cast<std::uint32_t>(w) << Shift));
     }
     m_Word = static_cast<std::uint32_t>(word) << Shift;
   }
@@ -92,7 +120,7 @@ public:
   Replace(const std::uint16_t * entering, const std::uint16_t * leaving, int count)
   {
     // Two ranks are loaded at once; of the odd number one stands alone, at the end that is not aligned. Loads go before
-    // the flips they do not depend on, which the compiler cannot know.
+    // the counting they do not affect, which the compiler cannot know.
     const int  odd = static_cast<int>(reinterpret_cast<std::uintptr_t>(entering) >> 1 & 1);
     const int  single = odd != 0 ? 0 : count - 1;
     const auto in = static_cast<std::uint32_t>(entering[single]);
@@ -125,37 +153,27 @@ public:
     Leave(out);
   }
 
-  /** The rank that `below` pixels of the window are below. */
+  /** The rank or value that `below` pixels of the window are below. */
   CUDAMEDIAN_HOST_DEVICE int
   FindRank(int below)
   {
+    TakeChanges();
     std::uint32_t word = GetWord(m_Word);
     while (m_Below > below)
     {
       m_Word -= 1U << Shift;
       word = GetWord(m_Word);
-      m_Below -= CountBits(word);
+      m_Below -= CountPixels(word);
     }
-    int count = CountBits(word);
+    int count = CountPixels(word);
     while (m_Below + count <= below)
     {
       m_Below += count;
       m_Word += 1U << Shift;
       word = GetWord(m_Word);
-      count = CountBits(word);
+      count = CountPixels(word);
     }
-    int left = below - m_Below;
-    int position = 0;
-    CUDAMEDIAN_UNROLL
-    for (int width = 16; width > 0; width /= 2)
-    {
-      const int lower = CountBits(word & ((1U << width) - 1));
-      const int step = left >= lower ? width : 0;
-      left -= step != 0 ? lower : 0;
-      position += step;
-      word >>= step;
-    }
-    return static_cast<int>(m_Word >> (Shift - 5)) + position;
+    return static_cast<int>(m_Word >> Shift) * GetCountersOfWord(VCounterBits) + FindInWord(word, below - m_Below);
   }
 
 private:
@@ -165,6 +183,55 @@ private:
     // One thread's words lie one behind the other, and its packed ranks are the ranks.
     return VThreads == 1 ? reinterpret_cast<std::uint32_t *>(m_Bits)[packedRank >> 5]
                          : *reinterpret_cast<std::uint32_t *>(m_Bits + ((packedRank & WordMask) | m_Place));
+  }
+
+  /** The sum of a word's counters. */
+  CUDAMEDIAN_HOST_DEVICE static int
+  CountPixels(std::uint32_t word)
+  {
+    if constexpr (VCounterBits == 1)
+    {
+      return CountBits(word);
+    }
+    else if constexpr (VCounterBits == 10)
+    {
+      // The sums of all lower counters come to lie above each other.
+      return static_cast<int>(word * 0x00100401U >> 20 & 0x3FFU);
+    }
+    else
+    {
+      return static_cast<int>((word & 0xFFFFU) + (word >> 16));
+    }
+  }
+
+  /** The counter of a word that `left` pixels of the word are below. */
+  CUDAMEDIAN_HOST_DEVICE static int
+  FindInWord(std::uint32_t word, int left)
+  {
+    int position = 0;
+    if constexpr (VCounterBits == 1)
+    {
+      CUDAMEDIAN_UNROLL
+      for (int width = 16; width > 0; width /= 2)
+      {
+        const int lower = CountBits(word & ((1U << width) - 1));
+        const int step = left >= lower ? width : 0;
+        left -= step != 0 ? lower : 0;
+        position += step;
+        word >>= step;
+      }
+    }
+    else
+    {
+      int lower = 0;
+      CUDAMEDIAN_UNROLL
+      for (int i = 0; i + 1 < GetCountersOfWord(VCounterBits); ++i)
+      {
+        lower += static_cast<int>(word >> (i * VCounterBits) & ((1U << VCounterBits) - 1));
+        position += left >= lower ? 1 : 0;
+      }
+    }
+    return position;
   }
 
   CUDAMEDIAN_HOST_DEVICE static int
@@ -180,16 +247,17 @@ private:
 #endif
   }
 
+  /** Adds a number of pixels, 1 or -1, to a counter. On a device only the lower half of `packedRank` counts. */
   CUDAMEDIAN_HOST_DEVICE void
-  Flip(std::uint32_t packedRank) const
+  Count(std::uint32_t packedRank, std::uint32_t pixels) const
   {
 #ifdef __CUDA_ARCH__
     // One instruction that nothing waits for. The shift takes the lowest five bits of the rank by itself.
-    std::uint32_t bit;
-    asm("shf.l.wrap.b32 %0, %1, %2, %3;" : "=r"(bit) : "r"(0U), "r"(1U), "r"(packedRank));
-    atomicXor(&GetWord(packedRank), bit);
+    std::uint32_t shifted;
+    asm("shf.l.wrap.b32 %0, %1, %2, %3;" : "=r"(shifted) : "r"(0U), "r"(pixels), "r"(packedRank));
+    atomicAdd(&GetWord(packedRank), shifted);
 #else
-    GetWord(packedRank) ^= 1U << (packedRank & 31);
+    GetWord(packedRank) += pixels << (packedRank & 31);
 #endif
   }
 
@@ -203,15 +271,68 @@ private:
   CUDAMEDIAN_HOST_DEVICE void
   Enter(std::uint32_t packedRank)
   {
-    Flip(packedRank);
+    Count(packedRank, 1);
     m_Below += IsBelow(packedRank);
   }
   CUDAMEDIAN_HOST_DEVICE void
   Leave(std::uint32_t packedRank)
   {
-    Flip(packedRank);
+    Count(packedRank, ~0U);
     m_Below -= IsBelow(packedRank);
   }
+
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+  // Two pixels are compared by one instruction. Their packed ranks, of 15 bits without those that would be infinite or
+  // no numbers, are numbers of 16 bits that compare as they do. It gives -1 in either half, which is summed up for both
+  // halves together: the lower half of the sum is the number of its pixels, negated, and the upper half has a carry for
+  // each of them.
+  CUDAMEDIAN_HOST_DEVICE std::uint32_t
+                         CompareBoth(std::uint32_t pair) const
+  {
+    std::uint32_t below;
+    asm("set.lt.u32.bf16x2 %0, %1, %2;" : "=r"(below) : "r"(pair), "r"(m_Word * 0x10001U));
+    return below;
+  }
+  CUDAMEDIAN_HOST_DEVICE void
+  EnterPair(std::uint32_t pair)
+  {
+    Count(pair, 1);
+    Count(pair >> 16, 1);
+    m_Changes += CompareBoth(pair);
+  }
+  CUDAMEDIAN_HOST_DEVICE void
+  LeavePair(std::uint32_t pair)
+  {
+    Count(pair, ~0U);
+    Count(pair >> 16, ~0U);
+    m_Changes -= CompareBoth(pair);
+  }
+  /** Brings the number of pixels below the current word up to date. */
+  CUDAMEDIAN_HOST_DEVICE void
+  TakeChanges()
+  {
+    const int lower = -static_cast<std::int16_t>(m_Changes);
+    const int difference = static_cast<int>(m_Changes + static_cast<std::uint32_t>(lower)) >> 16;
+    m_Below += 2 * lower - difference;
+    m_Changes = 0;
+  }
+#else
+  CUDAMEDIAN_HOST_DEVICE void
+  EnterPair(std::uint32_t pair)
+  {
+    Enter(pair & 0xFFFFU);
+    Enter(pair >> 16);
+  }
+  CUDAMEDIAN_HOST_DEVICE void
+  LeavePair(std::uint32_t pair)
+  {
+    Leave(pair & 0xFFFFU);
+    Leave(pair >> 16);
+  }
+  CUDAMEDIAN_HOST_DEVICE void
+  TakeChanges()
+  {}
+#endif
 
   template <int VCount>
   CUDAMEDIAN_HOST_DEVICE void
@@ -226,7 +347,7 @@ private:
     CUDAMEDIAN_UNROLL
     for (int i = 0; i < VCount; ++i)
     {
-      Flip(packed[i]);
+      Count(packed[i], 1);
     }
   }
 
@@ -255,10 +376,8 @@ private:
     CUDAMEDIAN_UNROLL
     for (int i = 0; i < VPairs; ++i)
     {
-      Enter(in[i] & 0xFFFFU);
-      Enter(in[i] >> 16);
-      Leave(out[i] & 0xFFFFU);
-      Leave(out[i] >> 16);
+      EnterPair(in[i]);
+      LeavePair(out[i]);
     }
   }
 
@@ -266,6 +385,9 @@ private:
   std::uint32_t m_Place;
   std::uint32_t m_Word{ 0 };  ///< packed rank of the first bit of a word
   int           m_Below{ 0 }; ///< pixels of the window of lower rank
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+  std::uint32_t m_Changes{ 0 }; ///< of m_Below since the last median: see CompareBoth()
+#endif
 };
 
 } // namespace cudamedian

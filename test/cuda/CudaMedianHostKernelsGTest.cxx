@@ -199,14 +199,12 @@ RunInterpreted(const KernelArguments & arguments, const CompiledProgram & compil
                 });
 }
 
-/** Sorts every block's region as the device does, and slides every thread's window. */
-template <typename TBits, KeyMapping VMapping, int VThreads>
+/** Sorts every block's region as the device does, or takes values as they are, and slides every thread's window. */
+template <typename TBits, KeyMapping VMapping, int VThreads, int VCounterBits>
 void
 RunRanked(const KernelArguments & slab, const RankShape & shape)
 {
-  RankArguments arguments{};
-  arguments.slab = slab;
-  arguments.shape = shape;
+  const auto arguments = MakeRankArguments(slab, shape, KernelVariant{});
   const auto blocks = CountRankBlocks(
     shape, { { slab.outputExtent[0], slab.outputExtent[1], slab.outputExtent[2], slab.outputExtent[3] } });
   for (std::int64_t number = 0; number < blocks; ++number)
@@ -230,25 +228,48 @@ RunRanked(const KernelArguments & slab, const RankShape & shape)
     std::vector<TBits>         sorted(keys.size());
     for (std::size_t rank = 0; rank < order.size(); ++rank)
     {
-      ranks[order[rank]] = PackRank(static_cast<int>(rank), shape.rankShift);
+      if constexpr (VCounterBits == 1)
+      {
+        ranks[order[rank]] = PackRank(static_cast<int>(rank) - shape.firstRank, shape.rankShift, shape.words);
+      }
+      else
+      {
+        ranks[order[rank]] = PackValue<VCounterBits>(keys[order[rank]], shape.rankShift);
+      }
       sorted[rank] = PixelKey<TBits, VMapping>::ToBits(keys[order[rank]], mask);
     }
     std::vector<std::uint32_t> bits(static_cast<std::size_t>(shape.words) * VThreads);
     for (int thread = 0; thread < VThreads; ++thread)
     {
-      SlideRankWindow<TBits, VThreads>(arguments, block, thread, ranks.data(), bits.data(), sorted.data());
+      SlideRankWindow<TBits, VThreads, VCounterBits>(
+        arguments, block, thread, ranks.data(), bits.data(), sorted.data());
     }
+  }
+}
+
+template <typename TBits, KeyMapping VMapping, int VThreads>
+void
+RunAnyRanked(const KernelArguments & slab, const RankShape & shape)
+{
+  if constexpr (sizeof(TBits) == 1)
+  {
+    shape.counterBits == 10 ? RunRanked<TBits, VMapping, VThreads, 10>(slab, shape)
+                            : RunRanked<TBits, VMapping, VThreads, 16>(slab, shape);
+  }
+  else
+  {
+    RunRanked<TBits, VMapping, VThreads, 1>(slab, shape);
   }
 }
 
 template <typename TBits, KeyMapping VMapping>
 void
-CheckRanked(PixelType type)
+CheckRanked(PixelType type, std::size_t (&threads)[2])
 {
-  const std::vector<Extent> radii{ { { 9, 9, 0, 0 } }, { { 2, 11, 0, 0 } }, { { 12, 1, 0, 0 } }, { { 3, 3, 3, 0 } },
-                                   { { 0, 4, 2, 0 } }, { { 1, 0, 5, 1 } },  { { 0, 0, 17, 0 } }, { { 0, 0, 0, 0 } } };
+  const std::vector<Extent> radii{ { { 9, 9, 0, 0 } },  { { 2, 11, 0, 0 } }, { { 12, 1, 0, 0 } },
+                                   { { 3, 3, 3, 0 } },  { { 0, 4, 2, 0 } },  { { 1, 0, 5, 1 } },
+                                   { { 0, 0, 17, 0 } }, { { 0, 0, 0, 0 } },  { { 16, 16, 0, 0 } } };
   const std::vector<Extent> sizes{ { { 1, 1, 1, 1 } }, { { 3, 2, 1, 1 } }, { { 67, 41, 1, 1 } }, { { 13, 11, 7, 2 } } };
-  std::size_t               threads[2] = { 0, 0 };
   for (const auto & radius : radii)
   {
     RankShape shape{};
@@ -259,14 +280,12 @@ CheckRanked(PixelType type)
       for (const std::size_t budget : { std::size_t{ 1 } << 30, std::size_t{ 16000 } })
       {
         CheckSlabs<TBits, VMapping>(size, radius, type, budget, [&](const KernelArguments & arguments) {
-          shape.threads == 32 ? RunRanked<TBits, VMapping, 32>(arguments, shape)
-                              : RunRanked<TBits, VMapping, 64>(arguments, shape);
+          shape.threads == 32 ? RunAnyRanked<TBits, VMapping, 32>(arguments, shape)
+                              : RunAnyRanked<TBits, VMapping, 64>(arguments, shape);
         });
       }
     }
   }
-  EXPECT_GT(threads[0], 0U) << "blocks of 32 threads";
-  EXPECT_GT(threads[1], 0U) << "blocks of 64 threads";
 }
 
 /** A warp whose lanes are a loop: see HistogramKernels.h. */
@@ -830,11 +849,14 @@ TEST(CudaMedianProgramEmitter, ReadsFourKeysAtOnceFromBeforeTheFootprint)
 
 TEST(CudaMedianHostKernels, LocalRanks)
 {
-  CheckRanked<std::uint8_t, Integer>(PixelType::Int8);
-  CheckRanked<std::uint16_t, Integer>(PixelType::UInt16);
-  CheckRanked<std::uint32_t, Integer>(PixelType::Int32);
-  CheckRanked<std::uint32_t, Float>(PixelType::Float32);
-  CheckRanked<std::uint64_t, Float>(PixelType::Float64);
+  std::size_t threads[2] = { 0, 0 };
+  CheckRanked<std::uint8_t, Integer>(PixelType::Int8, threads);
+  CheckRanked<std::uint16_t, Integer>(PixelType::UInt16, threads);
+  CheckRanked<std::uint32_t, Integer>(PixelType::Int32, threads);
+  CheckRanked<std::uint32_t, Float>(PixelType::Float32, threads);
+  CheckRanked<std::uint64_t, Float>(PixelType::Float64, threads);
+  EXPECT_GT(threads[0], 0U) << "blocks of 32 threads";
+  EXPECT_GT(threads[1], 0U) << "blocks of 64 threads";
 }
 
 TEST(CudaMedianHostKernels, SlidingHistograms8)

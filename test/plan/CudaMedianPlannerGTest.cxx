@@ -237,9 +237,23 @@ TEST(CudaMedianRankPolicy, BlocksHoldTogether)
       EXPECT_EQ(radius[static_cast<std::size_t>(shape.axes[3])], 0);
       EXPECT_EQ(shape.region[0] % 2, 0) << "pairs of ranks are aligned alike in all rows";
       EXPECT_EQ(shape.pixels, pixels);
-      EXPECT_LE(shape.pixels, shape.sortThreads * shape.sortItems);
-      EXPECT_GE(32 * shape.words, shape.pixels);
-      EXPECT_LE(shape.words << shape.rankShift, 65536);
+      if (bytes == 1)
+      {
+        EXPECT_GE(32 / shape.counterBits * shape.words, 256) << "a counter for each value";
+        EXPECT_LT((2 * radius[0] + 1) * (2 * radius[1] + 1) * (2 * radius[2] + 1) * (2 * radius[3] + 1),
+                  1 << shape.counterBits);
+        EXPECT_EQ(shape.scratchBytes, 0);
+      }
+      else
+      {
+        const auto below = (2 * radius[0] + 1) * (2 * radius[1] + 1) * (2 * radius[2] + 1) * (2 * radius[3] + 1) / 2;
+        EXPECT_LE(shape.pixels, shape.sortPixels);
+        EXPECT_GE(below, shape.firstRank + 32) << "the lowest median is behind the first word";
+        EXPECT_LT(shape.pixels - 1 - below, shape.firstRank + 32 * (shape.words - 1))
+          << "the highest is not in the last";
+        EXPECT_GE(shape.scratchBytes, shape.pixels * (2 + bytes));
+      }
+      EXPECT_LE(shape.words << shape.rankShift, 32768) << "packed ranks have 15 bits";
       EXPECT_EQ(1 << shape.rankShift, 4 * shape.threads);
       EXPECT_LE(shape.sharedBytes, 99 * 1024) << "what blocks of sm_86 and sm_89 have";
     }
