@@ -227,11 +227,8 @@ IsHistogramFasterThanRanks(const Extent & radius, int pixelBytes)
     pixels *= 2 * std::min<std::int64_t>(r, 1 << 10) + 1;
   }
   const bool         isSolid = std::count_if(radius.begin(), radius.end(), [](auto r) { return r > 0; }) > 2;
-  const std::int64_t planar = pixelBytes == 1   ? 51 * 51
-                              : pixelBytes == 2 ? 91 * 91
-                              : pixelBytes == 4 ? 77 * 77
-                                                : 71 * 71;
-  const std::int64_t solid = pixelBytes == 1 ? 9 * 9 * 9 : 15 * 15 * 15;
+  const std::int64_t planar = pixelBytes == 1 ? 85 * 85 : pixelBytes == 8 ? 75 * 75 : 99 * 99;
+  const std::int64_t solid = pixelBytes == 1 ? 13 * 13 * 13 : 15 * 15 * 15;
   return pixels >= (isSolid ? solid : planar);
 }
 

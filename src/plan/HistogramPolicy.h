@@ -105,10 +105,10 @@ EstimateHistogramPicoseconds(const HistogramShape & shape, int pixelBytes);
 
 /** Whether sliding histograms are faster than local ranks, for a window that both cover, by measurement.
  *
- * On an H200, Gpixel/s, histograms and ranks: 8-bit 41x41 7.5 and 10.2, 51x51 7.5 and 7.1, 9x9x9 6.5 and 5.9, 21x21x3
- * 6.8 and 5.8; 16-bit 75x75 2.4 and 2.9, 101x101 2.1 and 1.2 (ranks at 91x91 2.0), 9x9x9 2.2 and 5.1, 15x15x15 1.6 and
- * 1.0; float 75x75 2.15 and 2.16, 101x101 1.9 and 0.87, 15x15x15 1.5 and 0.79; double 51x51 1.7 and 2.5, 75x75 1.6 and
- * 0.46, 15x15x15 1.1 and 0.34. */
+ * On an H200, Gpixel/s, histograms and ranks: 8-bit 75x75 6.8 and 9.1, 81x81 6.7 and 7.7, 91x91 6.7 and 5.3,
+ * 11x11x11 6.2 and 8.2, 15x15x15 5.6 and 3.5; 16-bit 91x91 2.2 and 3.1, 11x11x11 2.0 and 4.0, 15x15x15 1.6 and 1.5;
+ * float 91x91 2.0 and 3.1, 15x15x15 1.5 and 1.4; double 61x61 ranks 4.5, 75x75 1.6 and 1.3, 15x15x15 1.1 and 0.84. At
+ * 99x99 with 16 and 32 bits both are as fast by the model of the ranks. */
 bool
 IsHistogramFasterThanRanks(const Extent & radius, int pixelBytes);
 

@@ -93,9 +93,10 @@ struct KernelShape
 bool
 IsCoveredByKernels(const Extent & radius);
 
-/** Whether a window's program is faster than local ranks: all that kernels run, but of 64-bit pixels only windows up to
- * 9x9. On an H200, double, Gpixel/s, program and ranks: 9x9 16.2 by its program, 11x11 7.7 where ranks reach 9.5 at
- * 13x13; 13x13 2.1 and 9.5, 17x17 0.8 and 8.4, 5x5x5 2.0 and 6.3, 7x7x3 1.9 and 5.9. */
+/** Whether a window's program is faster than local ranks, by measurement: up to 15x15 with 8 and 32 bits, wherever
+ * there are kernels with 16, up to 5x5 and 3x3x3 with 64. On an H200, Gpixel/s, program and ranks: 8-bit 15x15 58 and
+ * 51, 17x17 39.5 and 48; 16-bit 17x17 39.4 and 33; float 15x15 31 and 29, 17x17 20 and 28; double 5x5 55, 7x7 23 and
+ * 29, 9x9 16 and 31. */
 bool
 IsTileProgramFastestOnDevice(const Extent & radius, int pixelBytes);
 

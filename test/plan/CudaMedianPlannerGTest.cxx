@@ -523,7 +523,7 @@ TEST(CudaMedianPlanner, BeyondSlidingHistogramsWindowsMergeTiles)
   EXPECT_EQ(plan(size, { { 300, 300, 0, 0 } }, std::size_t{ 32 } << 20).algorithm, Algorithm::Selection);
 }
 
-TEST(CudaMedianPlanner, OnCudaWidePixelsTakeRanksEarlier)
+TEST(CudaMedianPlanner, OnCudaTheWidthOfPixelsTellsWhereRanksBegin)
 {
   const auto choose = [](cudamedian::PixelType type, const Extent & radius) {
     auto request = MakeRequest({ { 300, 200, 20, 1 } }, radius);
@@ -532,11 +532,23 @@ TEST(CudaMedianPlanner, OnCudaWidePixelsTakeRanksEarlier)
   };
   using cudamedian::Algorithm;
   using cudamedian::PixelType;
-  EXPECT_EQ(choose(PixelType::Float32, { { 8, 8, 0, 0 } }), Algorithm::TileProgram);
-  EXPECT_EQ(choose(PixelType::Float64, { { 4, 4, 0, 0 } }), Algorithm::TileProgram);
-  EXPECT_EQ(choose(PixelType::Float64, { { 5, 5, 0, 0 } }), Algorithm::LocalRank);
+  EXPECT_EQ(choose(PixelType::UInt8, { { 7, 7, 0, 0 } }), Algorithm::TileProgram);
+  EXPECT_EQ(choose(PixelType::UInt8, { { 8, 8, 0, 0 } }), Algorithm::LocalRank);
+  EXPECT_EQ(choose(PixelType::Int16, { { 8, 8, 0, 0 } }), Algorithm::TileProgram);
+  EXPECT_EQ(choose(PixelType::Int16, { { 9, 9, 0, 0 } }), Algorithm::LocalRank);
+  EXPECT_EQ(choose(PixelType::Float32, { { 7, 7, 0, 0 } }), Algorithm::TileProgram);
+  EXPECT_EQ(choose(PixelType::Float32, { { 8, 8, 0, 0 } }), Algorithm::LocalRank);
+  EXPECT_EQ(choose(PixelType::Float64, { { 2, 2, 0, 0 } }), Algorithm::TileProgram);
+  EXPECT_EQ(choose(PixelType::Float64, { { 3, 3, 0, 0 } }), Algorithm::LocalRank);
   EXPECT_EQ(choose(PixelType::UInt64, { { 2, 2, 2, 0 } }), Algorithm::LocalRank);
-  EXPECT_EQ(choose(PixelType::Int64, { { 2, 2, 1, 0 } }), Algorithm::TileProgram);
+  EXPECT_EQ(choose(PixelType::Int64, { { 1, 1, 1, 0 } }), Algorithm::TileProgram);
+  // And where they end.
+  EXPECT_EQ(choose(PixelType::UInt8, { { 40, 40, 0, 0 } }), Algorithm::LocalRank);
+  EXPECT_EQ(choose(PixelType::UInt8, { { 45, 45, 0, 0 } }), Algorithm::SlidingHistogram);
+  EXPECT_EQ(choose(PixelType::UInt8, { { 5, 5, 5, 0 } }), Algorithm::LocalRank);
+  EXPECT_EQ(choose(PixelType::Int16, { { 45, 45, 0, 0 } }), Algorithm::LocalRank);
+  EXPECT_EQ(choose(PixelType::Int16, { { 50, 50, 0, 0 } }), Algorithm::SlidingHistogram);
+  EXPECT_EQ(choose(PixelType::Float32, { { 7, 7, 7, 0 } }), Algorithm::SlidingHistogram);
 }
 
 TEST(CudaMedianPlanner, OnTheCpuWidePixelsTakeRanksEarlier)
