@@ -133,7 +133,7 @@ EstimateCpuSeconds(const MedianRequest & request, const Plan & plan, const HostR
     const double tiles = std::ceil(static_cast<double>(request.outputExtent[0]) / static_cast<double>(tile[0]));
     work *= 1 + 16 * threads / std::min(1024.0, tiles * keyBytes);
   }
-  // Batches of rows, four in a short run, which threads are woken for and wait for.
+  // Threads are woken, and the last one is waited for.
   const double waiting = threads > 1 ? 12e-6 * threads : 0;
   return waiting + std::max(work / threads, memory);
 }
