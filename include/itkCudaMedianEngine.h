@@ -121,8 +121,8 @@ struct ExecutionReport
   Print(std::ostream & os, const std::string & indent = "") const;
 };
 
-/** Runs body(0) … body(count-1), concurrently if it can, and returns when all are done. The CPU backend reports progress
- * on the way from those that it runs in the thread that calls it. */
+/** Runs body(0) … body(count-1), concurrently if it can, and returns when all are done. The CPU backend reports
+ * progress on the way from those that it runs in the thread that calls it. */
 using ParallelFor = std::function<void(std::size_t count, const std::function<void(std::size_t)> & body)>;
 
 /** Converts `count` contiguous pixels of the request's pixel type to the output's pixel type. */

@@ -32,10 +32,10 @@ IsCoveredByTilePrograms(const Extent & radius);
 bool
 IsInterpretedOnDevices(const Extent & radius);
 
-/** Whether the CPU is faster with the window's program, interpreted, than with sliding histograms, for 8-bit pixels, or with local
- * ranks, for wider ones, by measurement (AVX-512, program : other): 8-bit 17x17 1.5, 19x19 1.3, 21x21 1.0, 25x25 0.4,
- * 5x5x5 6, 7x7x3 0.7; 16-bit 31x31 2.6, 9x9x9 2.3; float 21x21 2.8, 31x31 1.4, 7x7x7 3.0, 9x9x9 1.7. Programs take time
- * in proportion to the bytes of a pixel, ranks hardly. */
+/** Whether the CPU is faster with the window's program, interpreted, than with sliding histograms, for 8-bit pixels, or
+ * with local ranks, for wider ones, by measurement (AVX-512, program : other): 8-bit 17x17 1.5, 19x19 1.3, 21x21 1.0,
+ * 25x25 0.4, 5x5x5 6, 7x7x3 0.7; 16-bit 31x31 2.6, 9x9x9 2.3; float 21x21 2.8, 31x31 1.4, 7x7x7 3.0, 9x9x9 1.7.
+ * Programs take time in proportion to the bytes of a pixel, ranks hardly. */
 bool
 IsTileProgramFastestOnHost(const Extent & radius, int pixelBytes);
 
