@@ -59,18 +59,6 @@ public:
     return static_cast<std::size_t>(output[1] * output[2] * output[3]);
   }
 
-  /** Steps of about a nanosecond: pixels of windows. */
-  static double
-  CountWork(const MedianRequest & request, const Plan & plan)
-  {
-    double work = static_cast<double>(Volume(plan.slabs.front().output.extent));
-    for (const auto radius : request.radius)
-    {
-      work *= static_cast<double>(2 * radius + 1);
-    }
-    return work;
-  }
-
   std::size_t
   GetScratchBytes() const
   {

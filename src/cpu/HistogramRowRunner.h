@@ -63,14 +63,6 @@ public:
     return static_cast<std::size_t>(cut.strips * cut.bands * output[2] * output[3]);
   }
 
-  /** Steps of about a nanosecond: pixels that enter columns. */
-  static double
-  CountWork(const MedianRequest & request, const Plan & plan)
-  {
-    return static_cast<double>(Volume(plan.slabs.front().output.extent)) * 5 *
-           static_cast<double>(2 + CountRim(request.radius));
-  }
-
   std::size_t
   GetScratchBytes() const
   {
@@ -141,13 +133,6 @@ private:
     cut.bandRows = std::min((rows + units * turns - 1) / (units * turns), extent[1]);
     cut.bands = (extent[1] + cut.bandRows - 1) / cut.bandRows;
     return cut;
-  }
-
-  /** Pixels of a column that lie next to each other along axes 2 and 3: what a step down adds to it. */
-  static std::int64_t
-  CountRim(const Extent & radius)
-  {
-    return (2 * radius[2] + 1) * (2 * radius[3] + 1);
   }
 
   /** Calls body(position inside, times) for each position of the image that the window touches along an axis. */

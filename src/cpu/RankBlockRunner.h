@@ -50,15 +50,6 @@ public:
     return static_cast<std::size_t>(CountRankBlocks(*plan.rank, plan.slabs.front().output.extent));
   }
 
-  /** Steps of about a nanosecond: pixels that enter and leave windows. */
-  static double
-  CountWork(const MedianRequest & request, const Plan & plan)
-  {
-    const auto & axes = plan.rank->axes;
-    return static_cast<double>(Volume(plan.slabs.front().output.extent)) *
-           (20 + 2 * static_cast<double>((2 * request.radius[axes[0]] + 1) * (2 * request.radius[axes[1]] + 1)));
-  }
-
   std::size_t
   GetScratchBytes() const
   {
