@@ -26,6 +26,7 @@ set(CudaMedian_CUDA_SRCS
   cuda/SlabPipeline.cxx
   cuda/KernelCache.cxx
   cuda/KernelLaunch.cxx
+  cuda/MergeStreams.cxx
   cuda/ProgramEmitter.cxx
   cuda/RuntimeCompiler.cxx
   cuda/RuntimeKernels.cxx

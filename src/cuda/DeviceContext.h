@@ -18,7 +18,7 @@
 #ifndef DeviceContext_h
 #define DeviceContext_h
 
-#include "MergeLaunch.h"
+#include "MergeStreams.h"
 #include "ThreadTeam.h"
 
 #include <cuda_runtime_api.h>

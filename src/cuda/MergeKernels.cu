@@ -243,35 +243,6 @@ LaunchMergeTilingOf(const KernelArguments & slab,
 
 } // namespace
 
-MergeStreams::~MergeStreams()
-{
-  for (auto event : { linesDone, coresDone[0], coresDone[1] })
-  {
-    if (event != nullptr)
-    {
-      cudaEventDestroy(event);
-    }
-  }
-  if (lines != nullptr)
-  {
-    cudaStreamDestroy(lines);
-  }
-}
-
-cudaError_t
-MergeStreams::Create()
-{
-  auto error = lines == nullptr ? cudaStreamCreateWithFlags(&lines, cudaStreamNonBlocking) : cudaSuccess;
-  for (auto * event : { &linesDone, &coresDone[0], &coresDone[1] })
-  {
-    if (error == cudaSuccess && *event == nullptr)
-    {
-      error = cudaEventCreateWithFlags(event, cudaEventDisableTiming);
-    }
-  }
-  return error;
-}
-
 cudaError_t
 LaunchMergeTiling(const KernelArguments & slab,
                   const MergeShape &      shape,

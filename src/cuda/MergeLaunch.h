@@ -21,30 +21,12 @@
 #include "KernelArguments.h"
 #include "KernelVariant.h"
 #include "MergePolicy.h"
+#include "MergeStreams.h"
 
 #include <cuda_runtime_api.h>
 
 namespace cudamedian
 {
-
-/** The stream that passes over lines have beside the caller's, and events that order both. Those who launch take turns:
- * they have one each. */
-struct MergeStreams
-{
-  MergeStreams() = default;
-  ~MergeStreams();
-  MergeStreams(const MergeStreams &) = delete;
-  MergeStreams &
-  operator=(const MergeStreams &) = delete;
-
-  /** Makes what is not there yet, on the current device. \returns CUDA's error. */
-  cudaError_t
-  Create();
-
-  cudaStream_t lines{ nullptr };
-  cudaEvent_t  linesDone{ nullptr };
-  cudaEvent_t  coresDone[2]{ nullptr, nullptr };
-};
 
 /** Filters a slab by merge tiling (MergeKernels.h), one region after the other.
  *
