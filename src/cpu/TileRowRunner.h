@@ -118,7 +118,7 @@ private:
   /** How the output is cut for work units. */
   struct Division
   {
-    std::int64_t lanes;      ///< tiles of a segment, which are run together
+    std::int64_t lanes;      ///< tiles of a segment, which are run together, or fewer at the end of a strip
     std::int64_t stripTiles; ///< tiles of a strip along axis 0
     std::int64_t bandRows;   ///< rows of tiles of a band along axis 1
     std::int64_t runSlices;  ///< slices of tiles of a run along axis 2
@@ -189,7 +189,8 @@ private:
     const auto             stripSegments =
       std::max<std::int64_t>(1, mostRingBytes / (std::max(tileBytes, sharedBytes) * cut.lanes));
     cut.strips = (segments + stripSegments - 1) / stripSegments;
-    cut.stripTiles = (segments + cut.strips - 1) / cut.strips * cut.lanes;
+    cut.stripTiles = RoundUp((tiles(0) + cut.strips - 1) / cut.strips);
+    cut.strips = (tiles(0) + cut.stripTiles - 1) / cut.stripTiles;
     // Bands and runs give all work units something to do, and load little twice.
     const auto units = static_cast<std::int64_t>(std::max(1U, request.workUnits));
     const auto work = CountWork(request, plan) / static_cast<double>(units);
@@ -278,10 +279,11 @@ private:
         LoadLines(origin, 0, isFirst ? 0 : m_Footprint[1] - m_Tile[1], m_Footprint[1]);
       }
       FindLines();
-      RunSharedPhases((width + m_Tile[0] - 1) / m_Tile[0]);
-      for (std::int64_t tile = 0; tile * m_Tile[0] < width; tile += m_Cut.lanes)
+      const auto tiles = (width + m_Tile[0] - 1) / m_Tile[0];
+      RunSharedPhases(tiles);
+      for (std::int64_t tile = 0; tile < tiles; tile += m_Cut.lanes)
       {
-        RunSegment(tile);
+        RunSegment(tile, std::min(m_Cut.lanes, RoundUp(tiles - tile)));
         Store(origin, tile * m_Tile[0], width);
       }
       m_RingRow = (m_RingRow + m_Tile[1]) % m_Cut.ringRows;
@@ -410,11 +412,11 @@ private:
 
   /** Runs the program, or its last phase, on the segment from a tile of the strip on. */
   void
-  RunSegment(std::int64_t tile)
+  RunSegment(std::int64_t tile, std::int64_t tiles)
   {
     if (m_Program != nullptr)
     {
-      return RunPhase(m_Program->phases.size() - 1, tile, m_Cut.lanes);
+      return RunPhase(m_Program->phases.size() - 1, tile, tiles);
     }
     TKey ** pixel = m_Operands.data();
     for (auto line = m_Lines.begin(); line != m_Lines.end(); line += m_Columns)
@@ -424,7 +426,7 @@ private:
         *pixel++ = line[x % m_Columns] + x / m_Columns + tile;
       }
     }
-    InterpretLanes(m_Compiled->schedule, m_Operands.data(), static_cast<std::size_t>(m_Cut.lanes));
+    InterpretLanes(m_Compiled->schedule, m_Operands.data(), static_cast<std::size_t>(tiles));
     const auto & outputs = m_Compiled->schedule.outputs;
     std::transform(
       outputs.begin(), outputs.end(), m_Results.begin(), [&](auto operand) { return m_Operands[operand]; });
