@@ -17,6 +17,7 @@
  *=========================================================================*/
 #include "CpuBackend.h"
 
+#include "DirectRowRunner.h"
 #include "HistogramRowRunner.h"
 #include "KeyedImage.h"
 #include "RankBlockRunner.h"
@@ -212,7 +213,15 @@ template <typename TKey, KeyMapping VMapping>
 void
 RunKeyed(const MedianRequest & request, const Plan & plan, ExecutionReport & report)
 {
-  if (plan.algorithm == Algorithm::TileProgram)
+  if (plan.algorithm == Algorithm::TileProgram && plan.rowProgram != nullptr && plan.rowProgram->HasOneColumn())
+  {
+    // Compiled for integers of 8 and 16 bits only.
+    if constexpr (sizeof(TKey) <= 2)
+    {
+      RunRows<DirectRowRunner<TKey>>(request, plan, report);
+    }
+  }
+  else if (plan.algorithm == Algorithm::TileProgram)
   {
     RunRows<TileRowRunner<TKey, VMapping>>(request, plan, report);
   }

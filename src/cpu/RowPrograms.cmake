@@ -1,6 +1,8 @@
 # Tile programs compiled ahead for the CPU with Google Highway, if it is there; the interpreter runs all others.
 set(CudaMedian_ROW_WINDOWS "1 1 0 0" "2 2 0 0" "3 3 0 0" "4 4 0 0" "5 5 0 0" "6 6 0 0" "7 7 0 0" "8 8 0 0" "1 1 1 0"
   "2 2 2 0" "3 3 3 0")
+# Those that keys of 1 and 2 bytes have another program for than wider ones.
+set(CudaMedian_NARROW_ROW_WINDOWS "1 1 0 0" "2 2 0 0" "1 1 1 0")
 # Those that take long to compile are compiled for fewer keys and instruction sets.
 set(CudaMedian_LARGE_ROW_WINDOWS "4 4 0 0" "5 5 0 0" "6 6 0 0" "7 7 0 0" "8 8 0 0" "2 2 2 0" "3 3 3 0")
 if(CUDAMEDIAN_SANITIZE)
@@ -18,42 +20,55 @@ set(entries "")
 if(hwy_FOUND)
   include(${CMAKE_CURRENT_LIST_DIR}/../cuda/EmitPrograms.cmake)
   set(folder ${CMAKE_CURRENT_BINARY_DIR}/rows)
-  foreach(window IN LISTS CudaMedian_ROW_WINDOWS)
+  # A program for keys of least to most bytes.
+  function(cudamedian_add_row_program window name least most)
     separate_arguments(radius UNIX_COMMAND "${window}")
-    cudamedian_get_window_name("${radius}" name)
     # SSSE3 without SSE4 is rarer than the time it takes to compile for it.
     set(disabled HWY_SSSE3)
-    set(mostBytes 8)
     set(isLong 0)
     if(window IN_LIST CudaMedian_LARGE_ROW_WINDOWS)
       set(disabled "(HWY_SSSE3|HWY_SSE4)")
-      set(mostBytes 4)
       set(isLong 1)
     endif()
-    set(source ${folder}/Row_${name}.cxx)
-    add_custom_command(OUTPUT ${folder}/Row_${name}.inc
+    set(source ${folder}/${name}.cxx)
+    cudamedian_get_window_name("${radius}" windowName)
+    add_custom_command(OUTPUT ${folder}/${name}.inc
       COMMAND ${CMAKE_COMMAND} -E make_directory ${folder}
-      COMMAND CudaMedianEmitPrograms ${radius} 4 90 ${folder}/Row_${name}.inc
+      COMMAND CudaMedianEmitPrograms ${radius} ${least} 90 ${folder}/${name}.inc
       DEPENDS CudaMedianEmitPrograms
       VERBATIM)
     file(CONFIGURE OUTPUT ${source} @ONLY CONTENT [[
 // Written by CMake.
 #include "RowPrograms.h"
 #undef HWY_TARGET_INCLUDE
-#define HWY_TARGET_INCLUDE "Row_@name@.cxx"
+#define HWY_TARGET_INCLUDE "@name@.cxx"
 #include "hwy/foreach_target.h"
 #include "hwy/highway.h"
-#define ROW_PROGRAM Row_@name@
-#define ROW_PROGRAM_HEADER "Row_@name@.inc"
-#define ROW_PROGRAM_DESCRIBE DescribeRow_@name@
+#define ROW_PROGRAM Row_@windowName@
+#define ROW_PROGRAM_HEADER "@name@.inc"
+#define ROW_PROGRAM_DESCRIBE Describe@name@
 #include "RowProgram.inc"
 ]])
-    set_source_files_properties(${source} PROPERTIES OBJECT_DEPENDS "${folder}/Row_${name}.inc;${CMAKE_CURRENT_LIST_DIR}/RowProgram.inc")
+    set_source_files_properties(${source} PROPERTIES OBJECT_DEPENDS "${folder}/${name}.inc;${CMAKE_CURRENT_FUNCTION_LIST_DIR}/RowProgram.inc")
     set_source_files_properties(${source} PROPERTIES
-      COMPILE_DEFINITIONS "HWY_DISABLED_TARGETS=${disabled};ROW_PROGRAM_MOST_BYTES=${mostBytes};ROW_PROGRAM_IS_LONG=${isLong}")
-    list(APPEND CudaMedian_ROW_SRCS ${source})
-    string(APPEND declarations "RowProgram\nDescribeRow_${name}();\n")
-    string(APPEND entries "    DescribeRow_${name}(),\n")
+      COMPILE_DEFINITIONS "HWY_DISABLED_TARGETS=${disabled};ROW_PROGRAM_LEAST_BYTES=${least};ROW_PROGRAM_MOST_BYTES=${most};ROW_PROGRAM_IS_LONG=${isLong}")
+    set(CudaMedian_ROW_SRCS ${CudaMedian_ROW_SRCS} ${source} PARENT_SCOPE)
+    set(declarations "${declarations}RowProgram\nDescribe${name}();\n" PARENT_SCOPE)
+    set(entries "${entries}    Describe${name}(),\n" PARENT_SCOPE)
+  endfunction()
+  foreach(window IN LISTS CudaMedian_ROW_WINDOWS)
+    separate_arguments(radius UNIX_COMMAND "${window}")
+    cudamedian_get_window_name("${radius}" name)
+    set(least 1)
+    set(most 8)
+    if(window IN_LIST CudaMedian_LARGE_ROW_WINDOWS)
+      set(most 4)
+    endif()
+    if(window IN_LIST CudaMedian_NARROW_ROW_WINDOWS)
+      cudamedian_add_row_program("${window}" Row_${name}_Narrow 1 2)
+      set(least 4)
+    endif()
+    cudamedian_add_row_program("${window}" Row_${name} ${least} ${most})
   endforeach()
   list(APPEND CudaMedian_ROW_SRCS cpu/LaneInterpreter.cxx cpu/KeyLines.cxx cpu/ColumnHistograms.cxx)
   set_source_files_properties(cpu/ColumnHistograms.cxx PROPERTIES OBJECT_DEPENDS ${CMAKE_CURRENT_LIST_DIR}/ColumnHistograms.inc)

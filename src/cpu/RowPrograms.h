@@ -37,6 +37,7 @@ struct RowArguments
   const void * medians; ///< a pointer for each pixel of the tile; not used by phases before the last
   void *       slots;   ///< room for what chunks of the program leave for each other: rowSlotBytes for each slot
   std::size_t  tiles;   ///< a multiple of lineBlockBytes' worth of keys
+  bool         isSigned{ false }; ///< whether keys are signed integers; only programs of one column take them
 };
 
 /** Bytes of a slot: the chunks of a phase run in turn for so many keys. With AVX-512, 17x17 and 8-bit keys, clocks per
@@ -58,13 +59,21 @@ struct RowProgram
     int last;
   };
 
+  /** Whether lines are rows of pixels, and medians too, so that integers can stay where images have them. */
+  bool
+  HasOneColumn() const
+  {
+    return tile[0] == 1;
+  }
+
   Extent             radius;
   Extent             tile;
   std::vector<Phase> phases; ///< the last yields the medians
   std::size_t        sharedValues;
   std::size_t        slots;
   std::size_t        operations;
-  std::size_t        mostKeyBytes; ///< wider keys are left to the interpreter
+  std::size_t        leastKeyBytes; ///< it is compiled for keys from this width …
+  std::size_t        mostKeyBytes;  ///< … to that one; others have a program of their own, or are interpreted
   Function           run;
   bool (*hasVectors)();                ///< whether it is compiled for this machine's instruction set
   const char * (*getInstructionSet)(); ///< such as "AVX3"

@@ -75,9 +75,9 @@ WriteDescription(const Extent & radius, const std::map<KeyPacking, KernelKind> &
 
 /** Writes a program for the CPU, which has instructions of two operands only and vectors of neighbouring tiles. */
 void
-WriteRowProgram(const Extent & radius, std::ostream & os)
+WriteRowProgram(const Extent & radius, std::size_t keyBytes, std::ostream & os)
 {
-  const auto policy = GetRowPolicy(radius);
+  const auto policy = GetRowPolicy(radius, keyBytes);
   const auto program = BuildHierarchicalTilingProgram(radius, policy.tile, policy.tiling);
   const auto name = GetEmittedName(radius, KernelKind());
   EmitRowProgram(CutIntoPhases(program, policy.phases),
@@ -87,7 +87,7 @@ WriteRowProgram(const Extent & radius, std::ostream & os)
 }
 
 /** Build-time program: writes the tile programs of one window and pixel width, as the source of the kernels that are
- * compiled ahead (.cu), as a header without kernels (.h), or for the CPU (.inc: any pixel width).
+ * compiled ahead (.cu), as a header without kernels (.h), or for the CPU (.inc).
  *
  * Usage: EmitPrograms radiusX radiusY radiusZ radiusW pixelBytes architecture[,architecture...] file */
 int
@@ -109,7 +109,7 @@ main(int argc, char * argv[])
     if (path.substr(path.rfind('.')) == ".inc")
     {
       std::ofstream file(path);
-      WriteRowProgram(radius, file);
+      WriteRowProgram(radius, std::stoul(argv[5]), file);
       file.close();
       if (!file)
       {

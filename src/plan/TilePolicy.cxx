@@ -97,8 +97,29 @@ ChooseHostTile(const Extent & radius)
 }
 
 RowPolicy
-GetRowPolicy(const Extent & radius)
+GetRowPolicy(const Extent & radius, std::size_t keyBytes)
 {
+  if (keyBytes <= 2)
+  {
+    // Of one column: pixels are compared where they are in the image.
+    struct Measured
+    {
+      Extent        radius;
+      Extent        tile;
+      TilingOptions tiling;
+    };
+    static const Measured measured[] = {
+      { { { 1, 1, 0, 0 } }, { { 1, 4, 1, 1 } }, { { { 1, 2, 1, 1 } }, Division::PowerFirst } },
+      { { { 2, 2, 0, 0 } }, { { 1, 16, 1, 1 } }, { { { 1, 4, 1, 1 } } } },
+      { { { 1, 1, 1, 0 } }, { { 1, 2, 2, 1 } }, { { { 1, 2, 2, 1 } } } },
+    };
+    const auto found = std::find_if(
+      std::begin(measured), std::end(measured), [&](const auto & entry) { return entry.radius == radius; });
+    if (found != std::end(measured))
+    {
+      return { found->tile, found->tiling, {} };
+    }
+  }
   const bool isDeep = CountWindowAxes(radius) == 3;
   const auto least = *std::min_element(radius.begin(), radius.begin() + (isDeep ? 3 : 2));
   RowPolicy  policy;

@@ -61,13 +61,18 @@ struct RowPolicy
   std::size_t chunkOperations{ ~std::size_t{ 0 } };
 };
 
-/** The policy for a window that is compiled ahead for the CPU.
+/** The policy for a window that is compiled ahead for the CPU, for keys of so many bytes.
  *
- * Clocks per pixel of one core with AVX-512 and 16-bit keys: 3x3 0.31 (2x2 0.34), 5x5 0.93 (2x2 1.09), 7x7 1.79 (2x4
- * 2.05), 9x9 3.6 (4x4 4.2), 3x3x3 1.61 (2x4x2 1.70). With 8-bit keys: 11x11 2.45 (2x4 2.9, with shared columns 2.6),
- * 13x13 3.4 (without shared columns 4.4), 15x15 5.0 (6.6), 17x17 5.8 (8.3; in 8x4 tiles 6.5), 5x5x5 5.7 (without
- * shared columns 6.6, in 2x2x1 tiles 7.5; in 4x2x2 tiles 5.1, but these leave lanes empty in rows of less than 256
- * pixels), 7x7x7 19 (in 2x2x2 tiles 29).
+ * 3x3, 5x5 and 3x3x3 with keys of one or two bytes are tiles of one column, whose lines are the image's rows as they
+ * are: clocks per pixel of a whole run on one core with AVX-512 and 8-bit keys 0.27, 0.60 and 1.5, for 0.42, 0.75
+ * and 1.65 with 2x4 and 2x2x2 tiles, whose columns have to be split and joined, though these take 19.5, 64 and 107
+ * operations for 22, 76 and 119. Larger windows gain more by columns than they pay: 7x7 takes 167 operations for 127.
+ *
+ * Clocks per pixel of the programs of one core with AVX-512 and 16-bit keys: 3x3 0.31 (2x2 0.34), 5x5 0.93 (2x2 1.09),
+ * 7x7 1.79 (2x4 2.05), 9x9 3.6 (4x4 4.2), 3x3x3 1.61 (2x4x2 1.70). With 8-bit keys: 11x11 2.45 (2x4 2.9, with shared
+ * columns 2.6), 13x13 3.4 (without shared columns 4.4), 15x15 5.0 (6.6), 17x17 5.8 (8.3; in 8x4 tiles 6.5), 5x5x5 5.7
+ * (without shared columns 6.6, in 2x2x1 tiles 7.5; in 4x2x2 tiles 5.1, but these leave lanes empty in rows of less than
+ * 256 pixels), 7x7x7 19 (in 2x2x2 tiles 29).
  *
  * Programs of up to 2,000 operations are compiled whole. In chunks of 300, 11x11 with its 5,000 takes a compiler 3 s
  * for 6 and runs as fast; chunks of 100 to 600 run at the same speed.
@@ -76,7 +81,7 @@ struct RowPolicy
  * 17x17 608 for 768, 7x7x7 1576 for 1708. Small windows, whose values stay in registers, lose more by the loads and
  * stores: 5x5 1.01, 3x3 0.33. So do interpreted programs, whose every value goes through memory. */
 RowPolicy
-GetRowPolicy(const Extent & radius);
+GetRowPolicy(const Extent & radius, std::size_t keyBytes);
 
 /** The root tile that hierarchical tiling starts from in a tile: the tile, halved where it is longer than the window.
  */

@@ -26,6 +26,7 @@
 #include <random>
 #include <string>
 #include <thread>
+#include <type_traits>
 #include <vector>
 
 #ifdef CUDAMEDIAN_TEST_HIGHWAY
@@ -96,7 +97,8 @@ RunPhases(const RowProgram &                program,
                   phaseShared.data(),
                   medians.data(),
                   slots.data(),
-                  RoundUp<TKey>(tiles + static_cast<std::size_t>(phase.last - phase.first)) });
+                  RoundUp<TKey>(tiles + static_cast<std::size_t>(phase.last - phase.first)),
+                  std::is_signed<TKey>::value });
   }
 }
 
@@ -225,10 +227,21 @@ TEST(CudaMedianRowPrograms, YieldWhatTheProgramYields)
       }
       SCOPED_TRACE("radius " + std::to_string(program.radius[0]) + "x" + std::to_string(program.radius[1]) + "x" +
                    std::to_string(program.radius[2]));
-      CheckProgram<std::uint8_t>(program, 64, seed);
-      CheckProgram<std::uint8_t>(program, 192, seed);
-      CheckProgram<std::uint16_t>(program, 96, seed);
-      CheckProgram<std::uint32_t>(program, 48, seed);
+      if (program.leastKeyBytes == 1)
+      {
+        CheckProgram<std::uint8_t>(program, 64, seed);
+        CheckProgram<std::uint8_t>(program, 192, seed);
+        CheckProgram<std::uint16_t>(program, 96, seed);
+      }
+      if (program.HasOneColumn())
+      {
+        CheckProgram<std::int8_t>(program, 192, seed);
+        CheckProgram<std::int16_t>(program, 96, seed);
+      }
+      if (program.mostKeyBytes >= 4)
+      {
+        CheckProgram<std::uint32_t>(program, 48, seed);
+      }
       if (program.mostKeyBytes == 8)
       {
         CheckProgram<std::uint64_t>(program, 24, seed);
@@ -241,9 +254,14 @@ TEST(CudaMedianRowPrograms, AreFoundByWindowAndWidthOfKeys)
 {
   for (const auto & program : GetRowPrograms())
   {
-    EXPECT_EQ(FindRowProgram(program.radius, 4), program.hasVectors() ? &program : nullptr);
-    EXPECT_EQ(FindRowProgram(program.radius, 8),
-              program.hasVectors() && program.mostKeyBytes == 8 ? &program : nullptr);
+    for (const std::size_t bytes : { 1, 2, 4, 8 })
+    {
+      const auto * found = FindRowProgram(program.radius, bytes);
+      const bool   isFor = program.leastKeyBytes <= bytes && bytes <= program.mostKeyBytes;
+      EXPECT_EQ(found == &program, isFor && program.hasVectors()) << bytes << " bytes";
+      EXPECT_TRUE(found == nullptr || found->radius == program.radius) << bytes << " bytes";
+    }
+    EXPECT_EQ(FindRowProgram(program.radius, 4) != nullptr, program.hasVectors());
     EXPECT_NE(std::string(program.getInstructionSet()), "");
   }
   EXPECT_EQ(FindRowProgram({ { 9, 1, 0, 0 } }, 1), nullptr);
@@ -321,6 +339,56 @@ TEST(CudaMedianRowPrograms, TheEngineIsExactWithEveryInstructionSet)
           }
         }
       });
+    }
+  }
+}
+
+/** Rows so long that work units share them, of a height that fills no tile. */
+TEST(CudaMedianRowPrograms, LongRowsAreSharedByWorkUnits)
+{
+  const auto seed = cudamediantest::Seed();
+  SCOPED_TRACE("seed " + std::to_string(seed));
+  std::mt19937 generator(static_cast<std::mt19937::result_type>(seed));
+  const Extent extent{ { 3001 + static_cast<std::int64_t>(generator() % 200), 7, 3, 1 } };
+  const auto   pixels = static_cast<std::size_t>(Volume(extent));
+  for (const auto type : { PixelType::UInt8, PixelType::Int16, PixelType::Float32 })
+  {
+    std::vector<char> input(pixels * PixelBytes(type));
+    for (auto & byte : input)
+    {
+      byte = static_cast<char>(generator() % 100);
+    }
+    for (const Extent & radius :
+         { Extent{ { 1, 1, 0, 0 } }, Extent{ { 2, 2, 0, 0 } }, Extent{ { 3, 3, 0, 0 } }, Extent{ { 1, 1, 1, 0 } } })
+    {
+      std::vector<char> expected(input.size());
+      MedianRequest     request;
+      request.pixelType = type;
+      request.input = input.data();
+      request.inputExtent = extent;
+      request.radius = radius;
+      request.backend = Backend::Cpu;
+      request.outputExtent = extent;
+      request.outputStride = { { 1, extent[0], extent[0] * extent[1], extent[0] * extent[1] * extent[2] } };
+      request.output = expected.data();
+      request.algorithm = Algorithm::Selection;
+      RunMedian(request);
+      for (const unsigned units : { 1U, 5U, 64U })
+      {
+        std::vector<char> actual(expected.size(), 1);
+        request.output = actual.data();
+        request.algorithm = Algorithm::TileProgram;
+        request.workUnits = units;
+        request.parallelFor = [](std::size_t count, const std::function<void(std::size_t)> & body) {
+          for (std::size_t i = 0; i < count; ++i)
+          {
+            body(i);
+          }
+        };
+        const auto report = RunMedian(request);
+        ASSERT_EQ(actual, expected) << ToString(type) << ", radius " << radius[0] << "x" << radius[1] << "x"
+                                    << radius[2] << ", " << units << " work units, " << report.algorithm;
+      }
     }
   }
 }
