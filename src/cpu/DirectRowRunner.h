@@ -225,20 +225,6 @@ private:
     }
   }
 
-  /** Where the row of the output begins that a median of the tile is in. */
-  Extent
-  GetOutputRow(const Extent & origin, std::size_t median) const
-  {
-    auto   rest = static_cast<std::int64_t>(median);
-    Extent position = origin;
-    for (int axis = 1; axis < Dimension; ++axis)
-    {
-      position[axis] += rest % m_Tile[axis];
-      rest /= m_Tile[axis];
-    }
-    return position;
-  }
-
   /** Finds the rows of the output that the medians of a row of tiles belong to. */
   void
   FindOutputs(const Extent & origin)
@@ -246,12 +232,8 @@ private:
     m_HasOutside = false;
     for (std::size_t i = 0; i < m_Outputs.size(); ++i)
     {
-      const auto position = GetOutputRow(origin, i);
-      bool       inside = true;
-      for (int axis = 1; axis < Dimension; ++axis)
-      {
-        inside = inside && position[axis] < m_Output.origin[axis] + m_Output.extent[axis];
-      }
+      const auto position = GetRowOfTile(origin, m_Tile, i);
+      const bool inside = IsRowOf(m_Output, position);
       m_Outputs[i] = inside ? static_cast<TKey *>(m_Image.GetOutput(position)) : nullptr;
       m_HasOutside = m_HasOutside || !inside;
     }
@@ -295,12 +277,14 @@ private:
                       m_Medians.data(),
                       m_Slots.data(),
                       static_cast<std::size_t>(RoundUp(count)),
+                      0,
+                      false,
                       m_IsSigned });
       for (std::size_t i = 0; !isDirect && i < m_Medians.size(); ++i)
       {
         if (m_Outputs[i] != nullptr)
         {
-          auto position = GetOutputRow(origin, i);
+          auto position = GetRowOfTile(origin, m_Tile, i);
           position[0] += x + done;
           m_Image.StoreRow(position, m_Medians[i], count);
         }

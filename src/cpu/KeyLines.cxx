@@ -32,59 +32,7 @@ namespace
 
 namespace hn = hwy::HWY_NAMESPACE;
 
-/** PixelKey.h in vectors. */
-template <typename TKey, KeyMapping VMapping>
-class KeyVectors
-{
-public:
-  using Descriptor = hn::ScalableTag<TKey>;
-  using Vector = hn::Vec<Descriptor>;
-
-  explicit HWY_INLINE
-  KeyVectors(std::uint64_t signMask)
-    : m_Mask(hn::Set(Descriptor(), static_cast<TKey>(signMask))),
-      m_Lowest(hn::Set(Descriptor(), PixelKey<TKey, VMapping>::ToBits(0, 0)))
-  {}
-
-  HWY_INLINE Vector
-  ToKeys(Vector bits) const
-  {
-    if constexpr (VMapping == KeyMapping::Integer)
-    {
-      return hn::Xor(bits, m_Mask);
-    }
-    else
-    {
-      // The lowest key's bits are -infinity's.
-      return hn::Sub(FlipNegative(bits), FlipNegative(m_Lowest));
-    }
-  }
-
-  HWY_INLINE Vector
-  ToBits(Vector keys) const
-  {
-    if constexpr (VMapping == KeyMapping::Integer)
-    {
-      return hn::Xor(keys, m_Mask);
-    }
-    else
-    {
-      return FlipNegative(hn::Add(keys, FlipNegative(m_Lowest)));
-    }
-  }
-
-private:
-  static HWY_INLINE Vector
-  FlipNegative(Vector bits)
-  {
-    const hn::RebindToSigned<Descriptor> asSigned;
-    const auto negative = hn::BitCast(Descriptor(), hn::BroadcastSignBit(hn::BitCast(asSigned, bits)));
-    return hn::Xor(bits, hn::ShiftRight<1>(negative));
-  }
-
-  Vector m_Mask;
-  Vector m_Lowest;
-};
+#include "KeyVectors.inc"
 
 template <typename TKey, KeyMapping VMapping>
 HWY_INLINE void
@@ -95,7 +43,7 @@ Split(const void * row, void * const * rowLines, int number, std::size_t count, 
   const std::size_t                n = hn::Lanes(d);
   const auto *                     pixels = static_cast<const TKey *>(row);
   const auto                       line = [&](int i) HWY_ATTR { return static_cast<TKey *>(rowLines[i]); };
-  hn::Vec<decltype(d)>             a, b, c, e;
+  hn::Vec<decltype(d)>             a, b;
   switch (number)
   {
     case 1:
@@ -115,11 +63,12 @@ Split(const void * row, void * const * rowLines, int number, std::size_t count, 
     case 4:
       for (std::size_t i = 0; i < count; i += n)
       {
-        hn::LoadInterleaved4(d, pixels + 4 * i, a, b, c, e);
-        hn::StoreU(keys.ToKeys(a), d, line(0) + i);
-        hn::StoreU(keys.ToKeys(b), d, line(1) + i);
-        hn::StoreU(keys.ToKeys(c), d, line(2) + i);
-        hn::StoreU(keys.ToKeys(e), d, line(3) + i);
+        hn::Vec<decltype(d)> columns[4];
+        FourColumns<TKey>::Load(pixels + 4 * i, columns);
+        for (int column = 0; column < 4; ++column)
+        {
+          hn::StoreU(keys.ToKeys(columns[column]), d, line(column) + i);
+        }
       }
       return;
     default:
@@ -150,19 +99,19 @@ Join(const void * const * rowLines, void * row, int number, std::size_t count, s
     case 1:
       for (std::size_t i = 0; i < count; i += n)
       {
-        hn::StoreU(load(0, i), d, pixels + i);
+        StoreColumns<TKey>(pixels + i, load(0, i));
       }
       return;
     case 2:
       for (std::size_t i = 0; i < count; i += n)
       {
-        hn::StoreInterleaved2(load(0, i), load(1, i), d, pixels + 2 * i);
+        StoreColumns<TKey>(pixels + 2 * i, load(0, i), load(1, i));
       }
       return;
     case 4:
       for (std::size_t i = 0; i < count; i += n)
       {
-        hn::StoreInterleaved4(load(0, i), load(1, i), load(2, i), load(3, i), d, pixels + 4 * i);
+        StoreColumns<TKey>(pixels + 4 * i, load(0, i), load(1, i), load(2, i), load(3, i));
       }
       return;
     default:

@@ -19,12 +19,41 @@
 #define KeyedImage_h
 
 #include "PixelKey.h"
+#include "Planner.h"
 
 #include <algorithm>
 #include <cstring>
 
 namespace cudamedian
 {
+
+/** Where a row of pixels of a tile begins; rows are numbered along axis 1 first. */
+inline Extent
+GetRowOfTile(const Extent & origin, const Extent & tile, std::size_t number)
+{
+  auto   rest = static_cast<std::int64_t>(number);
+  Extent position = origin;
+  for (int axis = 1; axis < Dimension; ++axis)
+  {
+    position[axis] += rest % tile[axis];
+    rest /= tile[axis];
+  }
+  return position;
+}
+
+/** Whether a row, given by any position in it, passes through a box or beside it along axis 0. */
+inline bool
+IsRowOf(const PixelBox & box, const Extent & position)
+{
+  for (int axis = 1; axis < Dimension; ++axis)
+  {
+    if (position[axis] < box.origin[axis] || position[axis] >= box.origin[axis] + box.extent[axis])
+    {
+      return false;
+    }
+  }
+  return true;
+}
 
 /** Reads keys from the request's input and writes keys to its output. */
 template <typename TKey, KeyMapping VMapping>
@@ -48,6 +77,14 @@ public:
   {
     return static_cast<const TKey *>(m_Request.input) + y * m_InputStride[1] + z * m_InputStride[2] +
            w * m_InputStride[3];
+  }
+
+  /** Whether so many pixels from a position of a row on are in memory of the image, be they in that row or not. */
+  bool
+  Contains(const TKey * row, std::int64_t first, std::int64_t count) const
+  {
+    const auto begin = row - static_cast<const TKey *>(m_Request.input) + first;
+    return begin >= 0 && begin + count <= m_InputStride[Dimension - 1] * m_Request.inputExtent[Dimension - 1];
   }
 
   /** The position inside the image that is the nearest along an axis. */

@@ -31,11 +31,6 @@ namespace
 
 constexpr std::size_t nowhere = ~std::size_t{ 0 };
 
-/** A value that was read from memory is read again when it was used so many instructions ago. What a phase leaves for
- * others may lie anywhere, so a compiler reads inputs again after each store; but it has too few registers to keep them
- * all. */
-constexpr std::size_t inputReach = 3;
-
 /** Writes a phase. */
 class PhaseEmitter
 {
@@ -43,7 +38,6 @@ public:
   PhaseEmitter(const ProgramPhases::Phase & phase, std::size_t chunkOperations)
     : m_Phase(phase), m_Program(phase.program), m_Lowered(LowerProgram(phase.program, { false, 100 })),
       m_Inputs(m_Program.GetNumberOfInputs()), m_LastUse(m_Inputs + m_Program.GetInstructions().size(), 0),
-      m_IsPaired(m_LastUse.size(), false), m_LastRead(m_LastUse.size(), nowhere),
       m_SlotOfValue(m_LastUse.size(), nowhere)
   {
     for (std::size_t n = 0; n < m_Lowered.instructions.size(); ++n)
@@ -53,14 +47,22 @@ public:
       {
         m_LastUse[instruction.operands[i]] = n;
       }
-      if (instruction.operation == LoweredOperation::MaxBySum)
-      {
-        m_IsPaired[instruction.operands[2]] = true;
-      }
     }
-    for (std::size_t i = 0; i < m_Program.GetOutputs().size(); ++i)
+    // A row of medians is written when its last is there.
+    const auto &                              outputs = m_Program.GetOutputs();
+    const auto                                columns = static_cast<std::size_t>(m_Program.GetTile()[0]);
+    std::map<TileProgram::Value, std::size_t> defined;
+    for (std::size_t n = 0; n < m_Lowered.instructions.size(); ++n)
     {
-      m_Results.emplace(m_Program.GetOutputs()[i], "Median(" + std::to_string(i));
+      defined[m_Lowered.instructions[n].result] = n;
+    }
+    for (std::size_t first = 0; first < outputs.size(); first += columns)
+    {
+      const auto begin = outputs.begin() + static_cast<std::ptrdiff_t>(first);
+      const auto end = begin + static_cast<std::ptrdiff_t>(columns);
+      const auto last = *std::max_element(begin, end, [&](auto a, auto b) { return defined.at(a) < defined.at(b); });
+      m_Rows.emplace(last, first);
+      std::for_each(begin, end, [&](auto value) { m_LastUse[value] = std::max(m_LastUse[value], defined.at(last)); });
     }
     for (std::size_t i = 0; i < m_Program.GetExports().size(); ++i)
     {
@@ -136,52 +138,21 @@ private:
     m_Ends.push_back(total);
   }
 
-  /** Where an input, or what another chunk left, is in memory. */
   std::string
-  GetPlace(TileProgram::Value value) const
+  GetText(TileProgram::Value value, std::size_t begin) const
   {
     if (value < m_Program.GetNumberOfPixels())
     {
       const auto width = static_cast<std::size_t>(m_Program.GetFootprint()[0]);
-      return "Pixel(" + std::to_string(value / width) + ", " + std::to_string(value % width) + ")";
+      return "row.Pixel(" + std::to_string(value / width) + ", " + std::to_string(value % width) + ")";
     }
     if (value < m_Inputs)
     {
       const auto & import = m_Phase.imports[value - m_Program.GetNumberOfPixels()];
-      return "Shared(" + std::to_string(import.value) + ", " + std::to_string(import.position) + ")";
+      return "row.Shared(" + std::to_string(import.value) + ", " + std::to_string(import.position) + ")";
     }
-    return "Kept(" + std::to_string(m_SlotOfValue[value]) + ")";
-  }
-
-  /** The name of an operand of instruction n, after it is read if it has to be. */
-  std::string
-  Read(TileProgram::Value value, std::size_t begin, std::size_t n, std::ostream & os)
-  {
-    const auto text = "v" + std::to_string(value);
-    if (value >= m_Inputs && m_DefinedAt.at(value) >= begin)
-    {
-      return text;
-    }
-    auto & last = m_LastRead[value];
-    auto & reads = m_Reads[value];
-    if (last == nowhere || last < begin || n - last > inputReach)
-    {
-      ++reads;
-      os << "    const auto " << text << "_" << reads << " = row." << GetPlace(value) << ";\n";
-    }
-    last = n;
-    return text + "_" + std::to_string(reads);
-  }
-
-  /** Whether a min or max comes without the other of its pair. One in three of those is made by a comparison and a
-   * blend. With AVX-512 the first port makes min, max of those without a min, and nothing else; the second compares;
-   * and both blend, and make a max of its min. So each has as much to do. */
-  bool
-  IsSelected(const LoweredProgram::Instruction & instruction)
-  {
-    const bool isAlone = instruction.operation == LoweredOperation::Max ||
-                         (instruction.operation == LoweredOperation::Min && !m_IsPaired[instruction.result]);
-    return isAlone && ++m_Alone % 3 == 0;
+    return m_DefinedAt.at(value) >= begin ? "v" + std::to_string(value)
+                                          : "row.Kept(" + std::to_string(m_SlotOfValue[value]) + ")";
   }
 
   void
@@ -190,24 +161,33 @@ private:
                    std::size_t                         end,
                    std::ostream &                      os)
   {
-    const auto  n = static_cast<std::size_t>(&instruction - m_Lowered.instructions.data());
-    const auto  value = instruction.result;
-    const auto  text = "v" + std::to_string(value);
-    std::string operands;
-    for (int i = 0; i < instruction.numberOfOperands; ++i)
-    {
-      operands += (i == 0 ? "" : ", ") + Read(instruction.operands[i], begin, n, os);
-    }
-    os << "    const auto " << text << " = row." << (IsSelected(instruction) ? "Select" : "")
+    const auto value = instruction.result;
+    const auto text = "v" + std::to_string(value);
+    os << "    const auto " << text << " = row."
        << (instruction.operation == LoweredOperation::Min   ? "Min("
            : instruction.operation == LoweredOperation::Max ? "Max("
-                                                            : "MaxBySum(")
-       << operands << ");\n";
-    m_DefinedAt[value] = n;
+                                                            : "MaxBySum(");
+    for (int i = 0; i < instruction.numberOfOperands; ++i)
+    {
+      os << (i == 0 ? "" : ", ") << GetText(instruction.operands[i], begin);
+    }
+    os << ");\n";
+    m_DefinedAt[value] = static_cast<std::size_t>(&instruction - m_Lowered.instructions.data());
     const auto results = m_Results.equal_range(value);
     for (auto result = results.first; result != results.second; ++result)
     {
       os << "    row." << result->second << ", " << text << ");\n";
+    }
+    const auto rows = m_Rows.equal_range(value);
+    for (auto row = rows.first; row != rows.second; ++row)
+    {
+      const auto columns = static_cast<std::size_t>(m_Program.GetTile()[0]);
+      os << "    row.Medians(" << row->second / columns;
+      for (std::size_t column = 0; column < columns; ++column)
+      {
+        os << ", " << GetText(m_Program.GetOutputs()[row->second + column], begin);
+      }
+      os << ");\n";
     }
     if (m_LastUse[value] >= end)
     {
@@ -226,18 +206,15 @@ private:
   const TileProgram &                                     m_Program;
   LoweredProgram                                          m_Lowered;
   std::size_t                                             m_Inputs;
-  std::vector<std::size_t>                                m_LastUse;  ///< of each value: the instruction
-  std::multimap<TileProgram::Value, std::string>          m_Results;  ///< where values go for good
-  std::vector<std::size_t>                                m_Ends;     ///< of chunks
-  std::vector<bool>                                       m_IsPaired; ///< a min whose max is made of it
+  std::vector<std::size_t>                                m_LastUse; ///< of each value: the instruction
+  std::multimap<TileProgram::Value, std::string>          m_Results; ///< where values go for other phases
+  std::multimap<TileProgram::Value, std::size_t>          m_Rows;    ///< first of the medians that are written then
+  std::vector<std::size_t>                                m_Ends;    ///< of chunks
   std::map<TileProgram::Value, std::size_t>               m_DefinedAt;
-  std::vector<std::size_t>                                m_LastRead; ///< of each value from memory: the instruction
-  std::map<TileProgram::Value, int>                       m_Reads;
   std::vector<std::size_t>                                m_SlotOfValue;
   std::vector<std::pair<TileProgram::Value, std::size_t>> m_Kept; ///< values and their slots while they are alive
   std::vector<std::size_t>                                m_FreeSlots;
   std::size_t                                             m_Slots{ 0 };
-  std::size_t m_Alone{ 0 }; ///< instructions without the other of their pair
 };
 
 } // namespace

@@ -39,6 +39,7 @@ if(hwy_FOUND)
       VERBATIM)
     file(CONFIGURE OUTPUT ${source} @ONLY CONTENT [[
 // Written by CMake.
+#include "PixelKey.h"
 #include "RowPrograms.h"
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "@name@.cxx"
@@ -49,7 +50,7 @@ if(hwy_FOUND)
 #define ROW_PROGRAM_DESCRIBE Describe@name@
 #include "RowProgram.inc"
 ]])
-    set_source_files_properties(${source} PROPERTIES OBJECT_DEPENDS "${folder}/${name}.inc;${CMAKE_CURRENT_FUNCTION_LIST_DIR}/RowProgram.inc")
+    set_source_files_properties(${source} PROPERTIES OBJECT_DEPENDS "${folder}/${name}.inc;${CMAKE_CURRENT_FUNCTION_LIST_DIR}/RowProgram.inc;${CMAKE_CURRENT_FUNCTION_LIST_DIR}/KeyVectors.inc")
     set_source_files_properties(${source} PROPERTIES
       COMPILE_DEFINITIONS "HWY_DISABLED_TARGETS=${disabled};ROW_PROGRAM_LEAST_BYTES=${least};ROW_PROGRAM_MOST_BYTES=${most};ROW_PROGRAM_IS_LONG=${isLong}")
     set(CudaMedian_ROW_SRCS ${CudaMedian_ROW_SRCS} ${source} PARENT_SCOPE)
@@ -71,6 +72,7 @@ if(hwy_FOUND)
     cudamedian_add_row_program("${window}" Row_${name} ${least} ${most})
   endforeach()
   list(APPEND CudaMedian_ROW_SRCS cpu/LaneInterpreter.cxx cpu/KeyLines.cxx cpu/ColumnHistograms.cxx)
+  set_source_files_properties(cpu/KeyLines.cxx PROPERTIES OBJECT_DEPENDS ${CMAKE_CURRENT_LIST_DIR}/KeyVectors.inc)
   set_source_files_properties(cpu/ColumnHistograms.cxx PROPERTIES OBJECT_DEPENDS ${CMAKE_CURRENT_LIST_DIR}/ColumnHistograms.inc)
   message(STATUS "CudaMedian: CPU programs with Highway ${hwy_VERSION}")
 else()

@@ -34,10 +34,13 @@ struct RowArguments
   const void * lines;   ///< a pointer for each line of the footprint and column of the tile, the column fastest, to
                         ///< keys (KeyLines.h)
   const void * shared;  ///< a pointer for each value that tiles share
-  const void * medians; ///< a pointer for each pixel of the tile; not used by phases before the last
-  void *       slots;   ///< room for what chunks of the program leave for each other: rowSlotBytes for each slot
-  std::size_t  tiles;   ///< a multiple of lineBlockBytes' worth of keys
-  bool         isSigned{ false }; ///< whether keys are signed integers; only programs of one column take them
+  const void * medians; ///< a pointer for each row of pixels of the tile, to the first tile's pixels; not used by
+                        ///< phases before the last
+  void *        slots;         ///< room for what chunks of the program leave for each other: rowSlotBytes for each slot
+  std::size_t   tiles;         ///< a multiple of lineBlockBytes' worth of keys
+  std::uint64_t signMask{ 0 }; ///< how keys become pixels (PixelKey.h) …
+  bool          isFloat{ false };  ///< … and whether these are floats
+  bool          isSigned{ false }; ///< whether keys are signed integers; only programs of one column take them
 };
 
 /** Bytes of a slot: the chunks of a phase run in turn for so many keys. With AVX-512, 17x17 and 8-bit keys, clocks per
@@ -59,7 +62,7 @@ struct RowProgram
     int last;
   };
 
-  /** Whether lines are rows of pixels, and medians too, so that integers can stay where images have them. */
+  /** Whether lines are rows of pixels, so that integers can stay where the image has them. */
   bool
   HasOneColumn() const
   {

@@ -50,23 +50,22 @@ public:
       m_Program(plan.rowProgram), m_Compiled(plan.compiled), m_Tile(plan.GetHostTile()),
       m_Footprint(GetFootprint(request, plan)), m_Cut(Cut(request, plan)), m_Columns(static_cast<int>(m_Tile[0]))
   {
-    int lastTile = 0;
     if (m_Program != nullptr)
     {
       for (const auto & phase : m_Program->phases)
       {
         m_FirstTile = std::min(m_FirstTile, phase.first);
-        lastTile = std::max(lastTile, phase.last);
+        m_LastTile = std::max(m_LastTile, phase.last);
       }
     }
-    const auto sharedTiles = RoundUp(m_Cut.stripTiles + lastTile - m_FirstTile);
+    const auto sharedTiles = RoundUp(m_Cut.stripTiles + m_LastTile - m_FirstTile);
     m_SharedPitch = GetPitch(sharedTiles);
-    m_LineTiles = RoundUp(sharedTiles + (m_Footprint[0] - 1) / m_Tile[0]);
-    m_LinePitch = GetPitch(m_LineTiles);
+    const auto lineTiles = RoundUp(sharedTiles + (m_Footprint[0] - 1) / m_Tile[0]);
+    m_LinePitch = GetPitch(lineTiles);
     const auto lines = CountLines(m_Footprint) * m_Tile[0];
     m_Ring.resize(static_cast<std::size_t>(lines / m_Footprint[1] * m_Cut.ringRows * m_LinePitch));
     m_Lines.resize(static_cast<std::size_t>(lines));
-    m_Edge.resize(static_cast<std::size_t>(m_Tile[0] * std::max(m_LineTiles, blockKeys)));
+    m_Edge.resize(static_cast<std::size_t>(m_Tile[0] * std::max(lineTiles, blockKeys)));
     PrepareSlots();
   }
 
@@ -89,8 +88,8 @@ public:
   std::size_t
   GetScratchBytes() const
   {
-    return GetBytes(m_Ring) + GetBytes(m_Shared) + GetBytes(m_Slots) + GetBytes(m_Operands) + GetBytes(m_Lines) +
-           GetBytes(m_Edge);
+    return GetBytes(m_Ring) + GetBytes(m_Shared) + GetBytes(m_Slots) + GetBytes(m_Copies) + GetBytes(m_Operands) +
+           GetBytes(m_Lines) + GetBytes(m_Edge);
   }
 
   void
@@ -227,20 +226,17 @@ private:
   PrepareSlots()
   {
     const auto lanes = static_cast<std::size_t>(m_Cut.lanes);
-    m_Results.resize(static_cast<std::size_t>(Volume(m_Tile)));
+    m_Rows.resize(static_cast<std::size_t>(m_Tile[1] * m_Tile[2] * m_Tile[3]));
     if (m_Program != nullptr)
     {
       m_SegmentLines.resize(m_Lines.size());
       m_SegmentShared.resize(m_Program->sharedValues);
       m_Shared.resize(m_Program->sharedValues * static_cast<std::size_t>(m_SharedPitch));
-      const auto slotKeys = m_Program->slots * rowSlotBytes / sizeof(TKey);
-      m_Slots.resize(slotKeys + m_Results.size() * lanes);
-      for (std::size_t i = 0; i < m_Results.size(); ++i)
-      {
-        m_Results[i] = m_Slots.data() + slotKeys + i * lanes;
-      }
+      m_Slots.resize(m_Program->slots * rowSlotBytes / sizeof(TKey));
+      m_Copies.resize(m_Rows.size() * static_cast<std::size_t>(m_Columns) * lanes);
       return;
     }
+    m_Results.resize(static_cast<std::size_t>(Volume(m_Tile)));
     const auto & schedule = m_Compiled->schedule;
     m_Slots.resize(schedule.numberOfSlots * lanes);
     m_Operands.resize(schedule.numberOfInputs);
@@ -267,6 +263,7 @@ private:
     const auto width = std::min(m_Output.origin[0] + m_Output.extent[0] - origin[0], m_Cut.stripTiles * m_Tile[0]);
     const auto bandEnd = std::min(m_Output.origin[1] + m_Output.extent[1], origin[1] + m_Cut.bandRows * m_Tile[1]);
     m_RingRow = 0;
+    m_StripTiles = (width + m_Tile[0] - 1) / m_Tile[0] + m_LastTile - m_FirstTile + (m_Footprint[0] - 1) / m_Tile[0];
     if (wholeBand)
     {
       const auto rows = (bandEnd - origin[1] + m_Tile[1] - 1) / m_Tile[1] * m_Tile[1] + m_Footprint[1] - m_Tile[1];
@@ -283,8 +280,16 @@ private:
       RunSharedPhases(tiles);
       for (std::int64_t tile = 0; tile < tiles; tile += m_Cut.lanes)
       {
-        RunSegment(tile, std::min(m_Cut.lanes, RoundUp(tiles - tile)));
-        Store(origin, tile * m_Tile[0], width);
+        const auto count = std::min(m_Cut.lanes, RoundUp(tiles - tile));
+        if (m_Program != nullptr)
+        {
+          RunSegment(origin, tile, count, width - tile * m_Tile[0]);
+        }
+        else
+        {
+          InterpretSegment(tile, count);
+          Store(origin, tile * m_Tile[0], width);
+        }
       }
       m_RingRow = (m_RingRow + m_Tile[1]) % m_Cut.ringRows;
     }
@@ -336,34 +341,39 @@ private:
     }
   }
 
-  /** The keys of a row from position `first` on, clamped at both ends; what lies inside comes straight from the image.
-   */
+  /** The keys of a row from position `first` on, clamped at both ends. */
   void
   LoadLine(const TKey * row, std::int64_t first, TKey * const * lines)
   {
-    if (m_Edge.size() * sizeof(TKey) <= 2048)
+    const auto count = RoundUp(m_StripTiles) * m_Tile[0];
+    if (!m_Image.Contains(row, first, count))
     {
-      return LoadClamped(row, first, 0, m_LineTiles, lines);
+      const auto inside = std::min(std::max<std::int64_t>(-first, 0), count);
+      const auto outside = std::max(inside, std::min(m_Extent[0] - first, count));
+      std::fill_n(m_Edge.begin(), inside, row[0]);
+      std::copy(row + first + inside, row + first + outside, m_Edge.begin() + inside);
+      std::fill(m_Edge.begin() + outside, m_Edge.begin() + count, row[m_Extent[0] - 1]);
+      return Split(m_Edge.data(), 0, RoundUp(m_StripTiles), lines);
     }
-    const auto before = std::min(m_LineTiles, RoundUp(std::max<std::int64_t>(0, (m_Tile[0] - 1 - first) / m_Tile[0])));
-    const auto inside = std::max<std::int64_t>(0, (m_Extent[0] - first) / m_Tile[0]) / blockKeys * blockKeys;
-    const auto after = std::max(before, std::min(m_LineTiles, inside));
-    LoadClamped(row, first, 0, before, lines);
-    Split(row + first + before * m_Tile[0], before, after - before, lines);
-    LoadClamped(row, first, after, m_LineTiles - after, lines);
+    // What lies beyond the row's ends comes from its neighbours first.
+    Split(row + first, 0, RoundUp(m_StripTiles), lines);
+    const auto before = std::min(m_StripTiles, std::max<std::int64_t>(0, (m_Tile[0] - 1 - first) / m_Tile[0]));
+    const auto after = std::max(before, (m_Extent[0] - first) / m_Tile[0]);
+    Clamp(row, first, 0, before, lines);
+    Clamp(row, first, after, m_StripTiles, lines);
   }
 
+  /** The keys of some tiles of a row, one by one. */
   void
-  LoadClamped(const TKey * row, std::int64_t first, std::int64_t tile, std::int64_t tiles, TKey * const * lines)
+  Clamp(const TKey * row, std::int64_t first, std::int64_t begin, std::int64_t end, TKey * const * lines)
   {
-    const auto begin = first + tile * m_Tile[0];
-    const auto count = tiles * m_Tile[0];
-    const auto inside = std::min(std::max<std::int64_t>(-begin, 0), count);
-    const auto outside = std::max(inside, std::min(m_Extent[0] - begin, count));
-    std::fill_n(m_Edge.begin(), inside, row[0]);
-    std::copy(row + begin + inside, row + begin + outside, m_Edge.begin() + inside);
-    std::fill(m_Edge.begin() + outside, m_Edge.begin() + count, row[m_Extent[0] - 1]);
-    Split(m_Edge.data(), tile, tiles, lines);
+    for (auto tile = begin; tile < end; ++tile)
+    {
+      for (int column = 0; column < m_Columns; ++column)
+      {
+        lines[column][tile] = m_Image.ToKey(row[m_Image.Clamp(0, first + tile * m_Tile[0] + column)]);
+      }
+    }
   }
 
   void
@@ -405,19 +415,55 @@ private:
                    static_cast<int>(phase),
                    { m_SegmentLines.data(),
                      m_SegmentShared.data(),
-                     m_Results.data(),
+                     m_Rows.data(),
                      m_Slots.data(),
-                     static_cast<std::size_t>(tiles) });
+                     static_cast<std::size_t>(tiles),
+                     m_Format.signMask,
+                     VMapping == KeyMapping::Float,
+                     false });
   }
 
-  /** Runs the program, or its last phase, on the segment from a tile of the strip on. */
+  /** Runs the program's last phase on so many tiles, from a tile of the strip on, of whose pixels `room`, or fewer, lie
+   * in the strip: whole blocks are written to the image. */
   void
-  RunSegment(std::int64_t tile, std::int64_t tiles)
+  RunSegment(const Extent & origin, std::int64_t tile, std::int64_t tiles, std::int64_t room)
   {
-    if (m_Program != nullptr)
+    const auto last = m_Program->phases.size() - 1;
+    const auto whole = m_Image.StoresBits() ? std::min(tiles, room / (blockKeys * m_Tile[0]) * blockKeys) : 0;
+    const auto find = [&](std::int64_t firstTile, bool isCopied) {
+      TKey * copy = m_Copies.data();
+      for (std::size_t i = 0; i < m_Rows.size(); ++i, copy += m_Cut.lanes * m_Tile[0])
+      {
+        auto position = GetRowOfTile(origin, m_Tile, i);
+        position[0] += firstTile * m_Tile[0];
+        m_Rows[i] = isCopied || !IsRowOf(m_Output, position) ? copy : static_cast<TKey *>(m_Image.GetOutput(position));
+      }
+    };
+    if (whole > 0)
     {
-      return RunPhase(m_Program->phases.size() - 1, tile, tiles);
+      find(tile, false);
+      RunPhase(last, tile, whole);
     }
+    if (whole < tiles)
+    {
+      find(tile + whole, true);
+      RunPhase(last, tile + whole, tiles - whole);
+      for (std::size_t i = 0; i < m_Rows.size(); ++i)
+      {
+        auto position = GetRowOfTile(origin, m_Tile, i);
+        position[0] += (tile + whole) * m_Tile[0];
+        if (IsRowOf(m_Output, position))
+        {
+          m_Image.StoreRow(position, m_Rows[i], std::min(room, tiles * m_Tile[0]) - whole * m_Tile[0]);
+        }
+      }
+    }
+  }
+
+  /** Interprets the program on so many tiles, from a tile of the strip on. */
+  void
+  InterpretSegment(std::int64_t tile, std::int64_t tiles)
+  {
     TKey ** pixel = m_Operands.data();
     for (auto line = m_Lines.begin(); line != m_Lines.end(); line += m_Columns)
     {
@@ -432,31 +478,18 @@ private:
       outputs.begin(), outputs.end(), m_Results.begin(), [&](auto operand) { return m_Operands[operand]; });
   }
 
-  /** Stores a segment's medians, from column x of a strip of the given width on. */
+  /** Stores a segment's medians that were interpreted, from column x of a strip of the given width on. */
   void
   Store(const Extent & origin, std::int64_t x, std::int64_t width)
   {
     TKey ** results = m_Results.data();
-    Extent  o;
-    for (o[3] = 0; o[3] < m_Tile[3]; ++o[3])
+    for (std::size_t i = 0; i < m_Rows.size(); ++i, results += m_Columns)
     {
-      for (o[2] = 0; o[2] < m_Tile[2]; ++o[2])
+      auto position = GetRowOfTile(origin, m_Tile, i);
+      position[0] += x;
+      if (IsRowOf(m_Output, position))
       {
-        for (o[1] = 0; o[1] < m_Tile[1]; ++o[1], results += m_Columns)
-        {
-          Extent position = origin;
-          bool   inside = true;
-          position[0] += x;
-          for (int axis = 1; axis < Dimension; ++axis)
-          {
-            position[axis] += o[axis];
-            inside = inside && position[axis] < m_Output.origin[axis] + m_Output.extent[axis];
-          }
-          if (inside)
-          {
-            StoreRow(position, results, width - x);
-          }
-        }
+        StoreRow(position, results, width - x);
       }
     }
   }
@@ -506,9 +539,10 @@ private:
   Extent              m_Tile;
   Extent              m_Footprint;
   Division            m_Cut;
-  int                 m_Columns;        ///< of a tile
-  int                 m_FirstTile{ 0 }; ///< that any phase runs for, relative to a strip's first: 0 or less
-  std::int64_t        m_LineTiles;      ///< keys of a line, from that tile on
+  int                 m_Columns;         ///< of a tile
+  int                 m_FirstTile{ 0 };  ///< that any phase runs for, relative to a strip's first: 0 or less
+  int                 m_LastTile{ 0 };   ///< … relative to a strip's last: 0 or more
+  std::int64_t        m_StripTiles{ 0 }; ///< keys of a line that a strip needs, from that first tile on
   std::int64_t        m_LinePitch;
   std::int64_t        m_SharedPitch;
   AlignedVector<TKey> m_Ring;
@@ -520,7 +554,9 @@ private:
   std::vector<TKey *> m_SegmentShared;
   AlignedVector<TKey> m_Slots;
   std::vector<TKey *> m_Operands; ///< of the schedule
-  std::vector<TKey *> m_Results;  ///< medians of each pixel of the tile
+  std::vector<TKey *> m_Results;  ///< medians of each pixel of the tile, of an interpreted program
+  std::vector<TKey *> m_Rows;     ///< where a compiled one writes each row of the tile's medians
+  AlignedVector<TKey> m_Copies;   ///< of these rows
   std::vector<TKey>   m_Edge;     ///< pixels at the ends of rows
   void *              m_SplitLines[largestTile];
 };

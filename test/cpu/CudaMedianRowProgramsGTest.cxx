@@ -98,6 +98,8 @@ RunPhases(const RowProgram &                program,
                   medians.data(),
                   slots.data(),
                   RoundUp<TKey>(tiles + static_cast<std::size_t>(phase.last - phase.first)),
+                  0,
+                  false,
                   std::is_signed<TKey>::value });
   }
 }
@@ -120,10 +122,11 @@ CheckProgram(const RowProgram & program, std::size_t tiles, std::uint64_t seed)
   const auto spare = static_cast<std::size_t>(program.phases.front().last + lead);
   const auto lineTiles = RoundUp<TKey>(tiles + spare) + static_cast<std::size_t>((footprint[0] - 1) / columns);
   const auto lines = static_cast<std::size_t>(Volume(footprint) / footprint[0] * columns);
-  const auto outputs = static_cast<std::size_t>(Volume(program.tile));
+  const auto outputs = static_cast<std::size_t>(Volume(program.tile) / columns); // rows of medians
+  const auto rowPixels = tiles * static_cast<std::size_t>(columns);
 
   std::vector<std::vector<TKey>> line(lines, std::vector<TKey>(lineTiles + 3));
-  std::vector<std::vector<TKey>> output(outputs, std::vector<TKey>(tiles + 4, 77));
+  std::vector<std::vector<TKey>> output(outputs, std::vector<TKey>(rowPixels + 4, 77));
   std::vector<const TKey *>      linePointers;
   std::vector<TKey *>            outputPointers;
   for (std::size_t i = 0; i < lines; ++i)
@@ -147,12 +150,11 @@ CheckProgram(const RowProgram & program, std::size_t tiles, std::uint64_t seed)
   std::vector<TKey> keys;
   for (std::size_t tile = 0; tile < tiles; ++tile)
   {
-    for (std::size_t i = 0; i < outputs; ++i)
+    for (std::int64_t pixel = 0; pixel < Volume(program.tile); ++pixel)
     {
-      const auto number = static_cast<std::int64_t>(i);
-      const auto left = number % columns;
-      const auto top = number / columns % program.tile[1];
-      const auto front = number / columns / program.tile[1];
+      const auto left = pixel % columns;
+      const auto top = pixel / columns % program.tile[1];
+      const auto front = pixel / columns / program.tile[1];
       keys.clear();
       for (std::int64_t z = 0; z < window[2]; ++z)
         for (std::int64_t y = 0; y < window[1]; ++y)
@@ -161,12 +163,15 @@ CheckProgram(const RowProgram & program, std::size_t tiles, std::uint64_t seed)
             keys.push_back(pixelAt(tile, left + x, top + y, front + z));
           }
       std::nth_element(keys.begin(), keys.begin() + static_cast<std::ptrdiff_t>(keys.size() / 2), keys.end());
-      ASSERT_EQ(outputPointers[i][tile], keys[keys.size() / 2]) << "tile " << tile << ", output " << i;
+      ASSERT_EQ(outputPointers[static_cast<std::size_t>(pixel / columns)]
+                              [tile * static_cast<std::size_t>(columns) + static_cast<std::size_t>(left)],
+                keys[keys.size() / 2])
+        << "tile " << tile << ", pixel " << pixel;
     }
   }
   for (std::size_t i = 0; i < outputs; ++i)
   {
-    EXPECT_EQ(outputPointers[i][tiles], 77) << "written beyond the tiles";
+    EXPECT_EQ(outputPointers[i][rowPixels], 77) << "written beyond the tiles";
   }
 }
 
