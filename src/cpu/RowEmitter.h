@@ -32,9 +32,10 @@ namespace cudamedian
  * `static void Run(std::integral_constant<int, chunk>, row)`, which read pixels of the footprint with
  * `row.Pixel(line, column)`, lines counting along axes 1 to 3, and shared values with `row.Shared(value, position)`,
  * call `row.Min`, `row.Max` and `row.MaxBySum`, and write with `row.Share(value, keys)` and
- * `row.Median(output, keys)`. What a chunk leaves for later ones it gives to `row.Keep(slot, keys)`, and they ask
- * `row.Kept(slot)` for it. Cuts are made where the fewest values are alive. The window, the tile, what tiles share
- * and which tiles run each phase, the number of slots and the first chunk of each phase are constants of the struct. */
+ * `row.Medians(row, keys...)`, which has the medians of a row of the tile, one for each of its columns. What a chunk
+ * leaves for later ones it gives to `row.Keep(slot, keys)`, and they ask `row.Kept(slot)` for it. Cuts are made where
+ * the fewest values are alive. The window, the tile, what tiles share and which tiles run each phase, the number of
+ * slots and the first chunk of each phase are constants of the struct. */
 void
 EmitRowProgram(const ProgramPhases & program, std::size_t chunkOperations, const std::string & name, std::ostream & os);
 

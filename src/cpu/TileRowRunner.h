@@ -33,8 +33,9 @@ namespace cudamedian
 
 /** Runs a tile program along rows of tiles, a tile in each lane of a vector. One object per work unit.
  *
- * A program that is compiled ahead may have phases: what neighbouring tiles share is then computed once for a row of
- * tiles, and kept in a line for each shared value.
+ * A program that is compiled ahead writes rows of pixels, and may have phases: what neighbouring tiles share is then
+ * computed once for a row of tiles, and kept in a line for each shared value. One that is interpreted leaves medians in
+ * lines for each pixel of the tile, which are joined.
  *
  * The output is cut into strips along axis 0, bands along axis 1 and runs along axis 2. Lines of keys (KeyLines.h) stay
  * in a ring: down a band those of a footprint's rows, or, along a run, those of all rows of the band, so that a pixel

@@ -71,8 +71,6 @@ WriteDescription(const Extent & radius, const std::map<KeyPacking, KernelKind> &
   os << "}\n";
 }
 
-} // namespace
-
 /** Writes a program for the CPU, which has instructions of two operands only and vectors of neighbouring tiles. */
 void
 WriteRowProgram(const Extent & radius, std::size_t keyBytes, std::ostream & os)
@@ -85,6 +83,57 @@ WriteRowProgram(const Extent & radius, std::size_t keyBytes, std::ostream & os)
                  "Row" + name.substr(name.find('_'), name.rfind('_') - name.find('_')),
                  os);
 }
+
+/** Writes the programs of a window for each kind of kernel. */
+void
+WriteKernelPrograms(const Extent &                           radius,
+                    const std::map<KeyPacking, KernelKind> & kinds,
+                    bool                                     isHeader,
+                    std::ostream &                           os)
+{
+  os << "// Written by EmitPrograms.\n"
+     << (isHeader ? "#pragma once\n#include \"KeyRegisters.h\"\n" : "#include \"EmittedKernel.cuh\"\n")
+     << "namespace cudamedian\n{\n";
+  for (const auto & entry : kinds)
+  {
+    if (!isHeader && IsFilteredInStrips(radius))
+    {
+      break; // a kernel that needs no program
+    }
+    const auto & kind = entry.second;
+    const auto   policy = GetKernelPolicy(radius, kind);
+    EmitProgram(BuildKernelProgram(radius, policy, kind), policy, kind, GetEmittedName(radius, kind), os);
+  }
+  if (!isHeader)
+  {
+    WriteDescription(radius, kinds, os);
+  }
+  os << "} // namespace cudamedian\n";
+}
+
+/** Writes a file, but leaves one alone that says the same: what is compiled from it takes minutes. */
+void
+WriteFile(const std::string & path, const std::string & text)
+{
+  {
+    std::ifstream      old(path);
+    std::ostringstream oldText;
+    oldText << old.rdbuf();
+    if (old && oldText.str() == text)
+    {
+      return;
+    }
+  }
+  std::ofstream file(path);
+  file << text;
+  file.close();
+  if (!file)
+  {
+    throw std::runtime_error("cannot write " + path);
+  }
+}
+
+} // namespace
 
 /** Build-time program: writes the tile programs of one window and pixel width, as the source of the kernels that are
  * compiled ahead (.cu), as a header without kernels (.h), or for the CPU (.inc).
@@ -105,44 +154,17 @@ main(int argc, char * argv[])
     {
       radius[axis] = std::stoll(argv[1 + axis]);
     }
-    const std::string path = argv[7];
+    const std::string  path = argv[7];
+    std::ostringstream text;
     if (path.substr(path.rfind('.')) == ".inc")
     {
-      std::ofstream file(path);
-      WriteRowProgram(radius, std::stoul(argv[5]), file);
-      file.close();
-      if (!file)
-      {
-        throw std::runtime_error("cannot write " + path);
-      }
-      return 0;
+      WriteRowProgram(radius, std::stoul(argv[5]), text);
     }
-    const auto    kinds = GetKinds(std::stoi(argv[5]), argv[6]);
-    const bool    isHeader = path.substr(path.rfind('.')) == ".h";
-    std::ofstream file(path);
-    file << "// Written by EmitPrograms.\n"
-         << (isHeader ? "#pragma once\n#include \"KeyRegisters.h\"\n" : "#include \"EmittedKernel.cuh\"\n")
-         << "namespace cudamedian\n{\n";
-    for (const auto & entry : kinds)
+    else
     {
-      if (!isHeader && IsFilteredInStrips(radius))
-      {
-        break; // a kernel that needs no program
-      }
-      const auto & kind = entry.second;
-      const auto   policy = GetKernelPolicy(radius, kind);
-      EmitProgram(BuildKernelProgram(radius, policy, kind), policy, kind, GetEmittedName(radius, kind), file);
+      WriteKernelPrograms(radius, GetKinds(std::stoi(argv[5]), argv[6]), path.substr(path.rfind('.')) == ".h", text);
     }
-    if (!isHeader)
-    {
-      WriteDescription(radius, kinds, file);
-    }
-    file << "} // namespace cudamedian\n";
-    file.close();
-    if (!file)
-    {
-      throw std::runtime_error("cannot write " + path);
-    }
+    WriteFile(path, text.str());
     return 0;
   }
   catch (const std::exception & error)
