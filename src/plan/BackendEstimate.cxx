@@ -50,7 +50,7 @@ double
 GetImageRate(const MedianRequest & request, const HostRates & host)
 {
   const double threads = CountThreads(request, host);
-  return host.copyBytes * 3.1 * threads / (threads + 5.2);
+  return host.copyBytes * 3.3 * threads / (threads + 5.2);
 }
 
 /** Seconds of an H200's kernels for a number of pixels; the rates are those of benchmark/README.md. */
@@ -122,19 +122,20 @@ EstimateCpuSeconds(const MedianRequest & request, const Plan & plan, const HostR
   }
   else
   {
-    // Making keys of rows and splitting them takes as long as 20 operations for a pixel. The rate is the interpreter's
-    // in the first cache; most of its values leave that. Compiled programs have theirs in registers, and compare and
-    // form maxima on two ports.
+    // Making keys of rows and splitting them takes as long as 20 operations for a pixel, and reading them where they
+    // are as long as 5. The rate is the interpreter's in the first cache; most of its values leave that. Compiled
+    // programs have theirs in registers, and compare and form maxima on two ports.
     const auto & tile = plan.GetHostTile();
     const double operations = static_cast<double>(plan.CountHostOperations()) / static_cast<double>(Volume(tile));
-    work = pixels * (20 + (plan.rowProgram != nullptr ? 0.5 : 1.8) * operations) * keyBytes / host.laneBytes;
+    const double rows = plan.rowProgram != nullptr && plan.rowProgram->HasOneColumn() ? 5 : 20;
+    work = pixels * (rows + (plan.rowProgram != nullptr ? 0.5 : 1.8) * operations) * keyBytes / host.laneBytes;
     // The narrower an image, the shorter the rows of tiles, and the more threads share it, the smaller the parts and
     // the longer they wait for each other. Fitted to measured times from 64x64x64 to 4096x4096.
     const double tiles = std::ceil(static_cast<double>(request.outputExtent[0]) / static_cast<double>(tile[0]));
     work *= 1 + 16 * threads / std::min(1024.0, tiles * keyBytes);
   }
   // Threads are woken, and the last one is waited for.
-  const double waiting = threads > 1 ? 12e-6 * threads : 0;
+  const double waiting = threads > 1 ? 6e-6 * threads : 0;
   return waiting + std::max(work / threads, memory);
 }
 
@@ -171,7 +172,7 @@ EstimateCudaSeconds(const MedianRequest & request,
   const double     slabs = plan.slabsInFlight > 1 ? static_cast<double>(plan.slabs.size()) : 1;
   constexpr double perSlab = 20e-6;
   // Calls, and waking the threads that copy.
-  const double start = copied < 1 << 19 ? 130e-6 : 190e-6;
+  const double start = copied < 1 << 19 ? 60e-6 : 120e-6;
   return start + perSlab * static_cast<double>(plan.slabs.size()) + longest +
          (copies + upload + download + kernels - longest) / slabs;
 }

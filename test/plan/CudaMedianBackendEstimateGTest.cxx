@@ -35,7 +35,7 @@ constexpr std::size_t budget = std::size_t{ 1 } << 36;
 HostRates
 MakeHost(unsigned cores)
 {
-  return { 8e10, 13.2e9, cores };
+  return { 9.5e10, 15.7e9, cores };
 }
 
 DeviceRates
@@ -60,7 +60,7 @@ MakeRequest(const Extent & extent, const Extent & radius, unsigned workUnits = 6
 double
 Cpu(const MedianRequest & request, unsigned cores, bool compiledAhead = false)
 {
-  // Whatever this build has compiled ahead.
+  // As if, whatever this build has compiled ahead.
   static cudamedian::RowProgram program;
   auto                          plan = PlanMedian(request, Backend::Cpu, 0);
   if (plan.algorithm == cudamedian::Algorithm::TileProgram)
@@ -69,8 +69,15 @@ Cpu(const MedianRequest & request, unsigned cores, bool compiledAhead = false)
     plan.compiled = cudamedian::GetCompiledProgram(request.radius, cudamedian::ChooseHostTile(request.radius));
     if (compiledAhead)
     {
-      program.tile = plan.compiled->program.GetTile();
-      program.operations = plan.compiled->program.GetInstructions().size();
+      const auto policy = cudamedian::GetRowPolicy(request.radius, PixelBytes(request.pixelType));
+      const auto phases = cudamedian::CutIntoPhases(
+        cudamedian::BuildHierarchicalTilingProgram(request.radius, policy.tile, policy.tiling), policy.phases);
+      program.tile = policy.tile;
+      program.operations = 0;
+      for (const auto & phase : phases.phases)
+      {
+        program.operations += phase.program.GetInstructions().size();
+      }
       plan.rowProgram = &program;
     }
   }
@@ -173,7 +180,8 @@ TEST(CudaMedianBackendEstimate, TransfersAreThoseMeasured)
   check(MakeRequest({ { 512, 512, 64, 1 } }, { { 1, 1, 1, 0 } }, 16), {}, 1.75e-3);
 }
 
-// Where one backend was measured to be a fifth or more faster, with 16 threads, it is chosen.
+// Where one backend was measured to be a fifth or more faster, with 16 threads, it is chosen. Times below half a
+// millisecond vary by as much from run to run.
 TEST(CudaMedianBackendEstimate, TheFasterIsChosen)
 {
   struct Measured
@@ -185,18 +193,43 @@ TEST(CudaMedianBackendEstimate, TheFasterIsChosen)
     double    cudaMilliseconds;
   };
   for (const auto & [type, extent, radius, cpuMilliseconds, cudaMilliseconds] :
-       { Measured{ PixelType::Int16, { { 256, 256, 1, 1 } }, { { 5, 5, 0, 0 } }, 0.208, 0.147 },
-         Measured{ PixelType::Int16, { { 1024, 1024, 1, 1 } }, { { 2, 2, 0, 0 } }, 0.287, 0.371 },
-         Measured{ PixelType::Int16, { { 1024, 1024, 1, 1 } }, { { 5, 5, 0, 0 } }, 0.862, 0.346 },
-         Measured{ PixelType::UInt8, { { 4096, 4096, 1, 1 } }, { { 1, 1, 0, 0 } }, 0.676, 1.029 },
-         Measured{ PixelType::UInt8, { { 4096, 4096, 1, 1 } }, { { 5, 5, 0, 0 } }, 3.421, 1.093 },
-         Measured{ PixelType::Int16, { { 2048, 2048, 1, 1 } }, { { 1, 1, 0, 0 } }, 0.458, 0.811 },
-         Measured{ PixelType::Float32, { { 2048, 2048, 1, 1 } }, { { 1, 1, 0, 0 } }, 0.634, 0.982 },
-         Measured{ PixelType::Float32, { { 4096, 4096, 1, 1 } }, { { 2, 2, 0, 0 } }, 3.417, 2.105 },
-         Measured{ PixelType::Int16, { { 12288, 12288, 1, 1 } }, { { 1, 1, 0, 0 } }, 9.547, 6.914 },
-         Measured{ PixelType::UInt8, { { 256, 256, 128, 1 } }, { { 1, 1, 1, 0 } }, 2.090, 1.229 },
-         Measured{ PixelType::Int16, { { 64, 64, 64, 1 } }, { { 2, 2, 2, 0 } }, 0.958, 0.187 },
-         Measured{ PixelType::Float32, { { 512, 512, 256, 1 } }, { { 1, 1, 1, 0 } }, 19.184, 7.374 } })
+       { Measured{ PixelType::UInt8, { { 4096, 4096, 1, 1 } }, { { 1, 1, 0, 0 } }, 0.358, 1.051 },
+         Measured{ PixelType::UInt8, { { 12288, 12288, 1, 1 } }, { { 1, 1, 0, 0 } }, 3.342, 4.158 },
+         Measured{ PixelType::UInt8, { { 4096, 4096, 1, 1 } }, { { 2, 2, 0, 0 } }, 0.739, 1.100 },
+         Measured{ PixelType::UInt8, { { 4096, 4096, 1, 1 } }, { { 5, 5, 0, 0 } }, 3.049, 1.173 },
+         Measured{ PixelType::UInt8, { { 12288, 12288, 1, 1 } }, { { 5, 5, 0, 0 } }, 23.221, 4.518 },
+         Measured{ PixelType::UInt8, { { 1024, 1024, 1, 1 } }, { { 12, 12, 0, 0 } }, 3.142, 0.431 },
+         Measured{ PixelType::UInt8, { { 2048, 2048, 1, 1 } }, { { 30, 30, 0, 0 } }, 6.771, 0.983 },
+         Measured{ PixelType::UInt8, { { 256, 256, 128, 1 } }, { { 2, 2, 2, 0 } }, 3.801, 1.061 },
+         Measured{ PixelType::UInt8, { { 512, 512, 256, 1 } }, { { 1, 1, 1, 0 } }, 4.432, 2.185 },
+         Measured{ PixelType::UInt8, { { 128, 128, 128, 1 } }, { { 4, 4, 4, 0 } }, 13.111, 0.614 },
+         Measured{ PixelType::Int16, { { 4096, 4096, 1, 1 } }, { { 1, 1, 0, 0 } }, 0.670, 1.332 },
+         Measured{ PixelType::Int16, { { 4096, 4096, 1, 1 } }, { { 2, 2, 0, 0 } }, 1.299, 1.743 },
+         Measured{ PixelType::Int16, { { 12288, 12288, 1, 1 } }, { { 2, 2, 0, 0 } }, 11.309, 7.801 },
+         Measured{ PixelType::Int16, { { 1024, 1024, 1, 1 } }, { { 5, 5, 0, 0 } }, 0.543, 0.427 },
+         Measured{ PixelType::Int16, { { 4096, 4096, 1, 1 } }, { { 5, 5, 0, 0 } }, 5.818, 1.499 },
+         Measured{ PixelType::Int16, { { 12288, 12288, 1, 1 } }, { { 5, 5, 0, 0 } }, 47.803, 7.384 },
+         Measured{ PixelType::Int16, { { 1024, 1024, 1, 1 } }, { { 12, 12, 0, 0 } }, 6.498, 0.478 },
+         Measured{ PixelType::Int16, { { 2048, 2048, 1, 1 } }, { { 30, 30, 0, 0 } }, 100.393, 1.518 },
+         Measured{ PixelType::Int16, { { 64, 64, 64, 1 } }, { { 2, 2, 2, 0 } }, 0.501, 0.176 },
+         Measured{ PixelType::Int16, { { 256, 256, 128, 1 } }, { { 2, 2, 2, 0 } }, 8.802, 1.115 },
+         Measured{ PixelType::Int16, { { 512, 512, 256, 1 } }, { { 1, 1, 1, 0 } }, 10.688, 4.229 },
+         Measured{ PixelType::Int16, { { 128, 128, 128, 1 } }, { { 4, 4, 4, 0 } }, 57.328, 1.020 },
+         Measured{ PixelType::Float32, { { 1024, 1024, 1, 1 } }, { { 1, 1, 0, 0 } }, 0.205, 0.583 },
+         Measured{ PixelType::Float32, { { 12288, 12288, 1, 1 } }, { { 1, 1, 0, 0 } }, 19.242, 14.466 },
+         Measured{ PixelType::Float32, { { 1024, 1024, 1, 1 } }, { { 2, 2, 0, 0 } }, 0.256, 0.560 },
+         Measured{ PixelType::Float32, { { 4096, 4096, 1, 1 } }, { { 2, 2, 0, 0 } }, 2.669, 2.019 },
+         Measured{ PixelType::Float32, { { 12288, 12288, 1, 1 } }, { { 2, 2, 0, 0 } }, 28.304, 15.028 },
+         Measured{ PixelType::Float32, { { 1024, 1024, 1, 1 } }, { { 5, 5, 0, 0 } }, 0.925, 0.656 },
+         Measured{ PixelType::Float32, { { 4096, 4096, 1, 1 } }, { { 5, 5, 0, 0 } }, 10.571, 2.177 },
+         Measured{ PixelType::Float32, { { 12288, 12288, 1, 1 } }, { { 5, 5, 0, 0 } }, 97.055, 15.900 },
+         Measured{ PixelType::Float32, { { 1024, 1024, 1, 1 } }, { { 12, 12, 0, 0 } }, 11.356, 0.807 },
+         Measured{ PixelType::Float32, { { 2048, 2048, 1, 1 } }, { { 30, 30, 0, 0 } }, 108.184, 2.063 },
+         Measured{ PixelType::Float32, { { 256, 256, 128, 1 } }, { { 1, 1, 1, 0 } }, 2.777, 1.354 },
+         Measured{ PixelType::Float32, { { 64, 64, 64, 1 } }, { { 2, 2, 2, 0 } }, 0.685, 0.287 },
+         Measured{ PixelType::Float32, { { 256, 256, 128, 1 } }, { { 2, 2, 2, 0 } }, 15.108, 1.421 },
+         Measured{ PixelType::Float32, { { 512, 512, 256, 1 } }, { { 1, 1, 1, 0 } }, 19.231, 7.423 },
+         Measured{ PixelType::Float32, { { 128, 128, 128, 1 } }, { { 4, 4, 4, 0 } }, 68.226, 1.294 } })
   {
     auto request = MakeRequest(extent, radius, 16);
     request.pixelType = type;
