@@ -175,6 +175,19 @@ CheckProgram(const RowProgram & program, std::size_t tiles, std::uint64_t seed)
   }
 }
 
+/** A request to the CPU that lacks the output. */
+MedianRequest
+MakeRequest(PixelType type, const std::vector<char> & input, const Extent & extent, const Extent & radius)
+{
+  MedianRequest request;
+  request.pixelType = type;
+  request.input = input.data();
+  request.inputExtent = extent;
+  request.radius = radius;
+  request.backend = Backend::Cpu;
+  return request;
+}
+
 /** Lines of a row of pixels and back, key by key. */
 template <typename TKey, KeyMapping VMapping>
 void
@@ -297,12 +310,7 @@ TEST(CudaMedianRowPrograms, TheEngineIsExactWithEveryInstructionSet)
                                    Extent{ { 6, 0, 0, 0 } },
                                    Extent{ { 0, 3, 1, 0 } } })
     {
-      MedianRequest request;
-      request.pixelType = type;
-      request.input = input.data();
-      request.inputExtent = extent;
-      request.radius = radius;
-      request.backend = Backend::Cpu;
+      auto       request = MakeRequest(type, input, extent, radius);
       const auto first = static_cast<std::int64_t>(generator() % 70);
       const auto length = static_cast<std::int64_t>(1 + generator() % 140);
       request.outputOrigin = { { first, 1, 0, 0 } };
@@ -367,12 +375,7 @@ TEST(CudaMedianRowPrograms, LongRowsAreSharedByWorkUnits)
          { Extent{ { 1, 1, 0, 0 } }, Extent{ { 2, 2, 0, 0 } }, Extent{ { 3, 3, 0, 0 } }, Extent{ { 1, 1, 1, 0 } } })
     {
       std::vector<char> expected(input.size());
-      MedianRequest     request;
-      request.pixelType = type;
-      request.input = input.data();
-      request.inputExtent = extent;
-      request.radius = radius;
-      request.backend = Backend::Cpu;
+      auto              request = MakeRequest(type, input, extent, radius);
       request.outputExtent = extent;
       request.outputStride = { { 1, extent[0], extent[0] * extent[1], extent[0] * extent[1] * extent[2] } };
       request.output = expected.data();
