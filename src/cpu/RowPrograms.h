@@ -36,9 +36,9 @@ struct RowArguments
   const void * shared;  ///< a pointer for each value that tiles share
   const void * medians; ///< a pointer for each row of pixels of the tile, to the first tile's pixels; not used by
                         ///< phases before the last
-  void *        slots;         ///< room for what chunks of the program leave for each other: rowSlotBytes for each slot
-  std::size_t   tiles;         ///< a multiple of lineBlockBytes' worth of keys
-  std::uint64_t signMask{ 0 }; ///< how keys become pixels (PixelKey.h) …
+  void *        slots;  ///< room for what chunks of the program leave for each other: rowSlotBytes for each slot
+  std::size_t   tiles;  ///< a multiple of lineBlockBytes' worth of keys
+  std::uint64_t signMask{ 0 };     ///< how keys become pixels (PixelKey.h) …
   bool          isFloat{ false };  ///< … and whether these are floats
   bool          isSigned{ false }; ///< whether keys are signed integers; only programs of one column take them
 };
