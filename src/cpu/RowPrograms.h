@@ -38,7 +38,7 @@ struct RowArguments
                         ///< phases before the last
   void *        slots;  ///< room for what chunks of the program leave for each other: rowSlotBytes for each slot
   std::size_t   tiles;  ///< a multiple of lineBlockBytes' worth of keys
-  std::uint64_t signMask{ 0 };     ///< how keys become pixels (PixelKey.h) …
+  std::uint64_t signMask{ 0 };     ///< how keys become pixels (PixelKey.h), but for programs of one column …
   bool          isFloat{ false };  ///< … and whether these are floats
   bool          isSigned{ false }; ///< whether keys are signed integers; only programs of one column take them
 };
