@@ -52,7 +52,7 @@ public:
     }
     const auto lines = static_cast<std::size_t>(m_Footprint[1] * m_Footprint[2] * m_Footprint[3]);
     const auto medians = static_cast<std::size_t>(Volume(m_Tile));
-    m_CopyPitch = RoundUp(longestCopy + m_Footprint[0] - 1);
+    m_CopyPitch = RoundUpToBlocks<TKey>(longestCopy + m_Footprint[0] - 1);
     m_Rows.resize(lines);
     m_Lines.resize(lines);
     m_Outputs.resize(medians);
@@ -105,7 +105,7 @@ public:
   }
 
 private:
-  static constexpr auto blockKeys = static_cast<std::int64_t>(lineBlockBytes / sizeof(TKey));
+  static constexpr auto blockKeys = lineBlockKeys<TKey>;
   /** Pixels that are run together at the ends of rows. */
   static constexpr auto longestCopy = 4 * blockKeys;
 
@@ -132,12 +132,6 @@ private:
   {
     return (a + b - 1) / b;
   }
-  static std::int64_t
-  RoundUp(std::int64_t keys)
-  {
-    return Divide(keys, blockKeys) * blockKeys;
-  }
-
   static Division
   Cut(const MedianRequest & request, const Plan & plan)
   {
@@ -153,19 +147,19 @@ private:
     }
     const auto planes = (tile[2] + 2 * request.radius[2]) * (tile[3] + 2 * request.radius[3]);
     const auto tileRowBytes = extent[0] * std::int64_t{ sizeof(TKey) } * planes * tile[1];
-    cut.strip = RoundUp(extent[0]);
+    cut.strip = RoundUpToBlocks<TKey>(extent[0]);
     cut.bandRows = std::min(cut.tiles[1], std::max<std::int64_t>(1, bandBytes / tileRowBytes));
     cut.runSlices = cut.tiles[2];
     const auto wanted = 16 * static_cast<std::int64_t>(std::max(1U, request.workUnits));
-    const auto isEnough = [&] {
+    const auto divide = [&] {
       cut.strips = Divide(extent[0], cut.strip);
       cut.bands = Divide(cut.tiles[1], cut.bandRows);
       cut.runs = Divide(cut.tiles[2], cut.runSlices);
-      return cut.Count() >= wanted;
+      return cut.Count();
     };
     // A run reads its first slices for itself alone, and a strip its first columns.
     const auto shorten = [&](std::int64_t & length, std::int64_t unit, std::int64_t least) {
-      while (!isEnough() && length > least * unit)
+      while (divide() < wanted && length > least * unit)
       {
         length = std::max(least, Divide(length / unit, 2)) * unit;
       }
@@ -174,7 +168,6 @@ private:
     shorten(cut.bandRows, 1, 1);
     shorten(cut.runSlices, 1, 1);
     shorten(cut.strip, blockKeys, 4);
-    isEnough();
     return cut;
   }
 
@@ -199,7 +192,7 @@ private:
       {
         // As few as can be at the first end.
         const auto pixels = column < 0 && rest > blockKeys ? blockKeys : std::min(rest, longestCopy);
-        CopyLines(column, RoundUp(pixels) + m_Footprint[0] - 1);
+        CopyLines(column, RoundUpToBlocks<TKey>(pixels) + m_Footprint[0] - 1);
         RunSegment(origin, x, pixels);
         x += pixels;
       }
@@ -276,7 +269,7 @@ private:
                       nullptr,
                       m_Medians.data(),
                       m_Slots.data(),
-                      static_cast<std::size_t>(RoundUp(count)),
+                      static_cast<std::size_t>(RoundUpToBlocks<TKey>(count)),
                       0,
                       false,
                       m_IsSigned });

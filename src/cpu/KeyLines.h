@@ -21,6 +21,7 @@
 #include "PixelKey.h"
 
 #include <cstddef>
+#include <cstdint>
 #include <type_traits>
 
 namespace cudamedian
@@ -28,6 +29,18 @@ namespace cudamedian
 
 /** Both functions move whole blocks of so many bytes of each line. */
 constexpr std::size_t lineBlockBytes = 64;
+
+/** Keys of a type in a block. */
+template <typename TKey>
+constexpr auto lineBlockKeys = static_cast<std::int64_t>(lineBlockBytes / sizeof(TKey));
+
+/** So many keys or more: whole blocks. */
+template <typename TKey>
+constexpr std::int64_t
+RoundUpToBlocks(std::int64_t keys)
+{
+  return (keys + lineBlockKeys<TKey> - 1) / lineBlockKeys<TKey> * lineBlockKeys<TKey>;
+}
 
 /** What the pixels of a row are, and how they become keys (PixelKey.h). */
 struct PixelFormat

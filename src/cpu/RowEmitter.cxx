@@ -43,26 +43,24 @@ public:
     for (std::size_t n = 0; n < m_Lowered.instructions.size(); ++n)
     {
       const auto & instruction = m_Lowered.instructions[n];
+      m_DefinedAt[instruction.result] = n;
       for (int i = 0; i < instruction.numberOfOperands; ++i)
       {
         m_LastUse[instruction.operands[i]] = n;
       }
     }
     // A row of medians is written when its last is there.
-    const auto &                              outputs = m_Program.GetOutputs();
-    const auto                                columns = static_cast<std::size_t>(m_Program.GetTile()[0]);
-    std::map<TileProgram::Value, std::size_t> defined;
-    for (std::size_t n = 0; n < m_Lowered.instructions.size(); ++n)
-    {
-      defined[m_Lowered.instructions[n].result] = n;
-    }
+    const auto & outputs = m_Program.GetOutputs();
+    const auto   columns = static_cast<std::size_t>(m_Program.GetTile()[0]);
+    const auto   isBefore = [this](auto a, auto b) { return m_DefinedAt.at(a) < m_DefinedAt.at(b); };
     for (std::size_t first = 0; first < outputs.size(); first += columns)
     {
       const auto begin = outputs.begin() + static_cast<std::ptrdiff_t>(first);
       const auto end = begin + static_cast<std::ptrdiff_t>(columns);
-      const auto last = *std::max_element(begin, end, [&](auto a, auto b) { return defined.at(a) < defined.at(b); });
+      const auto last = *std::max_element(begin, end, isBefore);
       m_Rows.emplace(last, first);
-      std::for_each(begin, end, [&](auto value) { m_LastUse[value] = std::max(m_LastUse[value], defined.at(last)); });
+      std::for_each(
+        begin, end, [&](auto value) { m_LastUse[value] = std::max(m_LastUse[value], m_DefinedAt.at(last)); });
     }
     for (std::size_t i = 0; i < m_Program.GetExports().size(); ++i)
     {
@@ -172,7 +170,6 @@ private:
       os << (i == 0 ? "" : ", ") << GetText(instruction.operands[i], begin);
     }
     os << ");\n";
-    m_DefinedAt[value] = static_cast<std::size_t>(&instruction - m_Lowered.instructions.data());
     const auto results = m_Results.equal_range(value);
     for (auto result = results.first; result != results.second; ++result)
     {

@@ -59,9 +59,9 @@ public:
         m_LastTile = std::max(m_LastTile, phase.last);
       }
     }
-    const auto sharedTiles = RoundUp(m_Cut.stripTiles + m_LastTile - m_FirstTile);
+    const auto sharedTiles = RoundUpToBlocks<TKey>(m_Cut.stripTiles + m_LastTile - m_FirstTile);
     m_SharedPitch = GetPitch(sharedTiles);
-    const auto lineTiles = RoundUp(sharedTiles + (m_Footprint[0] - 1) / m_Tile[0]);
+    const auto lineTiles = RoundUpToBlocks<TKey>(sharedTiles + (m_Footprint[0] - 1) / m_Tile[0]);
     m_LinePitch = GetPitch(lineTiles);
     const auto lines = CountLines(m_Footprint) * m_Tile[0];
     m_Ring.resize(static_cast<std::size_t>(lines / m_Footprint[1] * m_Cut.ringRows * m_LinePitch));
@@ -129,13 +129,7 @@ private:
     std::int64_t ringRows; ///< rows of pixels in the ring: a footprint's, or, with runs, a band's
   };
 
-  static constexpr auto blockKeys = static_cast<std::int64_t>(lineBlockBytes / sizeof(TKey));
-
-  static std::int64_t
-  RoundUp(std::int64_t keys)
-  {
-    return (keys + blockKeys - 1) / blockKeys * blockKeys;
-  }
+  static constexpr auto blockKeys = lineBlockKeys<TKey>;
 
   /** Lines at the same distance from each other as pages would all want the same places of the nearest cache. */
   static std::int64_t
@@ -178,7 +172,7 @@ private:
 
     Division cut;
     // Short rows need no more lanes than they have tiles.
-    cut.lanes = std::min(most, RoundUp(tiles(0)));
+    cut.lanes = std::min(most, RoundUpToBlocks<TKey>(tiles(0)));
     cut.places = tiles(3);
     // The ring stays within a second-level cache, and so does what tiles share.
     constexpr std::int64_t mostRingBytes = 512 * 1024;
@@ -189,7 +183,7 @@ private:
     const auto             stripSegments =
       std::max<std::int64_t>(1, mostRingBytes / (std::max(tileBytes, sharedBytes) * cut.lanes));
     cut.strips = (segments + stripSegments - 1) / stripSegments;
-    cut.stripTiles = RoundUp((tiles(0) + cut.strips - 1) / cut.strips);
+    cut.stripTiles = RoundUpToBlocks<TKey>((tiles(0) + cut.strips - 1) / cut.strips);
     cut.strips = (tiles(0) + cut.stripTiles - 1) / cut.stripTiles;
     // Bands and runs give all work units something to do, and load little twice.
     const auto units = static_cast<std::int64_t>(std::max(1U, request.workUnits));
@@ -281,7 +275,7 @@ private:
       RunSharedPhases(tiles);
       for (std::int64_t tile = 0; tile < tiles; tile += m_Cut.lanes)
       {
-        const auto count = std::min(m_Cut.lanes, RoundUp(tiles - tile));
+        const auto count = std::min(m_Cut.lanes, RoundUpToBlocks<TKey>(tiles - tile));
         if (m_Program != nullptr)
         {
           RunSegment(origin, tile, count, width - tile * m_Tile[0]);
@@ -346,7 +340,7 @@ private:
   void
   LoadLine(const TKey * row, std::int64_t first, TKey * const * lines)
   {
-    const auto count = RoundUp(m_StripTiles) * m_Tile[0];
+    const auto count = RoundUpToBlocks<TKey>(m_StripTiles) * m_Tile[0];
     if (!m_Image.Contains(row, first, count))
     {
       const auto inside = std::min(std::max<std::int64_t>(-first, 0), count);
@@ -354,10 +348,10 @@ private:
       std::fill_n(m_Edge.begin(), inside, row[0]);
       std::copy(row + first + inside, row + first + outside, m_Edge.begin() + inside);
       std::fill(m_Edge.begin() + outside, m_Edge.begin() + count, row[m_Extent[0] - 1]);
-      return Split(m_Edge.data(), 0, RoundUp(m_StripTiles), lines);
+      return Split(m_Edge.data(), 0, RoundUpToBlocks<TKey>(m_StripTiles), lines);
     }
     // What lies beyond the row's ends comes from its neighbours first.
-    Split(row + first, 0, RoundUp(m_StripTiles), lines);
+    Split(row + first, 0, RoundUpToBlocks<TKey>(m_StripTiles), lines);
     const auto before = std::min(m_StripTiles, std::max<std::int64_t>(0, (m_Tile[0] - 1 - first) / m_Tile[0]));
     const auto after = std::max(before, (m_Extent[0] - first) / m_Tile[0]);
     Clamp(row, first, 0, before, lines);
@@ -397,7 +391,7 @@ private:
     for (std::size_t phase = 0; m_Program != nullptr && phase + 1 < m_Program->phases.size(); ++phase)
     {
       const auto first = std::int64_t{ m_Program->phases[phase].first };
-      RunPhase(phase, first, RoundUp(tiles + m_Program->phases[phase].last - first));
+      RunPhase(phase, first, RoundUpToBlocks<TKey>(tiles + m_Program->phases[phase].last - first));
     }
   }
 
@@ -509,7 +503,7 @@ private:
     }
     if (rest > 0)
     {
-      Join(results, whole, m_Edge.data(), RoundUp((rest + m_Tile[0] - 1) / m_Tile[0]));
+      Join(results, whole, m_Edge.data(), RoundUpToBlocks<TKey>((rest + m_Tile[0] - 1) / m_Tile[0]));
       Extent next = position;
       next[0] += whole * m_Tile[0];
       m_Image.StoreRow(next, m_Edge.data(), rest);

@@ -44,8 +44,8 @@ GetRingRate(const MedianRequest & request, const HostRates & host)
   return host.copyBytes * 12.2 * threads / (threads + 10.8);
 }
 
-/** Bytes of an image that all threads together read in a second while they write as many, through the caches: half of
- * what they copy past them, which is 60 GB/s with 16 threads there. */
+/** Bytes of an image that all threads together read in a second while they write as many, through the caches: 0.6
+ * of what they copy past them, which is 60 GB/s with 16 threads there. */
 double
 GetImageRate(const MedianRequest & request, const HostRates & host)
 {

@@ -66,7 +66,7 @@ struct RowPolicy
  * 3x3, 5x5 and 3x3x3 with keys of one or two bytes are tiles of one column, whose lines are the image's rows as they
  * are: clocks per pixel of a whole run on one core with AVX-512 and 8-bit keys 0.27, 0.60 and 1.5, for 0.42, 0.75
  * and 1.65 with 2x4 and 2x2x2 tiles, whose columns had to be split and joined, though these take 19.5, 64 and 107
- * operations for 22, 76 and 119. Larger windows gain more by columns than they pay: 7x7 takes 167 operations for 127.
+ * operations for 23, 72 and 118. Larger windows gain more by columns than they pay: 7x7 takes 167 operations for 127.
  *
  * Clocks per pixel of the programs of one core with AVX-512 and 16-bit keys: 3x3 0.31 (2x2 0.34), 5x5 0.93 (2x2 1.09),
  * 7x7 1.79 (2x4 2.05), 9x9 3.6 (4x4 4.2), 3x3x3 1.61 (2x4x2 1.70). With 8-bit keys: 11x11 2.45 (2x4 2.9, with shared
