@@ -611,8 +611,10 @@ public:
     {
       return MeasureRanks(radius, pixel, size, launches);
     }
-    const auto policy = GetKernelPolicy(radius, kind);
-    if (const auto * emitted = FindEmittedKernel(radius, pixel.variant, kind.packing))
+    const auto            policy = GetKernelPolicy(radius, kind);
+    const EmittedKernel * emitted = nullptr;
+    Check(FindEmittedKernel(radius, pixel.variant, emitted), "FindEmittedKernel");
+    if (emitted != nullptr && emitted->packing == kind.packing)
     {
       auto row = Measure(*emitted, policy, pixel, size, "ahead", launches);
       if (IsFilteredInStrips(radius))
@@ -622,7 +624,7 @@ public:
       return row;
     }
     const auto compiled =
-      CompileRuntimeKernel(radius, pixel.variant, kind, policy, m_Device.computeCapability, ~std::size_t{ 0 });
+      CompileRuntimeKernel(radius, pixel.variant, kind, policy, { m_Device.computeCapability }, ~std::size_t{ 0 });
     if (compiled.kernel == nullptr)
     {
       throw std::runtime_error(compiled.explanation);
@@ -829,8 +831,12 @@ main(int argc, char * argv[])
             {
               try
               {
-                kernels[n] = CompileRuntimeKernel(
-                  radius, pixel.variant, kind, policies[n], benchmark.GetDevice().computeCapability, ~std::size_t{ 0 });
+                kernels[n] = CompileRuntimeKernel(radius,
+                                                  pixel.variant,
+                                                  kind,
+                                                  policies[n],
+                                                  { benchmark.GetDevice().computeCapability },
+                                                  ~std::size_t{ 0 });
               }
               catch (const std::exception & error)
               {

@@ -26,6 +26,7 @@ set(CudaMedian_CUDA_SRCS
   cuda/SlabPipeline.cxx
   cuda/KernelCache.cxx
   cuda/KernelLaunch.cxx
+  cuda/KernelProof.cxx
   cuda/MergeStreams.cxx
   cuda/ProgramEmitter.cxx
   cuda/RuntimeCompiler.cxx
@@ -35,6 +36,18 @@ set(CudaMedian_CUDA_SRCS
   cuda/HistogramKernels.cu
   cuda/MergeKernels.cu
   cuda/RankKernels.cu)
+# Architectures that the library has PTX of and no machine code: what the driver makes of it is tried out first.
+set(virtual "")
+foreach(architecture IN LISTS CMAKE_CUDA_ARCHITECTURES)
+  if(architecture MATCHES "^([0-9]+)-virtual$")
+    set(number ${CMAKE_MATCH_1})
+    if(NOT number IN_LIST CMAKE_CUDA_ARCHITECTURES AND NOT "${number}-real" IN_LIST CMAKE_CUDA_ARCHITECTURES)
+      list(APPEND virtual ${number})
+    endif()
+  endif()
+endforeach()
+list(JOIN virtual ", " virtual)
+
 set(declarations "")
 set(calls "")
 foreach(window IN LISTS CUDAMEDIAN_WINDOWS_AHEAD)

@@ -45,25 +45,45 @@ GetKinds(int pixelBytes, const std::string & architectures)
   return kinds;
 }
 
+/** "TileProgram_5x5x1x1_16": the name of a window and a pixel width, whatever the packing. */
+std::string
+GetName(const Extent & radius, const std::map<KeyPacking, KernelKind> & kinds)
+{
+  const auto & kind = kinds.begin()->second;
+  const auto   name = GetEmittedName(radius, kind);
+  return name.substr(0, name.rfind('_')) + "_" + std::to_string(8 * kind.pixelBytes);
+}
+
+/** Writes a type that names the program of each packing. One that was not emitted is an incomplete type. */
+void
+WriteProgramsOfPackings(const Extent & radius, const std::map<KeyPacking, KernelKind> & kinds, std::ostream & os)
+{
+  const auto name = "Packings_of_" + GetName(radius, kinds);
+  os << "struct " << name << "\n{\n  template <KeyPacking>\n  struct Of;\n};\n";
+  for (const auto & entry : kinds)
+  {
+    os << "template <>\nstruct " << name << "::Of<KeyPacking::" << ToString(entry.first)
+       << ">\n{\n  using Type = " << GetEmittedName(radius, entry.second) << ";\n};\n";
+  }
+}
+
 /** Writes the function that adds a window's kernels to the table. */
 void
 WriteDescription(const Extent & radius, const std::map<KeyPacking, KernelKind> & kinds, std::ostream & os)
 {
   const auto pixelBytes = kinds.begin()->second.pixelBytes;
   const auto bits = std::to_string(8 * pixelBytes);
-  const auto name = GetEmittedName(radius, kinds.begin()->second);
-  os << "void\nDescribe_" << name.substr(0, name.rfind('_')) << "_" << bits
-     << "(std::vector<EmittedKernel> & kernels)\n{\n";
+  const auto name = GetName(radius, kinds);
+  os << "void\nDescribe_" << name << "(std::vector<EmittedKernel> & kernels)\n{\n";
   for (const auto & entry : kinds)
   {
-    const auto program = GetEmittedName(radius, entry.second);
     for (const std::string mapping : { "Integer", "Float" })
     {
       if (pixelBytes >= 4 || mapping == "Integer")
       {
         os << "  kernels.push_back(Describe"
-           << (IsFilteredInStrips(radius) ? "StripKernel<" : "EmittedKernel<" + program + ", ") << "std::uint" << bits
-           << "_t, KeyMapping::" << mapping << ", KeyPacking::" << ToString(entry.first)
+           << (IsFilteredInStrips(radius) ? "StripKernel<" : "EmittedKernel<Packings_of_" + name + ", ") << "std::uint"
+           << bits << "_t, KeyMapping::" << mapping << ", KeyPacking::" << ToString(entry.first)
            << ">(KernelVariant::" << mapping << bits << "));\n";
       }
     }
@@ -106,6 +126,10 @@ WriteKernelPrograms(const Extent &                           radius,
   }
   if (!isHeader)
   {
+    if (!IsFilteredInStrips(radius))
+    {
+      WriteProgramsOfPackings(radius, kinds, os);
+    }
     WriteDescription(radius, kinds, os);
   }
   os << "} // namespace cudamedian\n";

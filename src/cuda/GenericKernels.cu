@@ -156,4 +156,14 @@ CheckKernelImage()
   return cudaFuncGetAttributes(&attributes, SelectionKernel<std::uint8_t, KeyMapping::Integer>);
 }
 
+cudaError_t
+GetCompiledArchitecture(int & architecture)
+{
+  // One kernel speaks for all: they are compiled for the same architectures.
+  cudaFuncAttributes attributes;
+  const auto         error = cudaFuncGetAttributes(&attributes, SelectionKernel<std::uint8_t, KeyMapping::Integer>);
+  architecture = error == cudaSuccess ? attributes.ptxVersion : 0;
+  return error;
+}
+
 } // namespace cudamedian

@@ -20,11 +20,21 @@
 #include "SharedMemoryLimit.h"
 
 #include <algorithm>
+#include <cstdlib>
 
 namespace cudamedian
 {
 namespace
 {
+
+/** Whether the driver was told to take no machine code (CUDA_FORCE_PTX_JIT), as one that is tested without the devices
+ * it is meant for. */
+bool
+IsForcedToTranslate()
+{
+  const char * const text = std::getenv("CUDA_FORCE_PTX_JIT");
+  return text != nullptr && std::strtol(text, nullptr, 10) != 0;
+}
 
 /** What CUDA allows of blocks along the second and third axis of a grid. */
 constexpr std::int64_t largestGrid = 65535;
@@ -50,14 +60,58 @@ GetStripRows(const KernelShape & shape, std::int64_t columnsOfBlocks, std::int64
 
 } // namespace
 
-const EmittedKernel *
-FindEmittedKernel(const Extent & radius, KernelVariant variant, KeyPacking packing)
+cudaError_t
+FindEmittedKernel(const Extent & radius, KernelVariant variant, const EmittedKernel *& kernel)
 {
-  const auto & kernels = GetEmittedKernels();
-  const auto   found = std::find_if(kernels.begin(), kernels.end(), [&](const auto & kernel) {
-    return kernel.radius == radius && kernel.variant == variant && kernel.packing == packing;
-  });
-  return found == kernels.end() ? nullptr : &*found;
+  kernel = nullptr;
+  for (const auto & candidate : GetEmittedKernels())
+  {
+    if (candidate.radius != radius || candidate.variant != variant)
+    {
+      continue;
+    }
+    // What can be launched is what the driver loaded, not what would suit the device.
+    cudaFuncAttributes attributes;
+    const auto         error = cudaFuncGetAttributes(&attributes, candidate.function);
+    if (error != cudaSuccess)
+    {
+      return error;
+    }
+    if (candidate.packing == GetKeyPacking(GetPixelBytes(variant), attributes.ptxVersion))
+    {
+      kernel = &candidate;
+      return cudaSuccess;
+    }
+  }
+  return cudaSuccess;
+}
+
+cudaError_t
+GetKernelImage(KernelImage & image)
+{
+  int  device = 0;
+  int  major = 0;
+  int  minor = 0;
+  auto error = GetCompiledArchitecture(image.compiledFor);
+  error = error == cudaSuccess ? cudaGetDevice(&device) : error;
+  error = error == cudaSuccess ? cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, device) : error;
+  error = error == cudaSuccess ? cudaDeviceGetAttribute(&minor, cudaDevAttrComputeCapabilityMinor, device) : error;
+  const auto & withoutCode = GetVirtualArchitectures();
+  image.computeCapability = 10 * major + minor;
+  image.isNative = image.compiledFor == image.computeCapability && !IsForcedToTranslate() &&
+                   std::find(withoutCode.begin(), withoutCode.end(), image.compiledFor) == withoutCode.end();
+  return error;
+}
+
+std::string
+KernelImage::Describe() const
+{
+  const auto name = [](int architecture) {
+    return std::to_string(architecture / 10) + "." + std::to_string(architecture % 10);
+  };
+  return isNative ? ""
+                  : "this build has no machine code for compute capability " + name(computeCapability) +
+                      ", so its kernels run from code for " + name(compiledFor);
 }
 
 cudaError_t

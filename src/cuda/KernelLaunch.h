@@ -25,6 +25,7 @@
 
 #include <cuda_runtime_api.h>
 
+#include <string>
 #include <vector>
 
 /** The host's side of the kernels. Every launch is asynchronous on its stream and returns CUDA's error. */
@@ -43,13 +44,15 @@ struct EmittedKernel
   const void *  function; ///< what cudaLaunchKernel takes
 };
 
-/** The kernels compiled ahead. */
+/** The kernels compiled ahead: for each window and variant one function, once with each packing that its code may have.
+ */
 const std::vector<EmittedKernel> &
 GetEmittedKernels();
 
-/** The kernel compiled ahead for a window, or null. */
-const EmittedKernel *
-FindEmittedKernel(const Extent & radius, KernelVariant variant, KeyPacking packing);
+/** The kernel compiled ahead for a window, with the packing of the code that the driver loaded for the current device.
+ * \param kernel is null afterwards where none was compiled ahead. \returns CUDA's error. */
+cudaError_t
+FindEmittedKernel(const Extent & radius, KernelVariant variant, const EmittedKernel *& kernel);
 
 /** Completes the arguments for a kernel's blocks and launches it over the output box; a grid larger than CUDA allows
  * becomes several launches. */
@@ -75,6 +78,33 @@ LaunchSelection(const KernelArguments & arguments, KernelVariant variant, cudaSt
 /** Whether the current device can run this library's kernels: cudaSuccess, or why not. */
 cudaError_t
 CheckKernelImage();
+
+/** Where the code of this library's kernels for the current device comes from. */
+struct KernelImage
+{
+  /** The architecture that the loaded code was compiled for, and the device's: major * 10 + minor. */
+  int compiledFor{ 0 };
+  int computeCapability{ 0 };
+  /** Whether the library has machine code of the device's architecture, and the driver took it. Otherwise it is code of
+   * an older architecture, or made by the driver from PTX, which nobody has tested. */
+  bool isNative{ true };
+
+  /** "", or what is loaded instead of native code. */
+  std::string
+  Describe() const;
+};
+
+/** Asks the kernels that are loaded. \returns CUDA's error. */
+cudaError_t
+GetKernelImage(KernelImage & image);
+
+/** The architecture that the kernels loaded for the current device were compiled for. \returns CUDA's error. */
+cudaError_t
+GetCompiledArchitecture(int & architecture);
+
+/** The architectures that the library has PTX of, but no machine code. */
+const std::vector<int> &
+GetVirtualArchitectures();
 
 } // namespace cudamedian
 

@@ -58,6 +58,24 @@ GetKernelVariant(PixelType type)
   }
 }
 
+/** Bytes of a pixel of a variant. */
+inline int
+GetPixelBytes(KernelVariant variant)
+{
+  switch (variant)
+  {
+    case KernelVariant::Integer8:
+      return 1;
+    case KernelVariant::Integer16:
+      return 2;
+    case KernelVariant::Integer32:
+    case KernelVariant::Float32:
+      return 4;
+    default:
+      return 8;
+  }
+}
+
 } // namespace cudamedian
 
 #endif

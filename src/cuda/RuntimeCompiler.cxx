@@ -17,6 +17,7 @@
  *=========================================================================*/
 #include "RuntimeCompiler.h"
 
+#include <algorithm>
 #include <sstream>
 
 #ifdef _WIN32
@@ -80,8 +81,10 @@ RuntimeCompiler::RuntimeCompiler()
         Find(library, "nvrtcDestroyProgram", m_DestroyProgram) &&
         Find(library, "nvrtcCompileProgram", m_CompileProgram) && Find(library, "nvrtcGetCUBINSize", m_GetCubinSize) &&
         Find(library, "nvrtcGetCUBIN", m_GetCubin) && Find(library, "nvrtcGetProgramLogSize", m_GetLogSize) &&
-        Find(library, "nvrtcGetProgramLog", m_GetLog) && Find(library, "nvrtcGetErrorString", m_GetErrorString) &&
-        Find(library, "nvrtcCreateProgram", m_CreateProgram))
+        Find(library, "nvrtcGetPTXSize", m_GetPtxSize) && Find(library, "nvrtcGetPTX", m_GetPtx) &&
+        Find(library, "nvrtcGetNumSupportedArchs", m_GetNumberOfArchitectures) &&
+        Find(library, "nvrtcGetSupportedArchs", m_GetArchitectures) && Find(library, "nvrtcGetProgramLog", m_GetLog) &&
+        Find(library, "nvrtcGetErrorString", m_GetErrorString) && Find(library, "nvrtcCreateProgram", m_CreateProgram))
     {
       int major = 0;
       int minor = 0;
@@ -102,8 +105,29 @@ RuntimeCompiler::Get()
   return compiler;
 }
 
+int
+RuntimeCompiler::GetNewestArchitecture(int computeCapability) const
+{
+  int count = 0;
+  if (!IsAvailable() || m_GetNumberOfArchitectures(&count) != 0 || count <= 0)
+  {
+    return 0;
+  }
+  std::vector<int> architectures(static_cast<std::size_t>(count));
+  if (m_GetArchitectures(architectures.data()) != 0)
+  {
+    return 0;
+  }
+  int newest = 0;
+  for (const int architecture : architectures)
+  {
+    newest = architecture <= computeCapability ? std::max(newest, architecture) : newest;
+  }
+  return newest;
+}
+
 std::string
-RuntimeCompiler::Compile(const std::string & source, int architecture, std::string & error) const
+RuntimeCompiler::Compile(const std::string & source, const KernelTarget & target, std::string & error) const
 {
   if (!IsAvailable())
   {
@@ -125,8 +149,8 @@ RuntimeCompiler::Compile(const std::string & source, int architecture, std::stri
     error = m_GetErrorString(result);
     return {};
   }
-  const std::string  target = "--gpu-architecture=sm_" + std::to_string(architecture);
-  const char * const options[] = { target.c_str(), "--std=c++17" };
+  const std::string  option = "--gpu-architecture=" + target.GetName();
+  const char * const options[] = { option.c_str(), "--std=c++17" };
   std::string        binary;
   std::size_t        size = 0;
   result = m_CompileProgram(program, 2, options);
@@ -140,10 +164,10 @@ RuntimeCompiler::Compile(const std::string & source, int architecture, std::stri
       error += ": " + log.substr(0, 1000);
     }
   }
-  else if (m_GetCubinSize(program, &size) == 0)
+  else if ((target.isPtx ? m_GetPtxSize : m_GetCubinSize)(program, &size) == 0)
   {
     binary.resize(size);
-    m_GetCubin(program, &binary[0]);
+    (target.isPtx ? m_GetPtx : m_GetCubin)(program, &binary[0]);
   }
   m_DestroyProgram(&program);
   return binary;

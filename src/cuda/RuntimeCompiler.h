@@ -50,6 +50,20 @@ MakeKernelSource(const KernelProgram & program,
                  bool                  isFloat,
                  EmittedProgram &      count);
 
+/** What a kernel is compiled for at first use: "sm_90", machine code of an architecture, or "compute_90", PTX that the
+ * driver translates for newer ones. */
+struct KernelTarget
+{
+  int  architecture{ 0 }; ///< major * 10 + minor
+  bool isPtx{ false };
+
+  std::string
+  GetName() const
+  {
+    return (isPtx ? "compute_" : "sm_") + std::to_string(architecture);
+  }
+};
+
 /** NVRTC, if this machine has it. Loaded on first use and kept; the library does not depend on it. */
 class RuntimeCompiler
 {
@@ -72,10 +86,14 @@ public:
     return m_Description;
   }
 
-  /** Compiles a source to a cubin for an architecture such as 90.
-   * \returns the cubin, or nothing and the compiler's words in `error`. */
+  /** The newest architecture up to a device's that the compiler knows, such as 90; 0 where it knows none. */
+  int
+  GetNewestArchitecture(int computeCapability) const;
+
+  /** Compiles a source for a target: to a cubin, or to PTX, which the driver translates.
+   * \returns what was made, or nothing and the compiler's words in `error`. */
   std::string
-  Compile(const std::string & source, int architecture, std::string & error) const;
+  Compile(const std::string & source, const KernelTarget & target, std::string & error) const;
 
 private:
   RuntimeCompiler();
@@ -89,6 +107,10 @@ private:
   int (*m_CompileProgram)(Program, int, const char * const *){ nullptr };
   int (*m_GetCubinSize)(Program, std::size_t *){ nullptr };
   int (*m_GetCubin)(Program, char *){ nullptr };
+  int (*m_GetPtxSize)(Program, std::size_t *){ nullptr };
+  int (*m_GetPtx)(Program, char *){ nullptr };
+  int (*m_GetNumberOfArchitectures)(int *){ nullptr };
+  int (*m_GetArchitectures)(int *){ nullptr };
   int (*m_GetLogSize)(Program, std::size_t *){ nullptr };
   int (*m_GetLog)(Program, char *){ nullptr };
   const char * (*m_GetErrorString)(int){ nullptr };

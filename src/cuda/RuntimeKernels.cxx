@@ -76,7 +76,7 @@ CompileRuntimeKernel(const Extent &       radius,
                      KernelVariant        variant,
                      const KernelKind &   kind,
                      const KernelPolicy & policy,
-                     int                  computeCapability,
+                     const KernelTarget & target,
                      std::size_t          largestProgram)
 {
   const bool     isFloat = variant == KernelVariant::Float32 || variant == KernelVariant::Float64;
@@ -85,8 +85,8 @@ CompileRuntimeKernel(const Extent &       radius,
   const auto     source = MakeKernelSource(program, policy, kind, isFloat, count);
   const auto &   compiler = RuntimeCompiler::Get();
 
-  std::string key = std::string(projectVersion) + "\n" + compiler.GetDescription() + "\nsm_" +
-                    std::to_string(computeCapability) + "\n" + source;
+  std::string key =
+    std::string(projectVersion) + "\n" + compiler.GetDescription() + "\n" + target.GetName() + "\n" + source;
   for (const auto & header : GetKernelSources())
   {
     key += header.text;
@@ -95,10 +95,12 @@ CompileRuntimeKernel(const Extent &       radius,
   EmittedKernel     kernel{ radius, variant, kind.packing, policy.tile, count.operations, {}, nullptr };
   kernel.shape = GetKernelShape(radius, policy, kind, program);
 
-  const auto cached = cache.Load(key);
+  const std::string how = target.isPtx ? " as PTX for " + target.GetName() : "";
+  const auto        cached = cache.Load(key);
+  // One that does not load is compiled again.
   if (cached && LoadKernel(*cached, kernel.function) == cudaSuccess)
   {
-    return { Keep(kernel), "from the cache on disk" };
+    return { Keep(kernel), "from the cache on disk" + how, !target.isPtx };
   }
   if (count.instructions > largestProgram)
   {
@@ -108,7 +110,7 @@ CompileRuntimeKernel(const Extent &       radius,
                ")" };
   }
   std::string error;
-  const auto  binary = compiler.Compile(source, computeCapability, error);
+  const auto  binary = compiler.Compile(source, target, error);
   if (binary.empty())
   {
     return { nullptr, "not compiled: " + error };
@@ -116,11 +118,15 @@ CompileRuntimeKernel(const Extent &       radius,
   const auto loaded = LoadKernel(binary, kernel.function);
   if (loaded != cudaSuccess)
   {
-    return { nullptr, std::string("a kernel compiled at first use does not load: ") + cudaGetErrorString(loaded) };
+    return { nullptr,
+             std::string("a kernel compiled at first use does not load: ") + cudaGetErrorString(loaded),
+             !target.isPtx,
+             false };
   }
   return { Keep(kernel),
-           "compiled with " + compiler.GetDescription() +
-             (cache.Store(key, binary) ? "" : " and not kept, since the cache cannot be written") };
+           "compiled with " + compiler.GetDescription() + how +
+             (cache.Store(key, binary) ? "" : " and not kept, since the cache cannot be written"),
+           !target.isPtx };
 }
 
 RuntimeKernel
@@ -136,8 +142,15 @@ FindRuntimeKernel(const Extent & radius, KernelVariant variant, int pixelBytes, 
   {
     return entry->second;
   }
-  const auto kind = GetKernelKind(pixelBytes, computeCapability);
-  auto       kernel = CompileRuntimeKernel(radius, variant, kind, GetKernelPolicy(radius, kind), computeCapability);
+  const auto         newest = RuntimeCompiler::Get().GetNewestArchitecture(computeCapability);
+  const KernelTarget target{ newest == 0 ? computeCapability : newest, newest != 0 && newest != computeCapability };
+  const auto         kind = GetKernelKind(pixelBytes, target.architecture);
+  const auto         policy = GetKernelPolicy(radius, kind);
+  auto               kernel = CompileRuntimeKernel(radius, variant, kind, policy, target);
+  if (!kernel.loads && !target.isPtx)
+  {
+    kernel = CompileRuntimeKernel(radius, variant, kind, policy, { target.architecture, true });
+  }
   return found.emplace(key, std::move(kernel)).first->second;
 }
 

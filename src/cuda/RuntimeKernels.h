@@ -19,6 +19,7 @@
 #define RuntimeKernels_h
 
 #include "KernelLaunch.h"
+#include "RuntimeCompiler.h"
 
 #include <string>
 
@@ -30,9 +31,12 @@ struct RuntimeKernel
 {
   const EmittedKernel * kernel{ nullptr }; ///< lives as long as the process
   std::string           explanation;       ///< "compiled with NVRTC 13.0", "from the cache on disk", or what is missing
+  bool                  isNative{ true };  ///< machine code of the device, not PTX
+  bool                  loads{ true };     ///< false where the driver did not take what was compiled
 };
 
-/** The kernel of a window for the current device: from memory, from the cache on disk, or compiled now.
+/** The kernel of a window for the current device: from memory, from the cache on disk, or compiled now. A device that
+ * NVRTC does not know, or a driver that takes no machine code, gets PTX of the newest architecture that NVRTC knows.
  *
  * \param computeCapability of the current device, major * 10 + minor. Thread-safe. */
 RuntimeKernel
@@ -49,7 +53,7 @@ CompileRuntimeKernel(const Extent &       radius,
                      KernelVariant        variant,
                      const KernelKind &   kind,
                      const KernelPolicy & policy,
-                     int                  computeCapability,
+                     const KernelTarget & target,
                      std::size_t          largestProgram = largestProgramAtFirstUse);
 
 } // namespace cudamedian

@@ -51,6 +51,16 @@ GetSharedMemoryLimit()
   return limit;
 }
 
+/** Whether an error says that code cannot be loaded, and no more: other kernels can. */
+bool
+IsUnusableCode(cudaError_t error)
+{
+  return error == cudaErrorInvalidPtx || error == cudaErrorUnsupportedPtxVersion ||
+         error == cudaErrorJitCompilerNotFound || error == cudaErrorJitCompilationDisabled ||
+         error == cudaErrorNoKernelImageForDevice || error == cudaErrorInvalidKernelImage ||
+         error == cudaErrorInvalidDeviceFunction;
+}
+
 } // namespace
 
 SlabKernel::SlabKernel(const MedianRequest & request,
@@ -61,101 +71,219 @@ SlabKernel::SlabKernel(const MedianRequest & request,
     m_Variant(GetKernelVariant(request.pixelType)), m_PixelBytes(PixelBytes(request.pixelType)), m_Rank(plan.rank),
     m_Histogram(plan.histogram), m_Merge(plan.merge), m_ScratchBytes(plan.deviceScratchBytes)
 {
-  if (plan.algorithm == Algorithm::LocalRank)
+  KernelImage image;
+  CheckCuda(GetKernelImage(image), "cudaFuncGetAttributes");
+  m_ImageIsNative = image.isNative;
+  switch (plan.algorithm)
   {
-    ChooseRanks();
+    case Algorithm::LocalRank:
+      ChooseRanks();
+      break;
+    case Algorithm::SlidingHistogram:
+      ChooseHistograms();
+      break;
+    case Algorithm::MergeTiling:
+      ChooseMerges();
+      break;
+    case Algorithm::TileProgram:
+      ChooseProgram();
+      break;
+    default:
+      Select(m_Report.algorithmReason);
   }
-  else if (plan.algorithm == Algorithm::SlidingHistogram)
+  if (!image.isNative)
   {
-    ChooseHistograms();
+    m_Report.algorithmReason += "; " + image.Describe() + ", after a small image was filtered right with them";
   }
-  else if (plan.algorithm == Algorithm::TileProgram)
+}
+
+SlabKernel::SlabKernel(const MedianRequest & request,
+                       const Plan &          plan,
+                       DeviceContext &       context,
+                       ExecutionReport &     report,
+                       KernelMeans           means)
+  : m_Request(request), m_Plan(plan), m_Context(context), m_Report(report), m_Means(means),
+    m_Variant(GetKernelVariant(request.pixelType)), m_PixelBytes(PixelBytes(request.pixelType)), m_Rank(plan.rank),
+    m_Histogram(plan.histogram), m_Merge(plan.merge), m_ScratchBytes(plan.deviceScratchBytes)
+{
+  std::string missing;
+  const bool  compiled = means == KernelMeans::Ahead || means == KernelMeans::AtFirstUse;
+  if ((compiled && !ChooseCompiled(missing)) || (means == KernelMeans::Interpreter && !InterpretIfFit(missing)))
   {
-    ChooseProgram();
+    throw DeviceError(missing);
   }
+}
+
+/** Whether kernels of a kind may be used for the window: at once where they are native code, else after they have
+ * proved themselves. Says in `reason` why not. */
+bool
+SlabKernel::IsFit(KernelMeans means, std::string & reason, bool isNative)
+{
+  if (m_Means)
+  {
+    return *m_Means == means; // it is about to prove itself
+  }
+  const auto wrong = ProveKernel(m_Request, m_Context.GetDevice(), means, m_ImageIsNative && isNative);
+  if (!wrong.empty())
+  {
+    reason += (reason.empty() ? "" : "; ") + wrong;
+  }
+  return wrong.empty();
 }
 
 /** Takes the fastest way there is to run the window's program, and says why it is not a faster one. */
 void
 SlabKernel::ChooseProgram()
 {
-  std::string missing = "the window is beyond the range of kernels";
-  if (IsCoveredByKernels(m_Request.radius))
+  std::string missing;
+  if (!ChooseCompiled(missing))
   {
-    const auto capability = GetComputeCapability();
-    const auto kind = GetKernelKind(static_cast<int>(m_PixelBytes), capability);
-    m_Emitted = FindEmittedKernel(m_Request.radius, m_Variant, kind.packing);
-    missing = "compiled ahead";
-    if (m_Emitted == nullptr)
-    {
-      const auto found = FindRuntimeKernel(m_Request.radius, m_Variant, static_cast<int>(m_PixelBytes), capability);
-      m_Emitted = found.kernel;
-      missing = found.explanation;
-    }
-    const auto limit = GetSharedMemoryLimit();
-    if (m_Emitted != nullptr && m_Emitted->shape.sharedBytes > limit)
-    {
-      missing = "it takes " + std::to_string(m_Emitted->shape.sharedBytes) +
-                " bytes of shared memory where a block of the device has " + std::to_string(limit);
-      m_Emitted = nullptr;
-    }
+    Interpret(missing);
   }
-  if (m_Emitted != nullptr)
-  {
-    m_Report.algorithm += ", " + missing;
-    m_Report.tile = m_Emitted->tile;
-    m_Report.operations = m_Emitted->operations;
-    m_Report.tileReason = "lowest count of instructions among the tiles whose values fit in registers";
-    return;
-  }
-  Interpret(missing);
 }
 
-/** Prepares the kernel that interprets the program, or falls back to selection where that is not possible. */
+/** Takes the kernel that was compiled ahead or at first use, or says what is missing. */
+bool
+SlabKernel::ChooseCompiled(std::string & missing)
+{
+  if (!IsCoveredByKernels(m_Request.radius))
+  {
+    missing = "the window is beyond the range of kernels";
+    return false;
+  }
+  const EmittedKernel * ahead = nullptr;
+  const auto            error = FindEmittedKernel(m_Request.radius, m_Variant, ahead);
+  if (IsUnusableCode(error))
+  {
+    cudaGetLastError();
+    missing = std::string("the one compiled ahead does not load: ") + cudaGetErrorString(error);
+  }
+  else
+  {
+    CheckCuda(error, "cudaFuncGetAttributes");
+  }
+  if (ahead != nullptr && FitsSharedMemory(*ahead, missing) && IsFit(KernelMeans::Ahead, missing))
+  {
+    TakeCompiled(*ahead, "compiled ahead");
+    return true;
+  }
+  if (m_Means && *m_Means == KernelMeans::Ahead)
+  {
+    missing += missing.empty() ? "none was compiled ahead" : "";
+    return false;
+  }
+  const auto found =
+    FindRuntimeKernel(m_Request.radius, m_Variant, static_cast<int>(m_PixelBytes), GetComputeCapability());
+  if (found.kernel == nullptr)
+  {
+    missing += (missing.empty() ? "" : "; ") + found.explanation;
+    return false;
+  }
+  if (FitsSharedMemory(*found.kernel, missing) && IsFit(KernelMeans::AtFirstUse, missing, found.isNative))
+  {
+    TakeCompiled(*found.kernel, found.explanation);
+    return true;
+  }
+  return false;
+}
+
+bool
+SlabKernel::FitsSharedMemory(const EmittedKernel & kernel, std::string & missing) const
+{
+  const auto limit = GetSharedMemoryLimit();
+  if (kernel.shape.sharedBytes <= limit)
+  {
+    return true;
+  }
+  missing += (missing.empty() ? "" : "; ") + std::string("it takes ") + std::to_string(kernel.shape.sharedBytes) +
+             " bytes of shared memory where a block of the device has " + std::to_string(limit);
+  return false;
+}
+
+void
+SlabKernel::TakeCompiled(const EmittedKernel & kernel, const std::string & how)
+{
+  m_Emitted = &kernel;
+  m_Report.algorithm += ", " + how;
+  m_Report.tile = kernel.tile;
+  m_Report.operations = kernel.operations;
+  m_Report.tileReason = "lowest count of instructions among the tiles whose values fit in registers";
+}
+
+/** Prepares the kernel that interprets the program, or falls back to ranks or selection where that is not possible. */
 void
 SlabKernel::Interpret(const std::string & missing)
 {
   std::string reason = "no kernel of the window's tile program (" + missing + ")";
-  if (m_Plan.compiled)
+  if (!InterpretIfFit(reason) && !RankIfFit(reason))
   {
-    const auto & schedule = m_Plan.compiled->schedule;
-    m_SharedBytes = GetInterpreterSharedBytes(schedule, m_Variant);
-    const auto limit = GetSharedMemoryLimit();
-    m_Interpret = m_SharedBytes <= static_cast<std::size_t>(limit);
-    if (m_Interpret)
-    {
-      m_Report.algorithm += ", interpreted";
-      m_Report.algorithmReason += "; " + reason;
-      UploadProgram(schedule);
-      return;
-    }
+    Select(reason);
+  }
+}
+
+/** Prepares the kernel that interprets the program, or adds to the reason why that is not possible. */
+bool
+SlabKernel::InterpretIfFit(std::string & reason)
+{
+  if (!m_Plan.compiled)
+  {
+    reason += (m_Means ? "there is no program to interpret" : "");
+    return false;
+  }
+  const auto & schedule = m_Plan.compiled->schedule;
+  m_SharedBytes = GetInterpreterSharedBytes(schedule, m_Variant);
+  const auto limit = GetSharedMemoryLimit();
+  if (m_SharedBytes > static_cast<std::size_t>(limit))
+  {
     reason += ", and interpreting it takes " + std::to_string(m_SharedBytes) +
               " bytes of shared memory where the device has " + std::to_string(limit);
+    return false;
   }
-  // The budget may have room for the ranks of some blocks besides the slab.
+  if (!IsFit(KernelMeans::Interpreter, reason))
+  {
+    return false;
+  }
+  m_Interpret = true;
+  m_Report.algorithm += ", interpreted";
+  m_Report.algorithmReason += "; " + reason;
+  UploadProgram(schedule);
+  return true;
+}
+
+/** Takes local ranks instead of a program, if the budget has room for the ranks of some blocks besides the slab. */
+bool
+SlabKernel::RankIfFit(std::string & reason)
+{
   RankShape  shape{};
   const auto used = m_Context.GetDeviceBytes();
-  if (m_Plan.deviceMemoryBudget > used && FindRankShape(m_Request.radius, static_cast<int>(m_PixelBytes), shape))
+  if (m_Plan.deviceMemoryBudget <= used || !FindRankShape(m_Request.radius, static_cast<int>(m_PixelBytes), shape))
   {
-    const auto bytes = GetRankScratchBytes(shape, m_Plan.slabs.front().output.extent, m_Plan.deviceMemoryBudget - used);
-    if ((bytes != 0 || shape.scratchBytes == 0) && m_Context.scratch.Reserve(bytes))
-    {
-      m_Rank = shape;
-      m_ScratchBytes = bytes;
-      m_Report.algorithm = ToString(Algorithm::LocalRank);
-      m_Report.algorithmReason = reason;
-      m_Report.tile = GetRankTile(shape);
-      m_Report.operations = 0;
-      ChooseRanks();
-      return;
-    }
+    return false;
   }
-  Select(reason);
+  const auto bytes = GetRankScratchBytes(shape, m_Plan.slabs.front().output.extent, m_Plan.deviceMemoryBudget - used);
+  if ((bytes == 0 && shape.scratchBytes != 0) || !IsFit(KernelMeans::Ranks, reason) ||
+      !m_Context.scratch.Reserve(bytes))
+  {
+    return false;
+  }
+  m_Rank = shape;
+  m_ScratchBytes = bytes;
+  m_Report.algorithm = ToString(Algorithm::LocalRank);
+  m_Report.algorithmReason = reason;
+  m_Report.tile = GetRankTile(shape);
+  m_Report.operations = 0;
+  ChooseRanks();
+  return true;
 }
 
 void
-SlabKernel::Select(const std::string & reason)
+SlabKernel::Select(const std::string & givenReason)
 {
+  auto reason = givenReason;
+  if (!IsFit(KernelMeans::Selection, reason))
+  {
+    throw DeviceError("No kernel gives right results on this device: " + reason);
+  }
   m_Report.algorithm = ToString(Algorithm::Selection);
   m_Report.algorithmReason = reason;
   m_Report.tile = { { 0, 0, 0, 0 } };
@@ -166,13 +294,18 @@ SlabKernel::Select(const std::string & reason)
 void
 SlabKernel::ChooseRanks()
 {
-  const auto limit = GetSharedMemoryLimit();
-  const auto needed = GetRankSharedBytes(*m_Rank, m_Variant);
+  const auto  limit = GetSharedMemoryLimit();
+  const auto  needed = GetRankSharedBytes(*m_Rank, m_Variant);
+  std::string reason;
   if (needed > static_cast<std::size_t>(limit))
   {
-    Select("local ranks take " + std::to_string(needed) + " bytes of shared memory where a block of the device has " +
-           std::to_string(limit));
+    reason = "local ranks take " + std::to_string(needed) + " bytes of shared memory where a block of the device has " +
+             std::to_string(limit);
+  }
+  if (!reason.empty() || !IsFit(KernelMeans::Ranks, reason))
+  {
     m_Rank.reset();
+    Select(reason);
   }
 }
 
@@ -180,12 +313,28 @@ SlabKernel::ChooseRanks()
 void
 SlabKernel::ChooseHistograms()
 {
-  const auto limit = GetSharedMemoryLimit();
+  const auto  limit = GetSharedMemoryLimit();
+  std::string reason;
   if (m_Histogram->sharedBytes > limit)
   {
-    Select("sliding histograms take " + std::to_string(m_Histogram->sharedBytes) +
-           " bytes of shared memory where a block of the device has " + std::to_string(limit));
+    reason = "sliding histograms take " + std::to_string(m_Histogram->sharedBytes) +
+             " bytes of shared memory where a block of the device has " + std::to_string(limit);
+  }
+  if (!reason.empty() || !IsFit(KernelMeans::Histograms, reason))
+  {
     m_Histogram.reset();
+    Select(reason);
+  }
+}
+
+void
+SlabKernel::ChooseMerges()
+{
+  std::string reason;
+  if (!IsFit(KernelMeans::Merges, reason))
+  {
+    m_Merge.reset();
+    Select(reason);
   }
 }
 

@@ -19,6 +19,7 @@
 #define SlabKernel_h
 
 #include "DeviceContext.h"
+#include "KernelProof.h"
 #include "KernelLaunch.h"
 #include "Planner.h"
 
@@ -27,13 +28,22 @@
 namespace cudamedian
 {
 
-/** The kernel that runs a plan: the fastest there is for its algorithm on the current device. */
+/** The kernel that runs a plan: the fastest there is for its algorithm on the current device. Where the library has no
+ * machine code for the device, one that has proved itself on a small image (KernelProof.h). */
 class SlabKernel
 {
 public:
   /** Chooses, prepares what the kernel needs in the context's memory, and writes what was chosen and why to the report.
-   * \throws DeviceError when a CUDA call fails. */
+   * \throws DeviceError when a CUDA call fails, or when no kernel is left that gives right results on this device. */
   SlabKernel(const MedianRequest & request, const Plan & plan, DeviceContext & context, ExecutionReport & report);
+
+  /** The same, but with one kind of kernel and no other, and without proof: to be proved.
+   * \throws DeviceError also when there is none of that kind. */
+  SlabKernel(const MedianRequest & request,
+             const Plan &          plan,
+             DeviceContext &       context,
+             ExecutionReport &     report,
+             KernelMeans           means);
 
   /** Launches it for a slab whose input is in device memory, in as many launches as keep each short. Asynchronous.
    * \returns CUDA's error. */
@@ -48,14 +58,28 @@ public:
   }
 
 private:
+  bool
+  IsFit(KernelMeans means, std::string & reason, bool isNative = true);
   void
   ChooseProgram();
+  bool
+  ChooseCompiled(std::string & missing);
+  bool
+  FitsSharedMemory(const EmittedKernel & kernel, std::string & missing) const;
+  void
+  TakeCompiled(const EmittedKernel & kernel, const std::string & how);
   void
   Interpret(const std::string & missing);
+  bool
+  InterpretIfFit(std::string & reason);
+  bool
+  RankIfFit(std::string & reason);
   void
   ChooseRanks();
   void
   ChooseHistograms();
+  void
+  ChooseMerges();
   void
   Select(const std::string & reason);
   void
@@ -71,6 +95,8 @@ private:
   const Plan &                  m_Plan;
   DeviceContext &               m_Context;
   ExecutionReport &             m_Report;
+  std::optional<KernelMeans>    m_Means; ///< the only one to take, where one is to be proved
+  bool                          m_ImageIsNative{ true };
   KernelVariant                 m_Variant;
   std::size_t                   m_PixelBytes;
   std::optional<RankShape>      m_Rank;

@@ -299,18 +299,11 @@ ToString(KeyPacking packing)
 }
 
 KernelKind
-GetKernelKind(int pixelBytes, int computeCapability)
+GetKernelKind(int pixelBytes, int architecture)
 {
   KernelKind kind;
   kind.pixelBytes = pixelBytes;
-  if (pixelBytes <= 2 && computeCapability >= 90)
-  {
-    kind.packing = KeyPacking::Pair;
-  }
-  else if (pixelBytes == 1 && computeCapability >= 80)
-  {
-    kind.packing = KeyPacking::HalfPair;
-  }
+  kind.packing = GetKeyPacking(pixelBytes, architecture);
   return kind;
 }
 

@@ -50,12 +50,9 @@ struct KernelKind
   }
 };
 
-/** The kind for a pixel width on a device of a compute capability (major * 10 + minor).
- *
- * Before sm_90, min and max of 16-bit pairs are emulated by four instructions each (CUDA 13), so 16-bit pixels have a
- * register each there; half2 has min and max from sm_80 on, and orders all 8-bit values as integers. */
+/** The kind for a pixel width in code that is compiled for an architecture (major * 10 + minor): see GetKeyPacking(). */
 KernelKind
-GetKernelKind(int pixelBytes, int computeCapability);
+GetKernelKind(int pixelBytes, int architecture);
 
 /** What is chosen for a kernel that runs a tile program. */
 struct KernelPolicy

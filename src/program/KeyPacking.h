@@ -29,6 +29,21 @@ enum class KeyPacking
   Single    ///< one key of 32 or 64 bits
 };
 
+/** The packing of the code for a pixel width that is compiled for an architecture (major * 10 + minor).
+ *
+ * Before sm_90, min and max of 16-bit pairs are emulated by four instructions each (CUDA 13), so 16-bit pixels have a
+ * register each there; half2 has min and max from sm_80 on, and orders all 8-bit values as integers.
+ *
+ * Kernels ask with the architecture that they are compiled for, the host with the one that the loaded kernel says it
+ * was compiled for: so both have the same answer whatever the device is. */
+constexpr KeyPacking
+GetKeyPacking(int pixelBytes, int architecture)
+{
+  return pixelBytes <= 2 && architecture >= 90   ? KeyPacking::Pair
+         : pixelBytes == 1 && architecture >= 80 ? KeyPacking::HalfPair
+                                                 : KeyPacking::Single;
+}
+
 } // namespace cudamedian
 
 #endif

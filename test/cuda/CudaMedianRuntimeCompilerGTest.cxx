@@ -34,7 +34,7 @@ CheckCompiles(const Extent & radius, int pixelBytes, bool isFloat, int architect
   EmittedProgram count;
   const auto     source = MakeKernelSource(BuildKernelProgram(radius, policy, kind), policy, kind, isFloat, count);
   std::string    error;
-  const auto     binary = RuntimeCompiler::Get().Compile(source, architecture, error);
+  const auto     binary = RuntimeCompiler::Get().Compile(source, { architecture }, error);
   EXPECT_EQ(error, "");
   EXPECT_EQ(binary.substr(0, 4), "\177ELF");
   EXPECT_NE(binary.find(runtimeKernelName), std::string::npos);
@@ -76,9 +76,9 @@ TEST(CudaMedianRuntimeCompiler, SaysWhatIsWrong)
 {
   REQUIRE_NVRTC();
   std::string error;
-  EXPECT_EQ(RuntimeCompiler::Get().Compile("this is no CUDA", 90, error), "");
+  EXPECT_EQ(RuntimeCompiler::Get().Compile("this is no CUDA", { 90 }, error), "");
   EXPECT_NE(error.find("error"), std::string::npos) << error;
   error.clear();
-  EXPECT_EQ(RuntimeCompiler::Get().Compile("__global__ void k() {}", 1, error), "");
+  EXPECT_EQ(RuntimeCompiler::Get().Compile("__global__ void k() {}", { 1 }, error), "");
   EXPECT_NE(error, "");
 }
