@@ -19,7 +19,9 @@
 
 #include "SlabKernel.h"
 
+#include <algorithm>
 #include <chrono>
+#include <optional>
 
 namespace cudamedian
 {
@@ -143,23 +145,40 @@ ValidateDeviceRequest(const MedianRequest & request)
   }
 }
 
-/** The plan of the whole image as one slab, as it is in device memory already. */
+/** Whether kernels can read and write both images where they lie. */
+bool
+IsFilteredInPlace(const MedianRequest & request)
+{
+  return IsAligned(request.input, GetRows(request)) && IsAligned(request.output, GetRows(request));
+}
+
+/** The plan of the whole image as one slab, as it is in device memory already; or of slabs that are copied one after
+ * the other, where rows have to be copied and there is a budget that the copies count against. */
 Plan
 PlanDeviceImage(const MedianRequest & request)
 {
   auto plan =
     PlanMedian(request, Backend::Cuda, request.deviceMemoryBudget != 0 ? request.deviceMemoryBudget : defaultBudget);
-  Slab whole;
-  whole.input.extent = request.inputExtent;
-  whole.output.extent = request.inputExtent;
-  plan.slabs.assign(1, whole);
+  if (IsFilteredInPlace(request) || request.deviceMemoryBudget == 0)
+  {
+    Slab whole;
+    whole.input.extent = request.inputExtent;
+    whole.output.extent = request.inputExtent;
+    plan.slabs.assign(1, whole);
+  }
   plan.slabsInFlight = 1;
   return plan;
 }
 
 void
-ReserveKernelMemory(const Plan & plan, DeviceContext & context)
+ReserveKernelMemory(const Plan & plan, std::size_t copyBytes, DeviceContext & context)
 {
+  if (context.GetDeviceBytes() + plan.deviceProgramBytes + plan.deviceScratchBytes + copyBytes >
+      plan.deviceMemoryBudget)
+  {
+    // What an earlier request left is too much for this budget.
+    context.ReleaseBuffers();
+  }
   if (!context.program.Reserve(plan.deviceProgramBytes) || !context.scratch.Reserve(plan.deviceScratchBytes))
   {
     throw DeviceError("Allocating the " + std::to_string(plan.deviceProgramBytes + plan.deviceScratchBytes) +
@@ -167,42 +186,139 @@ ReserveKernelMemory(const Plan & plan, DeviceContext & context)
   }
 }
 
+/** CUDA copies rectangles whose rows are at most this many bytes apart. */
+constexpr std::size_t largestPitch = (std::size_t{ 1 } << 31) - 1;
+
+/** Copies rows on the device. */
 void
-CopyRows(void *       to,
+CopyRows(char *       to,
          std::size_t  toPitch,
-         const void * from,
+         const char * from,
          std::size_t  fromPitch,
-         const Rows & rows,
+         std::size_t  bytes,
+         std::size_t  count,
          cudaStream_t stream)
 {
-  CheckCuda(cudaMemcpy2DAsync(to, toPitch, from, fromPitch, rows.bytes, rows.count, cudaMemcpyDeviceToDevice, stream),
-            "cudaMemcpy2DAsync");
+  if (std::max(toPitch, fromPitch) <= largestPitch)
+  {
+    CheckCuda(cudaMemcpy2DAsync(to, toPitch, from, fromPitch, bytes, count, cudaMemcpyDeviceToDevice, stream),
+              "cudaMemcpy2DAsync");
+    return;
+  }
+  for (std::size_t row = 0; row < count; ++row)
+  {
+    CheckCuda(cudaMemcpyAsync(to + row * toPitch, from + row * fromPitch, bytes, cudaMemcpyDeviceToDevice, stream),
+              "cudaMemcpyAsync");
+  }
 }
 
-/** Launches the kernel, on copies of what it cannot read or write where it lies. */
+/** Copies a box between two strided images on the device; strides are in pixels. */
 void
-Launch(const MedianRequest & request, const Slab & slab, const SlabKernel & kernel, cudaStream_t stream)
+CopyBox(char *         to,
+        const Extent & toStride,
+        const char *   from,
+        const Extent & fromStride,
+        Extent         extent,
+        std::size_t    pixelBytes,
+        cudaStream_t   stream)
 {
-  const auto                  rows = GetRows(request);
-  const auto                  pitched = rows.pitch * rows.count;
+  // Slices that follow each other without gaps are one.
+  for (int axis = 2; axis < Dimension && extent[axis] > 1 && toStride[axis] == toStride[1] * extent[1] &&
+                     fromStride[axis] == fromStride[1] * extent[1];
+       ++axis)
+  {
+    extent[1] *= extent[axis];
+    extent[axis] = 1;
+  }
+  const auto bytes = static_cast<std::int64_t>(pixelBytes);
+  for (std::int64_t w = 0; w < extent[3]; ++w)
+  {
+    for (std::int64_t z = 0; z < extent[2]; ++z)
+    {
+      CopyRows(to + (w * toStride[3] + z * toStride[2]) * bytes,
+               static_cast<std::size_t>(toStride[1] * bytes),
+               from + (w * fromStride[3] + z * fromStride[2]) * bytes,
+               static_cast<std::size_t>(fromStride[1] * bytes),
+               static_cast<std::size_t>(extent[0] * bytes),
+               static_cast<std::size_t>(extent[1]),
+               stream);
+    }
+  }
+}
+
+std::int64_t
+GetOffset(const Extent & position, const Extent & stride)
+{
+  return position[0] * stride[0] + position[1] * stride[1] + position[2] * stride[2] + position[3] * stride[3];
+}
+
+/** Bytes of a buffer that holds the input or the output of any slab, by the function that knows its strides. */
+std::size_t
+GetLargest(const Plan & plan, std::size_t pixelBytes, Extent (*getStride)(const Slab &, std::size_t))
+{
+  std::size_t largest = 0;
+  for (const auto & slab : plan.slabs)
+  {
+    const auto & extent = (getStride == GetDeviceInputStride ? slab.input : slab.output).extent;
+    largest = std::max(largest, static_cast<std::size_t>(getStride(slab, pixelBytes)[3] * extent[3]) * pixelBytes);
+  }
+  return largest;
+}
+
+/** Launches the kernel for each slab, on copies of what it cannot read or write where it lies. */
+void
+Launch(const MedianRequest & request, const Plan & plan, const SlabKernel & kernel, cudaStream_t stream)
+{
+  if (IsFilteredInPlace(request))
+  {
+    CheckCuda(kernel.Launch(plan.slabs.front(), request.input, request.output, stream), "launching the kernel");
+    return;
+  }
+  const auto   pixelBytes = PixelBytes(request.pixelType);
+  const auto   bytes = static_cast<std::int64_t>(pixelBytes);
+  const auto & extent = request.inputExtent;
+  const Extent stride{ { 1, extent[0], extent[0] * extent[1], extent[0] * extent[1] * extent[2] } };
+  // The whole image as one slab is copied on the side that needs it.
+  const bool                  isWhole = plan.slabs.size() == 1;
+  const bool                  copiesInput = !isWhole || !IsAligned(request.input, GetRows(request));
+  const bool                  copiesOutput = !isWhole || !IsAligned(request.output, GetRows(request));
   std::optional<StreamBuffer> inputCopy;
   std::optional<StreamBuffer> outputCopy;
-  if (!IsAligned(request.input, rows))
+  if (copiesInput)
   {
-    inputCopy.emplace(pitched, stream);
-    CopyRows(inputCopy->Get(), rows.pitch, request.input, rows.bytes, rows, stream);
+    inputCopy.emplace(GetLargest(plan, pixelBytes, GetDeviceInputStride), stream);
   }
-  if (!IsAligned(request.output, rows))
+  if (copiesOutput)
   {
-    outputCopy.emplace(pitched, stream);
+    outputCopy.emplace(GetLargest(plan, pixelBytes, GetDeviceOutputStride), stream);
   }
-  CheckCuda(
-    kernel.Launch(
-      slab, inputCopy ? inputCopy->Get() : request.input, outputCopy ? outputCopy->Get() : request.output, stream),
-    "launching the kernel");
-  if (outputCopy)
+  for (const auto & slab : plan.slabs)
   {
-    CopyRows(request.output, rows.bytes, outputCopy->Get(), rows.pitch, rows, stream);
+    if (copiesInput)
+    {
+      CopyBox(static_cast<char *>(inputCopy->Get()),
+              GetDeviceInputStride(slab, pixelBytes),
+              static_cast<const char *>(request.input) + GetOffset(slab.input.origin, stride) * bytes,
+              stride,
+              slab.input.extent,
+              pixelBytes,
+              stream);
+    }
+    CheckCuda(kernel.Launch(slab,
+                            copiesInput ? inputCopy->Get() : request.input,
+                            copiesOutput ? outputCopy->Get() : request.output,
+                            stream),
+              "launching the kernel");
+    if (copiesOutput)
+    {
+      CopyBox(static_cast<char *>(request.output) + GetOffset(slab.output.origin, stride) * bytes,
+              stride,
+              static_cast<const char *>(outputCopy->Get()) + GetOutputLead(slab, pixelBytes) * bytes,
+              GetDeviceOutputStride(slab, pixelBytes),
+              slab.output.extent,
+              pixelBytes,
+              stream);
+    }
   }
 }
 
@@ -236,15 +352,27 @@ RunMedianOnDevice(const MedianRequest & request, void * streamHandle)
   auto * const stream = static_cast<cudaStream_t>(streamHandle);
 
   const auto            plan = PlanDeviceImage(request);
+  const bool            inPlace = IsFilteredInPlace(request);
+  const auto            copyBytes = inPlace ? 0 : plan.deviceInputBytes + plan.deviceOutputBytes;
   const BorrowedContext context(device);
-  ReserveKernelMemory(plan, *context);
+  ReserveKernelMemory(plan, copyBytes, *context);
   DescribePlan(plan, report);
-  report.slabReason = IsAligned(request.input, GetRows(request)) && IsAligned(request.output, GetRows(request))
-                        ? "filtered where it lies"
-                        : "copied on the device to rows that start at multiples of 16 bytes";
+  const bool inPlace = IsFilteredInPlace(request);
+  report.slabReason =
+    inPlace ? "filtered where it lies" : "copied on the device to rows that start at multiples of 16 bytes";
   const SlabKernel kernel(request, plan, *context, report);
-  report.deviceBytes = context->GetDeviceBytes();
-  Launch(request, plan.slabs.front(), kernel, stream);
+  report.deviceBytes = context->GetDeviceBytes() + copyBytes;
+  try
+  {
+    Launch(request, plan, kernel, stream);
+  }
+  catch (...)
+  {
+    // What was launched before works in the context's memory, which the next call takes over.
+    cudaStreamSynchronize(stream);
+    cudaGetLastError();
+    throw;
+  }
   if (kernel.UsesContextMemory())
   {
     // The next call takes over the context's memory, and may work in another stream.

@@ -17,40 +17,25 @@
  *=========================================================================*/
 #include "KernelProof.h"
 
+#include "CudaBackend.h"
 #include "KernelVariant.h"
+#include "RuntimeCompiler.h"
+#include "SelfTestChecks.h"
 #include "SlabPipeline.h"
+#include "TrialImage.h"
 
-#include <cstring>
 #include <map>
 #include <mutex>
-#include <random>
+#include <set>
 #include <stdexcept>
 #include <tuple>
 #include <vector>
 
 namespace cudamedian
 {
-namespace
-{
-
-using Subject = std::tuple<int, KernelMeans, Extent, KernelVariant>;
-
-/** What was found out about kernels: "" where they are right. Never destroyed, since filters may run until the end. */
-struct Verdicts
-{
-  std::mutex                     mutex;
-  std::map<Subject, std::string> found;
-};
-
-Verdicts &
-GetVerdicts()
-{
-  static auto * const verdicts = new Verdicts;
-  return *verdicts;
-}
 
 const char *
-GetName(KernelMeans means)
+ToString(KernelMeans means)
 {
   switch (means)
   {
@@ -71,6 +56,25 @@ GetName(KernelMeans means)
   }
 }
 
+namespace
+{
+
+using Subject = std::tuple<int, KernelMeans, Extent, KernelVariant>;
+
+/** What was found out about kernels: "" where they are right. Never destroyed, since filters may run until the end. */
+struct Verdicts
+{
+  std::mutex                     mutex;
+  std::map<Subject, std::string> found;
+};
+
+Verdicts &
+GetVerdicts()
+{
+  static auto * const verdicts = new Verdicts;
+  return *verdicts;
+}
+
 Algorithm
 GetAlgorithm(KernelMeans means)
 {
@@ -89,48 +93,6 @@ GetAlgorithm(KernelMeans means)
   }
 }
 
-/** An image of several blocks and with all borders, small enough for the CPU to filter it in milliseconds, whatever the
- * window. */
-Extent
-ChooseExtent(const Extent & radius)
-{
-  double window = 1;
-  for (const auto r : radius)
-  {
-    window *= 2.0 * static_cast<double>(r) + 1;
-  }
-  const bool isLarge = window > 50000;
-  return { { isLarge ? 67 : 331,
-             isLarge         ? 5
-             : radius[2] > 0 ? 11
-                             : 23,
-             radius[2] > 0 ? 7 : 1,
-             radius[3] > 0 ? 3 : 1 } };
-}
-
-/** Random pixels. Numbers without NaN: those have no bits that every kernel must keep. */
-std::vector<char>
-MakePixels(PixelType type, std::size_t count)
-{
-  std::mt19937_64   random(20261122);
-  const auto        bytes = PixelBytes(type);
-  std::vector<char> pixels(count * bytes);
-  for (std::size_t i = 0; i < count; ++i)
-  {
-    auto bits = random();
-    if (type == PixelType::Float32)
-    {
-      bits &= 0xFFFFFFFFBFFFFFFFULL;
-    }
-    else if (type == PixelType::Float64)
-    {
-      bits &= 0xBFFFFFFFFFFFFFFFULL;
-    }
-    std::memcpy(pixels.data() + i * bytes, &bits, bytes);
-  }
-  return pixels;
-}
-
 /** There is no memory for the proof, which says nothing about the kernel. */
 class NoMemory : public std::runtime_error
 {
@@ -143,35 +105,25 @@ constexpr std::size_t proofBudget = std::size_t{ 256 } << 20;
 
 /** Filters a small image with the kernels. \returns "" if the result is the host's, else what was wrong. */
 std::string
-TryOut(const MedianRequest & like, int device, KernelMeans means)
+TryOut(const Extent & radius, PixelType type, int device, KernelMeans means)
 {
-  MedianRequest request;
-  request.pixelType = like.pixelType;
-  request.radius = like.radius;
-  request.inputExtent = request.outputExtent = ChooseExtent(like.radius);
-  request.outputPixelBytes = PixelBytes(like.pixelType);
-  for (int axis = 1; axis < Dimension; ++axis)
-  {
-    request.outputStride[axis] = request.outputStride[axis - 1] * request.inputExtent[axis - 1];
-  }
-  const auto        count = static_cast<std::size_t>(Volume(request.inputExtent));
-  const auto        pixels = MakePixels(like.pixelType, count);
-  std::vector<char> expected(pixels.size());
-  std::vector<char> result(pixels.size());
-  request.input = pixels.data();
-  request.output = expected.data();
+  TrialImage image(radius, type);
+  auto &     request = image.request;
   request.backend = Backend::Cpu;
   RunMedian(request);
+  std::vector<char> expected(image.result.size(), 0);
+  expected.swap(image.result);
+  request.output = image.result.data();
 
-  request.output = result.data();
   request.backend = Backend::Cuda;
   request.algorithm = GetAlgorithm(means);
   request.devices = { device };
   const auto            plan = PlanMedian(request, Backend::Cuda, proofBudget);
+  const DeviceScope     scope(device);
   const BorrowedContext context(device);
   if (!SlabPipeline::Reserve(request, plan, *context))
   {
-    throw NoMemory(std::string(GetName(means)) + " was not tried out, since allocating " +
+    throw NoMemory(std::string(ToString(means)) + " was not tried out, since allocating " +
                    std::to_string(plan.GetDeviceBytes()) + " bytes for that failed");
   }
   ExecutionReport  report;
@@ -179,14 +131,32 @@ TryOut(const MedianRequest & like, int device, KernelMeans means)
   SlabDealer       dealer(plan.slabs.size(), 1);
   SlabHand         hand(dealer);
   SlabPipeline(request, plan, *context, kernel, report).Run(hand);
-  std::size_t differences = 0;
-  for (std::size_t i = 0; i < count; ++i)
+  return image.Compare(expected);
+}
+
+/** The same, where what fails is a finding too. \throws NoMemory, and DeviceError when the device is lost. */
+std::string
+FindWrong(const Extent & radius, PixelType type, int device, KernelMeans means)
+{
+  try
   {
-    differences += std::memcmp(&expected[i * request.outputPixelBytes],
-                               &result[i * request.outputPixelBytes],
-                               request.outputPixelBytes) != 0;
+    return TryOut(radius, type, device, means);
   }
-  return differences == 0 ? "" : std::to_string(differences) + " of " + std::to_string(count) + " pixels were wrong";
+  catch (const NoMemory &)
+  {
+    throw;
+  }
+  catch (const RequestError & error)
+  {
+    return error.what();
+  }
+  catch (const DeviceError & error)
+  {
+    // An error that stays is thrown by the next call, and is nothing about the kernel.
+    const DeviceScope scope(device);
+    CheckCuda(cudaDeviceSynchronize(), "cudaDeviceSynchronize");
+    return error.what();
+  }
 }
 
 } // namespace
@@ -209,25 +179,15 @@ ProveKernel(const MedianRequest & request, int device, KernelMeans means, bool i
   std::string wrong;
   try
   {
-    wrong = TryOut(request, device, means);
+    wrong = FindWrong(request.radius, request.pixelType, device, means);
   }
   catch (const NoMemory & error)
   {
-    return error.what();
-  }
-  catch (const RequestError & error)
-  {
-    wrong = error.what();
-  }
-  catch (const DeviceError & error)
-  {
-    // An error that stays is thrown by the next call, and is nothing about the kernel.
-    CheckCuda(cudaDeviceSynchronize(), "cudaDeviceSynchronize");
-    wrong = error.what();
+    return error.what(); // which says nothing about the kernel
   }
   if (!wrong.empty())
   {
-    wrong = std::string(GetName(means)) + " is out of use, since a small image was filtered wrong with it: " + wrong;
+    wrong = std::string(ToString(means)) + " is out of use, since a small image was filtered wrong with it: " + wrong;
   }
   return verdicts.found.emplace(subject, wrong).first->second;
 }
@@ -244,7 +204,83 @@ TakeOutOfUse(const Extent & radius, PixelType type, int device, KernelMeans mean
   }
   else
   {
-    verdicts.found[subject] = std::string(GetName(means)) + " is out of use: " + why;
+    verdicts.found[subject] = std::string(ToString(means)) + " is out of use: " + why;
+  }
+}
+
+void
+CheckDevices(const std::vector<int> & givenDevices, const AddCheck & add)
+{
+  auto devices = givenDevices;
+  if (devices.empty())
+  {
+    int count = 0;
+    if (cudaGetDeviceCount(&count) != cudaSuccess)
+    {
+      cudaGetLastError(); // no driver is no error
+    }
+    for (int device = 0; device < count; ++device)
+    {
+      devices.push_back(device);
+    }
+  }
+  for (const int device : devices)
+  {
+    const auto available = QueryCudaDevices({ device });
+    if (!available.usable)
+    {
+      if (!givenDevices.empty())
+      {
+        throw DeviceError(available.description);
+      }
+      continue;
+    }
+    const auto check = [&](const Extent & radius, PixelType type, KernelMeans means) {
+      add("CUDA device " + std::to_string(device), radius, type, [&](std::string & kernel) -> std::string {
+        kernel = ToString(means);
+        try
+        {
+          return FindWrong(radius, type, device, means);
+        }
+        catch (const NoMemory & error)
+        {
+          return error.what();
+        }
+      });
+    };
+    for (const auto type : allPixelTypes)
+    {
+      std::set<Extent> ahead;
+      for (const auto & kernel : GetEmittedKernels())
+      {
+        if (kernel.variant == GetKernelVariant(type))
+        {
+          ahead.insert(kernel.radius);
+        }
+      }
+      for (const auto & radius : ahead)
+      {
+        check(radius, type, KernelMeans::Ahead);
+      }
+      for (const auto & radius : { Extent{ { 1, 1, 0, 0 } }, Extent{ { 1, 1, 1, 0 } } })
+      {
+        check(radius, type, KernelMeans::Interpreter);
+        check(radius, type, KernelMeans::Selection);
+      }
+      for (const auto & radius : { Extent{ { 10, 10, 0, 0 } }, Extent{ { 3, 3, 3, 0 } } })
+      {
+        check(radius, type, KernelMeans::Ranks);
+      }
+      for (const auto & radius : { Extent{ { 50, 50, 0, 0 } }, Extent{ { 7, 7, 7, 0 } } })
+      {
+        check(radius, type, KernelMeans::Histograms);
+      }
+      check({ { 15, 15, 0, 0 } }, type, KernelMeans::Merges);
+    }
+    if (RuntimeCompiler::Get().IsAvailable())
+    {
+      check({ { 2, 1, 0, 0 } }, PixelType::UInt16, KernelMeans::AtFirstUse);
+    }
   }
 }
 

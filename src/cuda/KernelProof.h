@@ -38,6 +38,10 @@ enum class KernelMeans
   Selection
 };
 
+/** "the kernel compiled ahead", … */
+const char *
+ToString(KernelMeans means);
+
 /** Whether a kind of kernel may be used for a request's window and pixels on a device.
  *
  * Native code is taken as it is. Any other code nobody has run before: when a process uses it first, a small image of

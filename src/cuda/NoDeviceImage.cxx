@@ -16,6 +16,7 @@
  *
  *=========================================================================*/
 #include "itkCudaMedianDevice.h"
+#include "SelfTestChecks.h"
 
 namespace cudamedian
 {
@@ -24,6 +25,15 @@ ExecutionReport
 RunMedianOnDevice(const MedianRequest &, void *)
 {
   throw DeviceError(QueryCudaDevice().description);
+}
+
+void
+CheckDevices(const std::vector<int> & devices, const AddCheck &)
+{
+  if (!devices.empty())
+  {
+    throw DeviceError(QueryCudaDevice().description);
+  }
 }
 
 } // namespace cudamedian

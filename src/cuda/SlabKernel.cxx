@@ -182,6 +182,7 @@ SlabKernel::ChooseCompiled(std::string & missing)
   if (FitsSharedMemory(*found.kernel, missing) && IsFit(KernelMeans::AtFirstUse, missing, found.isNative))
   {
     TakeCompiled(*found.kernel, found.explanation);
+    m_Report.algorithmReason += missing.empty() ? "" : "; " + missing;
     return true;
   }
   return false;

@@ -115,7 +115,8 @@ protected:
   ExpectEqualToHost(const Extent &        extent,
                     const Extent &        radius,
                     std::size_t           shift,
-                    cudamedian::Algorithm algorithm = cudamedian::Algorithm::Automatic)
+                    cudamedian::Algorithm algorithm = cudamedian::Algorithm::Automatic,
+                    std::size_t           budget = 0)
   {
     const auto                 count = static_cast<std::size_t>(extent[0] * extent[1] * extent[2] * extent[3]);
     std::mt19937               random(7);
@@ -138,10 +139,15 @@ protected:
     ASSERT_EQ(cudaMemcpyAsync(input, pixels.data(), bytes, cudaMemcpyHostToDevice, m_Stream), cudaSuccess);
     auto onDevice = MakeRequest(extent, radius, input, output);
     onDevice.algorithm = algorithm;
+    onDevice.deviceMemoryBudget = budget;
     const auto report = cudamedian::RunMedianOnDevice(onDevice, m_Stream);
     ASSERT_EQ(cudaMemcpyAsync(medians.data(), output, bytes, cudaMemcpyDeviceToHost, m_Stream), cudaSuccess);
     ASSERT_EQ(cudaStreamSynchronize(m_Stream), cudaSuccess);
     EXPECT_EQ(report.tile[0] > 0, algorithm != cudamedian::Algorithm::Selection) << report.algorithm;
+    if (budget != 0)
+    {
+      EXPECT_LE(report.deviceBytes, budget);
+    }
     EXPECT_EQ(medians, expected) << extent[0] << "x" << extent[1] << "x" << extent[2] << ", shift " << shift << ", "
                                  << report.algorithm;
     cudaFree(device);
@@ -166,6 +172,30 @@ TEST_F(CudaMedianDeviceImageOnStream, EqualsTheHost)
       ExpectEqualToHost(extent, radius, shift);
     }
   }
+}
+
+// Rows that are no multiple of 16 bytes are copied on the device; the copies count against the budget.
+TEST_F(CudaMedianDeviceImageOnStream, CopiesKeepToTheBudget)
+{
+  const std::pair<Extent, Extent> cases[] = { { { { 301, 201, 1, 1 } }, { { 2, 2, 0, 0 } } },
+                                              { { { 61, 43, 31, 1 } }, { { 1, 1, 1, 0 } } },
+                                              { { { 301, 201, 1, 1 } }, { { 0, 3, 0, 0 } } },
+                                              { { { 13, 9, 11, 7 } }, { { 1, 0, 1, 1 } } } };
+  for (const auto & [extent, radius] : cases)
+  {
+    for (const std::size_t kibibytes : { 40, 64, 100, 1000 })
+    {
+      ExpectEqualToHost(extent, radius, 1, cudamedian::Algorithm::Automatic, kibibytes << 10);
+    }
+  }
+  std::uint16_t * device = nullptr;
+  ASSERT_EQ(cudaMalloc(reinterpret_cast<void **>(&device), 1 << 20), cudaSuccess);
+  auto request = MakeRequest({ { 301, 201, 1, 1 } }, { { 2, 2, 0, 0 } }, device, device + 300000);
+  request.deviceMemoryBudget = 100;
+  EXPECT_NE(GetError(request).find("A device memory budget of 100 bytes cannot hold the smallest slab"),
+            std::string::npos)
+    << GetError(request);
+  cudaFree(device);
 }
 
 TEST_F(CudaMedianDeviceImageOnStream, SelectionInSeveralLaunchesEqualsTheHost)

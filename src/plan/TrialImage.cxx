@@ -1,0 +1,102 @@
+/*=========================================================================
+ *
+ *  Copyright NumFOCUS
+ *
+ *  Licensed under the Apache License, Version 2.0 (the "License");
+ *  you may not use this file except in compliance with the License.
+ *  You may obtain a copy of the License at
+ *
+ *         https://www.apache.org/licenses/LICENSE-2.0.txt
+ *
+ *  Unless required by applicable law or agreed to in writing, software
+ *  distributed under the License is distributed on an "AS IS" BASIS,
+ *  WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ *  See the License for the specific language governing permissions and
+ *  limitations under the License.
+ *
+ *=========================================================================*/
+#include "TrialImage.h"
+
+#include "TileProgram.h"
+
+#include <cstring>
+#include <random>
+
+namespace cudamedian
+{
+namespace
+{
+
+Extent
+ChooseExtent(const Extent & radius)
+{
+  double window = 1;
+  for (const auto r : radius)
+  {
+    window *= 2.0 * static_cast<double>(r) + 1;
+  }
+  const bool isLarge = window > 50000;
+  return { { isLarge ? 67 : 331,
+             isLarge         ? 5
+             : radius[2] > 0 ? 11
+                             : 23,
+             radius[2] > 0 ? (isLarge ? 3 : 7) : 1,
+             radius[3] > 0 ? 3 : 1 } };
+}
+
+/** Random pixels. Numbers without NaN: no kernel has to keep their bits. */
+std::vector<char>
+MakePixels(PixelType type, std::size_t count)
+{
+  std::mt19937_64   random(20261122);
+  const auto        bytes = PixelBytes(type);
+  std::vector<char> pixels(count * bytes);
+  for (std::size_t i = 0; i < count; ++i)
+  {
+    auto bits = random();
+    if (type == PixelType::Float32)
+    {
+      bits &= 0xBFFFFFFF;
+    }
+    else if (type == PixelType::Float64)
+    {
+      bits &= 0xBFFFFFFFFFFFFFFF;
+    }
+    std::memcpy(pixels.data() + i * bytes, &bits, bytes);
+  }
+  return pixels;
+}
+
+} // namespace
+
+TrialImage::TrialImage(const Extent & radius, PixelType type)
+{
+  request.pixelType = type;
+  request.radius = radius;
+  request.inputExtent = request.outputExtent = ChooseExtent(radius);
+  request.outputPixelBytes = PixelBytes(type);
+  for (int axis = 1; axis < Dimension; ++axis)
+  {
+    request.outputStride[axis] = request.outputStride[axis - 1] * request.inputExtent[axis - 1];
+  }
+  pixels = MakePixels(type, static_cast<std::size_t>(Volume(request.inputExtent)));
+  result.resize(pixels.size());
+  request.input = pixels.data();
+  request.output = result.data();
+}
+
+std::string
+TrialImage::Compare(const std::vector<char> & expected) const
+{
+  const auto  bytes = PixelBytes(request.pixelType);
+  std::size_t differences = 0;
+  for (std::size_t i = 0; i < expected.size(); i += bytes)
+  {
+    differences += std::memcmp(&expected[i], &result[i], bytes) != 0;
+  }
+  return differences == 0
+           ? ""
+           : std::to_string(differences) + " of " + std::to_string(expected.size() / bytes) + " pixels are wrong";
+}
+
+} // namespace cudamedian
