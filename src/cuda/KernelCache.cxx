@@ -17,7 +17,8 @@
  *=========================================================================*/
 #include "KernelCache.h"
 
-#include <array>
+#include <algorithm>
+#include <chrono>
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>
@@ -25,6 +26,7 @@
 #include <random>
 #include <sstream>
 #include <system_error>
+#include <vector>
 
 #ifndef _WIN32
 #  include <sys/stat.h>
@@ -145,7 +147,58 @@ KernelCache::Load(const std::string & key) const
   {
     return std::nullopt;
   }
+  // It was used now.
+  std::filesystem::last_write_time(GetFile(key), std::filesystem::file_time_type::clock::now(), error);
   return binary;
+}
+
+/** Removes files that were not used for the longest time until the rest keeps to the limit, and temporary files that a
+ * process left behind which ended while it wrote. */
+void
+KernelCache::KeepToLimit(const std::filesystem::path & newest) const
+{
+  namespace fs = std::filesystem;
+  struct Entry
+  {
+    fs::file_time_type time;
+    std::uintmax_t     size;
+    fs::path           path;
+  };
+  std::vector<Entry> entries;
+  std::uintmax_t     total = 0;
+  std::error_code    error;
+  const auto         now = fs::file_time_type::clock::now();
+  for (fs::directory_iterator next(m_Folder, error), end; !error && next != end; next.increment(error))
+  {
+    std::error_code ignored;
+    const auto &    path = next->path();
+    const auto      name = path.filename().string();
+    const Entry     entry{ next->last_write_time(ignored), next->file_size(ignored), path };
+    if (ignored || name.find(".kernel") == std::string::npos)
+    {
+      continue; // gone meanwhile, or nothing of ours
+    }
+    if (name.find(".kernel.new") != std::string::npos)
+    {
+      if (now - entry.time > std::chrono::hours(1))
+      {
+        fs::remove(path, ignored);
+      }
+      continue;
+    }
+    total += entry.size;
+    if (path != newest)
+    {
+      entries.push_back(entry);
+    }
+  }
+  std::sort(entries.begin(), entries.end(), [](const auto & one, const auto & other) { return one.time < other.time; });
+  for (auto oldest = entries.begin(); oldest != entries.end() && total > m_Limit; ++oldest)
+  {
+    std::error_code ignored;
+    fs::remove(oldest->path, ignored);
+    total -= oldest->size;
+  }
 }
 
 bool
@@ -182,6 +235,7 @@ KernelCache::Store(const std::string & key, const std::string & binary) const
       std::filesystem::rename(temporary, file, error);
       if (!error)
       {
+        KeepToLimit(file);
         return true;
       }
     }

@@ -18,6 +18,7 @@
 #ifndef KernelCache_h
 #define KernelCache_h
 
+#include <cstdint>
 #include <filesystem>
 #include <optional>
 #include <string>
@@ -29,13 +30,18 @@ namespace cudamedian
  *
  * One file per kernel, named by a hash of its key and holding the key, the size and a checksum: a file that is damaged
  * or belongs to another key is as good as none. Files are written under another name and renamed, so a reader never
- * sees half of one. The folder is made for its owner alone, and not used when others may write to it. Nothing here
- * throws: a cache that cannot be read or written costs time and no more. */
+ * sees half of one. The folder is made for its owner alone, and not used when others may write to it. When its files
+ * take more than a limit, those that were not used for the longest time go first. Nothing here throws: a cache that
+ * cannot be read or written costs time and no more. */
 class KernelCache
 {
 public:
-  /** A cache in the given folder, which need not exist. */
-  explicit KernelCache(std::filesystem::path folder) : m_Folder(std::move(folder))
+  /** Some thousand kernels, of 20 to 200 KiB each. */
+  static constexpr std::uintmax_t defaultLimit = std::uintmax_t{ 256 } << 20;
+
+  /** A cache in the given folder, which need not exist, of files that take at most so many bytes together. */
+  explicit KernelCache(std::filesystem::path folder, std::uintmax_t limit = defaultLimit)
+    : m_Folder(std::move(folder)), m_Limit(limit)
   {}
 
   /** `cudamedian` under XDG_CACHE_HOME, or under .cache of the home folder; empty when there is neither. */
@@ -57,8 +63,11 @@ public:
 private:
   bool
   IsPrivate() const;
+  void
+  KeepToLimit(const std::filesystem::path & newest) const;
 
   std::filesystem::path m_Folder;
+  std::uintmax_t        m_Limit;
 };
 
 } // namespace cudamedian

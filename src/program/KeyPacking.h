@@ -28,7 +28,7 @@ enum class KeyPacking
   HalfPair, ///< two 8-bit keys as the bits of two halves, compared by one half2 instruction: sm_80 to sm_89
   Single    ///< one key of 32 or 64 bits
 };
-
+#ifndef __CUDACC_RTC__ // which takes no functions of the host
 /** The packing of the code for a pixel width that is compiled for an architecture (major * 10 + minor).
  *
  * Before sm_90, min and max of 16-bit pairs are emulated by four instructions each (CUDA 13), so 16-bit pixels have a
@@ -43,7 +43,7 @@ GetKeyPacking(int pixelBytes, int architecture)
          : pixelBytes == 1 && architecture >= 80 ? KeyPacking::HalfPair
                                                  : KeyPacking::Single;
 }
-
+#endif
 } // namespace cudamedian
 
 #endif

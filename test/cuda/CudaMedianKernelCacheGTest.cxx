@@ -19,6 +19,7 @@
 
 #include <gtest/gtest.h>
 
+#include <chrono>
 #include <cstdlib>
 #include <fstream>
 #include <iterator>
@@ -125,6 +126,53 @@ TEST_F(CudaMedianKernelCache, IsNotUsedWhereOthersMayWrite)
   fs::permissions(m_Folder, fs::perms::owner_all | fs::perms::others_write);
   EXPECT_FALSE(cache.Load("key").has_value());
   EXPECT_FALSE(cache.Store("key", m_Binary));
+}
+
+TEST_F(CudaMedianKernelCache, WhatWasNotUsedForLongestGoesFirst)
+{
+  const auto        hour = std::chrono::hours(1);
+  const auto        now = fs::file_time_type::clock::now();
+  const KernelCache cache(m_Folder, 4 * (m_Binary.size() + 200));
+  for (int i = 0; i < 4; ++i)
+  {
+    const auto key = "key " + std::to_string(i);
+    ASSERT_TRUE(cache.Store(key, m_Binary));
+    fs::last_write_time(cache.GetFile(key), now - (10 - i) * hour);
+  }
+  std::ofstream(m_Folder / "of somebody else") << m_Binary;
+  // A use counts as much as a store.
+  ASSERT_TRUE(cache.Load("key 0").has_value());
+  ASSERT_TRUE(cache.Store("key 4", m_Binary));
+  EXPECT_TRUE(cache.Load("key 0").has_value());
+  EXPECT_FALSE(cache.Load("key 1").has_value());
+  EXPECT_TRUE(cache.Load("key 2").has_value());
+  EXPECT_TRUE(cache.Load("key 3").has_value());
+  EXPECT_TRUE(cache.Load("key 4").has_value());
+  EXPECT_TRUE(fs::exists(m_Folder / "of somebody else"));
+}
+
+TEST_F(CudaMedianKernelCache, OneKernelIsKeptWhateverItsSize)
+{
+  const KernelCache cache(m_Folder, 10);
+  ASSERT_TRUE(cache.Store("key", m_Binary));
+  EXPECT_TRUE(cache.Load("key").has_value());
+  ASSERT_TRUE(cache.Store("another", m_Binary));
+  EXPECT_TRUE(cache.Load("another").has_value());
+  EXPECT_FALSE(cache.Load("key").has_value());
+}
+
+TEST_F(CudaMedianKernelCache, TemporaryFilesOfProcessesThatEndedGo)
+{
+  const KernelCache cache(m_Folder);
+  ASSERT_TRUE(cache.Store("key", m_Binary));
+  const auto left = fs::path(cache.GetFile("key").string() + ".new12345");
+  const auto fresh = fs::path(cache.GetFile("key").string() + ".new67890");
+  std::ofstream(left) << "half";
+  std::ofstream(fresh) << "half";
+  fs::last_write_time(left, fs::file_time_type::clock::now() - std::chrono::hours(2));
+  ASSERT_TRUE(cache.Store("another", m_Binary));
+  EXPECT_FALSE(fs::exists(left));
+  EXPECT_TRUE(fs::exists(fresh)); // somebody may be writing it
 }
 
 TEST_F(CudaMedianKernelCache, DoesWithoutAFolder)
