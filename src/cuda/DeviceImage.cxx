@@ -357,7 +357,6 @@ RunMedianOnDevice(const MedianRequest & request, void * streamHandle)
   const BorrowedContext context(device);
   ReserveKernelMemory(plan, copyBytes, *context);
   DescribePlan(plan, report);
-  const bool inPlace = IsFilteredInPlace(request);
   report.slabReason =
     inPlace ? "filtered where it lies" : "copied on the device to rows that start at multiples of 16 bytes";
   const SlabKernel kernel(request, plan, *context, report);
