@@ -440,7 +440,7 @@ CaseSource::DrawRadius(int dimension)
         : kind < 90 ? Below(16)
         : kind < 98 ? UpTo(45) - 1
                     : UpTo(420) - 1;
-    if (OneIn(5) || volume > 100000)
+    if (((kind < 40 || kind >= 75) && OneIn(5)) || volume > 100000)
     {
       r = 0;
     }
