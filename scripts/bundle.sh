@@ -1,11 +1,12 @@
 #!/usr/bin/env bash
-# Packs the test programs, the benchmark and the command line program with the shared libraries they need into one
-# folder that runs on another x86-64 Linux machine with an NVIDIA driver, a glibc no older than this machine's, and
+# Packs the test programs, those of the campaign (test/fuzz), the benchmark and the command line program with the shared
+# libraries they need into one folder that runs on another x86-64 Linux machine with an NVIDIA driver, a glibc no older than this machine's, and
 # nothing else installed.
 #
 # usage: scripts/bundle.sh [folder]   (default: .bundle in the checkout)
 #
 # On the other machine: CUDAMEDIAN_REQUIRE_GPU=1 folder/run-tests.sh
+#                       CUDAMEDIAN_REQUIRE_GPU=1 folder/run CudaMedianFuzz --seconds 600
 # CUDAMEDIAN_CUDA_ARCHITECTURES   GPU architectures to compile for (default: 90)
 set -euo pipefail
 # shellcheck source=scripts/common.sh
@@ -33,7 +34,8 @@ rm -rf "${folder}"
 mkdir -p "${folder}/bin" "${folder}/lib" "${folder}/data"
 
 mapfile -t programs < <(find "${build}" -type f -executable \
-  \( -path "${build}/test/*/CudaMedian*Test" -o -path "${build}/benchmark/CudaMedian*" \
+  \( -path "${build}/test/*/CudaMedian*Test" -o -path "${build}/test/fuzz/CudaMedian*" \
+  -o -path "${build}/benchmark/CudaMedian*" \
   -o -path "${build}/examples/CudaMedian*" \) \
   -not -path '*/CMakeFiles/*' -not -path '*/package/*' -not -name '*.*')
 [ "${#programs[@]}" -gt 0 ] || fail "no programs under ${build}"

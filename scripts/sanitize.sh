@@ -25,15 +25,22 @@ configure() {
 
 threads="${build_root}/sanitize-threads"
 configure "${threads}" thread -DCUDAMEDIAN_BUILD_EXAMPLES=OFF
-targets=(CudaMedianEngineTest CudaMedianRowProgramsTest CudaMedianPipelineTest)
+targets=(CudaMedianEngineTest CudaMedianRowProgramsTest CudaMedianPipelineTest CudaMedianEngineStress)
 if ninja -C "${threads}" -t query CudaMedianPipelineOnHostTest >/dev/null 2>&1; then
-  targets+=(CudaMedianPipelineOnHostTest)
+  targets+=(CudaMedianPipelineOnHostTest CudaMedianEngineStressOnHost)
 fi
 ninja -C "${threads}" -j "${jobs}" "${targets[@]}"
 export TSAN_OPTIONS="halt_on_error=1:${TSAN_OPTIONS:-}"
 # Of the slabs' tests those that take seconds there, not minutes.
 ctest --test-dir "${threads}" --output-on-failure -j "${jobs}" \
   -R '^CudaMedian(Engine|RowPrograms|KeyLines|ThreadTeam|SlabDealer)|^OnHost\..*(AFailedCopy|AnAbort|SeveralDevices(Report|Allocate)|WhenOneOf)'
+# Threads that abort and start again, on the CPU and on devices that are threads of the host; the seeds are fresh ones.
+for program in "${targets[@]}"; do
+  case "${program}" in
+    CudaMedianEngineStress) "${threads}/test/fuzz/${program}" --seconds 30 ;;
+    CudaMedianEngineStressOnHost) "${threads}/test/fuzz/${program}" --seconds 30 --devices 0,1 --new-windows 5 ;;
+  esac
+done
 
 build="${build_root}/sanitize"
 configure "${build}" address,undefined -DCUDAMEDIAN_BUILD_EXAMPLES=ON

@@ -85,38 +85,65 @@ StreamWithSse2(char * to, const char * from, std::size_t bytes)
 using Stream = void (*)(char *, const char *, std::size_t);
 
 Stream
-ChooseStream()
+GetStream(CopyInstructions instructions)
 {
 #  ifdef CUDAMEDIAN_AVX512_COPY
-  if (__builtin_cpu_supports("avx512f"))
+  if (instructions == CopyInstructions::Avx512)
   {
     return StreamWithAvx512;
   }
 #  endif
+  static_cast<void>(instructions);
   return StreamWithSse2;
 }
 #endif
 
 } // namespace
 
+std::vector<CopyInstructions>
+GetCopyInstructions()
+{
+  std::vector<CopyInstructions> found;
+#ifdef CUDAMEDIAN_AVX512_COPY
+  if (__builtin_cpu_supports("avx512f"))
+  {
+    found.push_back(CopyInstructions::Avx512);
+  }
+#endif
+#ifdef __SSE2__
+  found.push_back(CopyInstructions::Sse2);
+#endif
+  found.push_back(CopyInstructions::Plain);
+  return found;
+}
+
 void
-CopyPastCaches(void * target, const void * source, std::size_t bytes)
+CopyPastCaches(CopyInstructions instructions, void * target, const void * source, std::size_t bytes)
 {
 #ifdef __SSE2__
-  if (bytes >= 4 * line)
+  if (instructions != CopyInstructions::Plain && bytes >= 4 * line)
   {
-    static const Stream stream = ChooseStream();
-    auto *              to = static_cast<char *>(target);
-    const auto *        from = static_cast<const char *>(source);
-    const auto          head = (line - reinterpret_cast<std::uintptr_t>(to) % line) % line;
-    const auto          lines = (bytes - head) / line * line;
+    const auto   stream = GetStream(instructions);
+    auto *       to = static_cast<char *>(target);
+    const auto * from = static_cast<const char *>(source);
+    const auto   head = (line - reinterpret_cast<std::uintptr_t>(to) % line) % line;
+    const auto   lines = (bytes - head) / line * line;
     std::memcpy(to, from, head);
     stream(to + head, from + head, lines);
     std::memcpy(to + head + lines, from + head + lines, bytes - head - lines);
     return;
   }
+#else
+  static_cast<void>(instructions);
 #endif
   std::memcpy(target, source, bytes);
+}
+
+void
+CopyPastCaches(void * target, const void * source, std::size_t bytes)
+{
+  static const auto widest = GetCopyInstructions().front();
+  CopyPastCaches(widest, target, source, bytes);
 }
 
 void

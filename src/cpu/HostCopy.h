@@ -19,15 +19,33 @@
 #define HostCopy_h
 
 #include <cstddef>
+#include <cstdint>
+#include <vector>
 
 namespace cudamedian
 {
+
+/** What memory is copied with. */
+enum class CopyInstructions : std::uint8_t
+{
+  Avx512, ///< stores of whole lines of the caches, past them
+  Sse2,   ///< stores of 16 bytes past the caches
+  Plain   ///< what the standard library has
+};
+
+/** Those that this machine has, the widest first. */
+std::vector<CopyInstructions>
+GetCopyInstructions();
 
 /** Copies memory with stores that go past the caches, where the machine has them, the widest it has: what is written is
  * not read soon, and lines are not fetched to be overwritten. Such stores are not ordered with others: before another
  * thread or the bus is told of them, the thread calls FinishCopiesPastCaches(). */
 void
 CopyPastCaches(void * target, const void * source, std::size_t bytes);
+
+/** The same with given instructions, which the machine must have. */
+void
+CopyPastCaches(CopyInstructions instructions, void * target, const void * source, std::size_t bytes);
 
 /** Waits until what this thread copied past the caches is written. That takes as long as copying two kilobytes: once
  * for many rows. */

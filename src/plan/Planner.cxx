@@ -71,10 +71,11 @@ ChooseAlgorithm(const MedianRequest & request, std::size_t budget, Plan & plan)
   if (request.algorithm == Algorithm::LocalRank && !ranked)
   {
     throw RequestError("No block of local ranks covers a window of radius " + Join(request.radius) +
-                       ": at most three axes may have a radius, and the smallest block must touch no more than " +
-                       (plan.backend == Backend::Cpu ? "65536"
-                        : pixelBytes == 8            ? "8192"
-                                                     : "16384") +
+                       (cuda ? ": at most three axes" : ": at most two axes besides the first") +
+                       " may have a radius, and the smallest block must touch no more than " +
+                       (!cuda             ? "65536"
+                        : pixelBytes == 8 ? "8192"
+                                          : "16384") +
                        " pixels");
   }
   HistogramShape histogram{};

@@ -25,7 +25,13 @@
 #include <random>
 #include <vector>
 
-TEST(CudaMedianHostCopy, EveryAlignmentAndLength)
+namespace
+{
+
+/** Copies between all places of lines, a few vectors and many; what lies around the copy stays. */
+template <typename TCopy>
+void
+CheckCopies(const TCopy & copy)
 {
   std::mt19937      generator(static_cast<std::mt19937::result_type>(cudamediantest::Seed()));
   std::vector<char> source(5000);
@@ -35,7 +41,7 @@ TEST(CudaMedianHostCopy, EveryAlignmentAndLength)
   }
   for (std::size_t offset = 0; offset < 70; ++offset)
   {
-    for (const std::size_t bytes : { 0, 1, 63, 64, 255, 256, 257, 319, 320, 383, 384, 1000, 4800 })
+    for (const std::size_t bytes : { 0, 1, 63, 64, 255, 256, 257, 319, 320, 383, 384, 447, 448, 512, 1000, 4800 })
     {
       const std::size_t from = generator() % 100;
       std::vector<char> target(5000, 'x');
@@ -43,10 +49,41 @@ TEST(CudaMedianHostCopy, EveryAlignmentAndLength)
       std::copy_n(source.begin() + static_cast<std::ptrdiff_t>(from),
                   bytes,
                   expected.begin() + static_cast<std::ptrdiff_t>(offset));
-      cudamedian::CopyPastCaches(target.data() + offset, source.data() + from, bytes);
+      copy(target.data() + offset, source.data() + from, bytes);
       cudamedian::FinishCopiesPastCaches();
       ASSERT_EQ(target, expected) << bytes << " bytes from " << from << " to " << offset;
     }
+  }
+}
+
+} // namespace
+
+TEST(CudaMedianHostCopy, EveryAlignmentAndLength)
+{
+  CUDAMEDIAN_TRACE_SEED();
+  CheckCopies(
+    [](void * target, const void * source, std::size_t bytes) { cudamedian::CopyPastCaches(target, source, bytes); });
+}
+
+/** Also those that this machine would not choose. */
+TEST(CudaMedianHostCopy, EveryInstructionSet)
+{
+  CUDAMEDIAN_TRACE_SEED();
+  const auto found = cudamedian::GetCopyInstructions();
+  ASSERT_FALSE(found.empty());
+  EXPECT_EQ(found.back(), cudamedian::CopyInstructions::Plain);
+#ifdef __x86_64__
+  ASSERT_GE(found.size(), 2U);
+  EXPECT_EQ(found[found.size() - 2], cudamedian::CopyInstructions::Sse2);
+  EXPECT_EQ(found.front() == cudamedian::CopyInstructions::Avx512,
+            static_cast<bool>(__builtin_cpu_supports("avx512f")));
+#endif
+  for (const auto instructions : found)
+  {
+    SCOPED_TRACE(static_cast<int>(instructions));
+    CheckCopies([instructions](void * target, const void * source, std::size_t bytes) {
+      cudamedian::CopyPastCaches(instructions, target, source, bytes);
+    });
   }
 }
 

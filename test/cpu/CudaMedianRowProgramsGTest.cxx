@@ -268,6 +268,16 @@ TEST(CudaMedianRowPrograms, YieldWhatTheProgramYields)
   });
 }
 
+/** Programs compiled ahead are there exactly where Highway is: a build that loses them is right, and slow. */
+TEST(CudaMedianRowPrograms, AreThereWithHighwayAlone)
+{
+#if defined(CUDAMEDIAN_TEST_PORTABLE)
+  EXPECT_TRUE(GetRowPrograms().empty());
+#elif defined(CUDAMEDIAN_TEST_HIGHWAY)
+  EXPECT_FALSE(GetRowPrograms().empty());
+#endif
+}
+
 TEST(CudaMedianRowPrograms, AreFoundByWindowAndWidthOfKeys)
 {
   for (const auto & program : GetRowPrograms())

@@ -1,0 +1,458 @@
+"""Changes product code, one operator, bound or constant at a time, and asks the tests: see scripts/mutate.sh.
+
+Nothing is rebuilt that does not depend on the change. Objects of the library that do are compiled into a shared object
+that is loaded before the library, whose functions then take the place of the library's; objects of test programs are
+linked into a second program beside the first.
+"""
+
+import argparse
+import collections
+import json
+import os
+import random
+import re
+import shlex
+import shutil
+import signal
+import subprocess
+import sys
+import time
+
+# What tests without a GPU can run.
+FILES = """
+src/CudaMedianEngine.cxx
+src/program/*
+src/plan/*
+src/cpu/*
+src/cuda/CudaBackend.cxx src/cuda/DeviceContext.cxx src/cuda/DeviceContext.h src/cuda/MergeStreams.cxx
+src/cuda/SlabPipeline.cxx src/cuda/SlabPipeline.h src/cuda/SlabDealer.cxx src/cuda/SlabDealer.h
+src/cuda/ThreadTeam.cxx src/cuda/ThreadTeam.h src/cuda/KernelCache.cxx src/cuda/ProgramEmitter.cxx
+src/cuda/HistogramKernels.h src/cuda/KernelBodies.h src/cuda/KeyRegisters.h src/cuda/LaneBins.h src/cuda/MergeKernels.h
+src/cuda/RankKernels.h src/cuda/StripKernel.h src/cuda/TileKernel.h src/cuda/VariantMapping.h
+""".split()
+# Not compiled as they are, or run at build time alone.
+NOT_FILES = r"\.cmake$|\.in$|RowEmitter"
+
+# The programs that see changes, the fast ones first: name, arguments, environment.
+TESTS = [
+    ("test/program/CudaMedianProgramTest", []),
+    ("test/plan/CudaMedianPlanTest", []),
+    ("test/cpu/CudaMedianEngineTest", []),
+    ("test/cuda/CudaMedianPipelineTest", []),
+    ("test/fuzz/CudaMedianFuzz", ["--cases", "3000", "--seed", "1", "--backend", "cpu"]),
+    ("test/cpu/CudaMedianRowProgramsTest", []),
+    ("test/cpu/CudaMedianPortableTest", []),
+    ("test/cuda/CudaMedianMergeTilingTest", []),
+    ("test/cuda/CudaMedianRuntimeKernelsTest", []),
+    ("test/cuda/CudaMedianHostKernelsTest", []),
+    (
+        "test/fuzz/CudaMedianFuzzOnHost",
+        ["--cases", "300", "--seed", "1", "--backend", "cuda", "--devices", "0,1", "--new-windows", "5"],
+    ),
+    ("test/cuda/CudaMedianPipelineOnHostTest", []),
+]
+# Of the programs compiled ahead for the CPU, which take minutes together, these stand for all.
+ROWS = re.compile(r"/rows/Row")
+ROWS_COMPILED = re.compile(r"/rows/Row(s|Programs)?_?(3x3x1x1_Narrow|3x3x1x1|7x7x1x1)[._]")
+
+SWAPS = {
+    "<": ["<="],
+    "<=": ["<"],
+    ">": [">="],
+    ">=": [">"],
+    "==": ["!="],
+    "!=": ["=="],
+    "+": ["-"],
+    "-": ["+"],
+    "*": ["/"],
+    "/": ["*"],
+    "%": ["/"],
+    "&&": ["||"],
+    "||": ["&&"],
+    "&": ["|"],
+    "|": ["&"],
+    "^": ["|"],
+    "<<": [">>"],
+    ">>": ["<<"],
+    "+=": ["-="],
+    "-=": ["+="],
+    "*=": ["/="],
+    "/=": ["*="],
+    "|=": ["&="],
+    "&=": ["|="],
+    "^=": ["|="],
+    "++": ["--"],
+    "--": ["++"],
+    "min": ["max"],
+    "max": ["min"],
+    "true": ["false"],
+    "false": ["true"],
+}
+TOKEN = re.compile(
+    r"""
+    (?P<skip>//[^\n]*|/\*.*?\*/|"(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])*')
+  | (?P<name>[A-Za-z_]\w*)
+  | (?P<number>(?:0[xX][0-9a-fA-F']+|\d[\d']*(?:\.\d+)?(?:[eE][+-]?\d+)?)[uUlLfF]*)
+  | (?P<operator><<=|>>=|<=>|->|::|<<|<=|>=|==|!=|&&|\|\||\+\+|--|[-+*/%&|^]=|[-+*/%&|^<>=!?:;,.(){}\[\]~])
+    """,
+    re.VERBOSE | re.DOTALL,
+)
+
+Mutation = collections.namedtuple("Mutation", "path start end old new line")
+
+
+def without_directives(text):
+    """Blanks preprocessor lines, with what continues them; offsets stay."""
+    lines = text.split("\n")
+    inside = False
+    for number, line in enumerate(lines):
+        if inside or line.lstrip().startswith("#"):
+            inside = line.endswith("\\")
+            lines[number] = " " * len(line)
+    return "\n".join(lines)
+
+
+def change_number(text):
+    """The neighbours of a whole number, the half and the double of another."""
+    body = re.sub(r"[uUlL]+$", "", text) if not re.search(r"[.eE]", text) or text[:2] in ("0x", "0X") else text
+    suffix = text[len(body) :]
+    digits = body.replace("'", "")
+    if re.fullmatch(r"0[xX][0-9a-fA-F]+", digits):
+        return [hex(int(digits, 16) ^ 1) + suffix]
+    if re.fullmatch(r"\d+", digits) and not (len(digits) > 1 and digits[0] == "0"):
+        value = int(digits)
+        return [str(value + 1) + suffix] + ([str(value - 1) + suffix] if value > 0 else [])
+    if re.fullmatch(r"[\d.eE+-]+[fF]?", digits):
+        number = digits.rstrip("fF")
+        rest = digits[len(number) :]
+        return [f"{float(number) * 2!r}{rest}", f"{float(number) / 2!r}{rest}"]
+    return []
+
+
+def find_mutations(path, text):
+    """All changes of one file."""
+    code = without_directives(text)
+    tokens = [token for token in TOKEN.finditer(code) if token.lastgroup != "skip"]
+    found = []
+    # Inside of static_assert( … ), and of the angle brackets and parameters of a template's head, nothing is changed.
+    skip_until = -1
+    for number, token in enumerate(tokens):
+        word = token.group()
+        if token.start() < skip_until:
+            continue
+        if word in ("static_assert", "template", "__attribute__", "using", "namespace"):
+            if word in ("using", "namespace"):
+                skip_until = code.find(";" if word == "using" else "{", token.end())
+                continue
+            opening, closing = ("<", ">") if word == "template" else ("(", ")")
+            depth = 0
+            for other in tokens[number + 1 :]:
+                depth += (other.group() == opening) - (other.group() == closing)
+                if depth <= 0:
+                    skip_until = other.end()
+                    break
+            continue
+        before = tokens[number - 1].group() if number else ""
+        before_kind = tokens[number - 1].lastgroup if number else ""
+        after = tokens[number + 1].group() if number + 1 < len(tokens) else ""
+        after_kind = tokens[number + 1].lastgroup if number + 1 < len(tokens) else ""
+        spaced = code[token.start() - 1 : token.start()].isspace() and code[token.end() : token.end() + 1].isspace()
+        line = code.count("\n", 0, token.start()) + 1
+        choices = []
+        if token.lastgroup == "number":
+            choices = change_number(word)
+        elif word in ("min", "max"):
+            choices = SWAPS[word] if before == "::" and after in ("(", "<") else []
+        elif word in ("true", "false"):
+            choices = SWAPS[word]
+        elif word in ("++", "--"):
+            choices = SWAPS[word]
+        elif token.lastgroup == "operator" and word in SWAPS and spaced:
+            # A value on its left, and on its right: neither a sign nor a reference nor a pointer.
+            is_value = before_kind in ("name", "number") or before in (")", "]", "}")
+            if word in ("&", "*", "&&"):
+                # "Type & name" and "Type * name" look like products of names.
+                is_value = before in (")", "]") or before_kind == "number" or after_kind == "number" or word == "&&"
+                if word == "&&" and before in ("auto", "T"):
+                    is_value = False
+            if word == "<<" and ('"' in text[token.end() : token.end() + 3] or before in ("text", "os", "stream", "out")):
+                is_value = False
+            if before in ("return", "operator", "case"):
+                is_value = False
+            choices = SWAPS[word] if is_value else []
+        for choice in choices:
+            found.append(Mutation(path, token.start(), token.end(), word, choice, line))
+    return found
+
+
+class Build:
+    """A copy of the checkout, built once, and what its objects depend on."""
+
+    def __init__(self, source, folder, jobs):
+        self.source = os.path.join(folder, "source")
+        self.build = os.path.join(self.source, "build", "test")
+        self.copy(source)
+        launcher = ["-DCMAKE_CXX_COMPILER_LAUNCHER=ccache"] if shutil.which("ccache") else []
+        self.call(
+            ["cmake", "-S", self.source, "-B", self.build, "-G", "Ninja", "-DCMAKE_BUILD_TYPE=Release"]
+            + ["-DBUILD_TESTING=ON", "-DCUDAMEDIAN_BUILD_EXAMPLES=OFF", "-DCUDAMEDIAN_BUILD_BENCHMARKS=OFF"]
+            + ["-DCUDAMEDIAN_USE_CUDA=OFF", "-DCMAKE_EXPORT_COMPILE_COMMANDS=ON"]
+            + launcher
+        )
+        known = subprocess.run(
+            ["ninja", "-C", self.build, "-t", "targets", "all"], capture_output=True, text=True, check=True
+        ).stdout
+        self.tests = [test for test in TESTS if re.search(rf"^{re.escape(test[0])}:", known, re.MULTILINE)]
+        self.call(["ninja", "-C", self.build, "-j", str(jobs)] + [os.path.basename(test[0]) for test in self.tests])
+        self.read_dependencies()
+
+    def call(self, command):
+        result = subprocess.run(command, capture_output=True, text=True, check=False)
+        if result.returncode != 0:
+            sys.exit(f"failed: {shlex.join(command)}\n{result.stdout[-4000:]}\n{result.stderr[-4000:]}")
+
+    def copy(self, source):
+        """Copies what differs; what is the same keeps its time, so that little is built again."""
+        names = subprocess.run(
+            ["git", "-C", source, "ls-files", "-z", "--cached", "--others", "--exclude-standard"],
+            capture_output=True,
+            text=True,
+            check=True,
+        ).stdout.split("\0")
+        wanted = {name for name in names if name and os.path.isfile(os.path.join(source, name))}
+        for name in wanted:
+            target = os.path.join(self.source, name)
+            with open(os.path.join(source, name), "rb") as file:
+                content = file.read()
+            if os.path.exists(target):
+                with open(target, "rb") as file:
+                    if file.read() == content:
+                        continue
+            os.makedirs(os.path.dirname(target), exist_ok=True)
+            shutil.copy(os.path.join(source, name), target)
+        for folder in ("src", "test", "include"):
+            for path, _, files in os.walk(os.path.join(self.source, folder)):
+                for name in files:
+                    full = os.path.join(path, name)
+                    if os.path.relpath(full, self.source) not in wanted:
+                        os.remove(full)
+
+    def read_dependencies(self):
+        self.commands = {}
+        with open(os.path.join(self.build, "compile_commands.json"), encoding="utf-8") as file:
+            for entry in json.load(file):
+                words = shlex.split(entry["command"])
+                self.commands[os.path.normpath(words[words.index("-o") + 1])] = words
+        self.users = collections.defaultdict(set)
+        text = subprocess.run(["ninja", "-C", self.build, "-t", "deps"], capture_output=True, text=True, check=True).stdout
+        current = None
+        for line in text.splitlines():
+            if line and not line[0].isspace():
+                current = os.path.normpath(line.split(":")[0])
+            elif line.strip() and current in self.commands:
+                full = os.path.normpath(os.path.join(self.build, line.strip()))
+                if full.startswith(self.source + os.sep):
+                    self.users[os.path.relpath(full, self.source)].add(current)
+        self.links = {}
+        for name, _ in self.tests:
+            text = subprocess.run(
+                ["ninja", "-C", self.build, "-t", "commands", name], capture_output=True, text=True, check=True
+            ).stdout
+            line = [part for part in text.splitlines() if f" -o {name} " in part][-1]
+            self.links[name] = shlex.split(re.sub(r"^: && | && :$", "", line).split(" && ")[0])
+
+    def library_objects(self, path):
+        objects = [o for o in self.users[path] if o.startswith("src/CMakeFiles/CudaMedian.dir/")]
+        return sorted(o for o in objects if not ROWS.search(o) or ROWS_COMPILED.search(o))
+
+    def test_objects(self, path, name):
+        users = self.users[path]
+        return [word for word in self.links[name] if os.path.normpath(word) in users]
+
+
+def run(command, limit, environment=None, folder=None):
+    """The exit status and the text, or None where the time was up."""
+    process = subprocess.Popen(
+        command,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        cwd=folder,
+        env={**os.environ, **(environment or {})},
+        start_new_session=True,
+    )
+    try:
+        text, _ = process.communicate(timeout=limit)
+        return process.returncode, text.decode(errors="replace")
+    except subprocess.TimeoutExpired:
+        os.killpg(process.pid, signal.SIGKILL)
+        process.communicate()
+        return None, ""
+
+
+class Judge:
+    """Compiles a change and runs the tests."""
+
+    def __init__(self, build, folder):
+        self.build = build
+        self.folder = os.path.join(folder, "mutant")
+        os.makedirs(self.folder, exist_ok=True)
+        self.seconds = {}
+        self.environment = {
+            "GTEST_BRIEF": "1",
+            "GTEST_FAIL_FAST": "1",
+            "GTEST_COLOR": "no",
+            "CCACHE_DISABLE": "1",
+            "CUDAMEDIAN_TEST_SEED": "20250810",
+        }
+
+    def measure(self):
+        """How long the tests take; they must pass."""
+        for name, arguments in self.build.tests:
+            start = time.monotonic()
+            status, text = run([os.path.join(self.build.build, name)] + arguments, 900, self.environment)
+            if status != 0:
+                sys.exit(f"{name} fails without any change:\n{text[-4000:]}")
+            self.seconds[name] = time.monotonic() - start
+            print(f"{name}: {self.seconds[name]:.1f} s", flush=True)
+
+    def compile(self, item, number):
+        words = list(self.build.commands[os.path.normpath(item)])
+        out = os.path.join(self.folder, f"{number}.o")
+        words[words.index("-o") + 1] = out
+        words = ["-O1" if word in ("-O2", "-O3") else word for word in words]
+        for option in ("-MF", "-MT"):
+            if option in words:
+                at = words.index(option)
+                del words[at : at + 2]
+        words = [word for word in words if word != "-MD"]
+        # Warnings are not what a change is judged by.
+        status, text = run(words + ["-w"], 400, self.environment, self.build.build)
+        return out if status == 0 else ("timeout" if status is None else text)
+
+    def judge(self, path):
+        """What became of the change that the file has now: killed, survived, did not compile."""
+        start = time.monotonic()
+        library = self.build.library_objects(path)
+        environment = dict(self.environment)
+        objects = {}
+        for item in library:
+            out = self.compile(item, len(objects))
+            if not os.path.exists(out):
+                return ("not compiled", "took too long" if out == "timeout" else "")
+            objects[item] = out
+        if library:
+            shared = os.path.join(self.folder, "mutant.so")
+            highway = ["-lhwy"] if subprocess.run(["ldconfig", "-p"], capture_output=True, text=True, check=False).stdout.find("libhwy.so") >= 0 else []
+            status, text = run(["c++", "-shared", "-o", shared, *objects.values(), *highway], 60)
+            if status != 0:
+                return ("not compiled", text[-300:])
+            environment["LD_PRELOAD"] = shared
+        seen = False
+        for name, arguments in self.build.tests:
+            changed = self.build.test_objects(path, name)
+            if not changed and not library:
+                continue
+            seen = True
+            program = os.path.join(self.build.build, name)
+            if changed:
+                words = list(self.build.links[name])
+                for item in changed:
+                    out = objects.get(item) or self.compile(item, len(objects))
+                    if not os.path.exists(out):
+                        return ("not compiled", "took too long" if out == "timeout" else "")
+                    objects[item] = out
+                    words[words.index(item)] = out
+                program = os.path.join(self.folder, "program")
+                words[words.index("-o") + 1] = program
+                status, text = run(words, 120, None, self.build.build)
+                if status != 0:
+                    return ("not compiled", text[-300:])
+            limit = max(30, 8 * self.seconds[name])
+            status, text = run([program] + arguments, limit, environment, self.build.build)
+            if status is None:
+                return ("killed", f"{os.path.basename(name)}, which did not end in {limit:.0f} s")
+            if status != 0:
+                return ("killed", self.describe(os.path.basename(name), status, text))
+        return ("survived", f"{time.monotonic() - start:.0f} s" if seen else "no test depends on it")
+
+    @staticmethod
+    def describe(name, status, text):
+        found = re.search(r"\[  FAILED  \] (\S+)", text)
+        if found:
+            return found.group(1)
+        found = re.search(r"SHRUNK: (.*)", text) or re.search(r"FAILED: (.*)", text)
+        if found:
+            return found.group(1)[:200]
+        return f"{name}, exit status {status}"
+
+
+def list_files(source, given):
+    import glob
+
+    files = []
+    for pattern in given or FILES:
+        files += sorted(glob.glob(pattern if os.path.isabs(pattern) else os.path.join(source, pattern)))
+    return [os.path.relpath(f, source) for f in files if os.path.isfile(f) and (given or not re.search(NOT_FILES, f))]
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--source", required=True)
+    parser.add_argument("--folder", required=True)
+    parser.add_argument("--jobs", type=int, default=1)
+    parser.add_argument("--list", action="store_true", help="prints the changes and makes none")
+    parser.add_argument("number", type=int)
+    parser.add_argument("seed", type=int)
+    parser.add_argument("files", nargs="*")
+    options = parser.parse_args()
+    files = list_files(options.source, options.files)
+    mutations = []
+    for path in files:
+        with open(os.path.join(options.source, path), encoding="utf-8") as file:
+            mutations += find_mutations(path, file.read())
+    if not mutations:
+        sys.exit("nothing to change")
+    drawn = random.Random(options.seed).sample(mutations, min(options.number, len(mutations)))
+    print(f"seed {options.seed}: {len(drawn)} of {len(mutations)} changes in {len(files)} files", flush=True)
+    if options.list:
+        for m in drawn:
+            print(f'{m.path}:{m.line}: "{m.old}" -> "{m.new}"')
+        return 0
+    build = Build(options.source, options.folder, options.jobs)
+    judge = Judge(build, options.folder)
+    judge.measure()
+    # What is compiled soonest comes first: a run that is cut short has judged most.
+    drawn.sort(key=lambda m: len(build.users[m.path]))
+    outcomes = collections.Counter()
+    survivors = []
+    for number, m in enumerate(drawn, 1):
+        full = os.path.join(build.source, m.path)
+        with open(full, encoding="utf-8") as file:
+            text = file.read()
+        times = os.stat(full)
+        start = time.monotonic()
+        try:
+            with open(full, "w", encoding="utf-8") as file:
+                file.write(text[: m.start] + m.new + text[m.end :])
+            outcome, why = judge.judge(m.path)
+        finally:
+            with open(full, "w", encoding="utf-8") as file:
+                file.write(text)
+            os.utime(full, ns=(times.st_atime_ns, times.st_mtime_ns))
+        outcomes[outcome] += 1
+        source_line = text.split("\n")[m.line - 1].strip()
+        line = f'{number}/{len(drawn)} {m.path}:{m.line}: "{m.old}" -> "{m.new}": {outcome}'
+        line += f" by {why}" if outcome == "killed" else f" ({why})" if why else ""
+        print(f"{line} [{time.monotonic() - start:.0f} s]   {source_line}", flush=True)
+        if outcome == "survived":
+            survivors.append(f'{m.path}:{m.line}: "{m.old}" -> "{m.new}"   {source_line}')
+    judged = outcomes["killed"] + outcomes["survived"]
+    print(f"\n{judged} changes compiled, {outcomes['not compiled']} did not")
+    if judged:
+        print(f"{outcomes['killed']} killed, {100 * outcomes['killed'] / judged:.1f} %; {outcomes['survived']} survived:")
+        print("\n".join(survivors))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
