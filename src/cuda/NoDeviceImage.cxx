@@ -26,4 +26,10 @@ RunMedianOnDevice(const MedianRequest &, void *)
   throw DeviceError(QueryCudaDevice().description);
 }
 
+void
+OrderStreams(const void *, void *, void *)
+{
+  throw DeviceError(QueryCudaDevice().description);
+}
+
 } // namespace cudamedian
