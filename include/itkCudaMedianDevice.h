@@ -40,6 +40,13 @@ namespace cudamedian
 CudaMedian_EXPORT ExecutionReport
 RunMedianOnDevice(const MedianRequest & request, void * stream);
 
+/** Lets what stream `then` gets from now on wait for what is in stream `first`; the host waits for nothing.
+ *
+ * \param memory any address on the streams' device, which need not be the current one.
+ * \throws DeviceError when this build has no CUDA backend, or a CUDA call fails. */
+CudaMedian_EXPORT void
+OrderStreams(const void * memory, void * first, void * then);
+
 } // namespace cudamedian
 
 #endif

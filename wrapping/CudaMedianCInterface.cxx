@@ -17,11 +17,15 @@
  *=========================================================================*/
 #include "CudaMedianCInterface.h"
 
+#include "CudaMedianInterpreterEnd.h"
 #include "itkCudaMedianDevice.h"
 
 #include <algorithm>
+#include <chrono>
 #include <cstring>
+#include <limits>
 #include <sstream>
+#include <system_error>
 #include <thread>
 
 namespace
@@ -78,19 +82,43 @@ private:
   std::vector<std::thread> m_Threads;
 };
 
-/** A thread for each body but the first, which runs here. */
+/** A thread for each body but the first, which runs here, as do those that the system has no thread for: bodies take
+ * work as they come to it, so that the last find none left. */
 void
 RunInThreads(std::size_t count, const std::function<void(std::size_t)> & body)
 {
   JoinedThreads threads(count);
-  for (std::size_t unit = 1; unit < count; ++unit)
+  std::size_t   unit = 1;
+  try
   {
-    threads.Start([&body, unit] { body(unit); });
+    for (; unit < count; ++unit)
+    {
+      threads.Start([&body, unit] { body(unit); });
+    }
   }
-  if (count > 0)
+  catch (const std::system_error &)
   {
-    body(0);
+    // No more threads.
   }
+  body(0);
+  for (; unit < count; ++unit)
+  {
+    body(unit);
+  }
+}
+
+std::string
+ToText(const cudamedian::ExecutionReport & report)
+{
+  std::ostringstream text;
+  report.Print(text);
+  return text.str();
+}
+
+void *
+ToStream(std::uint64_t number)
+{
+  return reinterpret_cast<void *>(static_cast<std::uintptr_t>(number));
 }
 
 cudamedian::Extent
@@ -98,6 +126,37 @@ ToExtent(const std::int64_t (&values)[4])
 {
   return { { values[0], values[1], values[2], values[3] } };
 }
+
+/** Calls the caller's progress function, not more often than it wants to hear. \throws Stopped when it asks to stop. */
+class Progress
+{
+public:
+  explicit Progress(const CudaMedianRequest & given) : m_Call(given.progress), m_Pause(given.progressSeconds)
+  {}
+
+  void
+  operator()(float fraction)
+  {
+    const auto now = Clock::now();
+    if (now - m_Last < m_Pause)
+    {
+      return;
+    }
+    m_Last = now;
+    int answer = 0;
+    cudamedian::EnterInterpreter([&] { answer = m_Call(fraction); });
+    if (answer != 0)
+    {
+      throw Stopped();
+    }
+  }
+
+private:
+  using Clock = std::chrono::steady_clock;
+  CudaMedianProgress            m_Call;
+  std::chrono::duration<double> m_Pause;
+  Clock::time_point             m_Last{ Clock::now() };
+};
 
 cudamedian::MedianRequest
 ToEngine(const CudaMedianRequest & given)
@@ -117,48 +176,134 @@ ToEngine(const CudaMedianRequest & given)
   request.parallelFor = RunInThreads;
   if (given.progress != nullptr)
   {
-    request.progress = [progress = given.progress, context = given.progressContext](float fraction) {
-      if (progress(fraction, context) != 0)
-      {
-        throw Stopped();
-      }
-    };
+    request.progress = Progress(given);
   }
   return request;
 }
 
-/** Throws where a number names nothing of an enumeration or the caller's structure is of another version. */
+/** Throws where a number is not within its limits. */
+template <typename TNumber>
 void
-Validate(const CudaMedianRequest & given)
+CheckRange(const std::string & name, TNumber value, TNumber smallest, TNumber largest)
 {
-  const auto check = [](const char * name, std::uint64_t value, std::uint64_t largest) {
-    if (value > largest)
+  if (value < smallest || value > largest)
+  {
+    throw cudamedian::RequestError(name + " is " + std::to_string(value) + "; it may be from " +
+                                   std::to_string(smallest) + " to " + std::to_string(largest));
+  }
+}
+
+/** Throws where extents, radii or strides are not those of an image and a window that 64 bits can count.
+ * \returns the bytes from the output's first pixel to its last, 0 when there are none. */
+std::uint64_t
+ValidateImage(const CudaMedianRequest & given)
+{
+  constexpr auto most = std::numeric_limits<std::int64_t>::max();
+  const auto     pixelBytes =
+    static_cast<std::int64_t>(cudamedian::PixelBytes(static_cast<cudamedian::PixelType>(given.pixelType)));
+  std::int64_t pixels = 1;
+  std::int64_t windowPixels = 1;
+  bool         empty = false;
+  for (int axis = 0; axis < 4; ++axis)
+  {
+    const auto ofAxis = " along axis " + std::to_string(axis);
+    CheckRange<std::int64_t>("The extent" + ofAxis, given.extent[axis], 0, most / pixelBytes / pixels);
+    pixels *= std::max<std::int64_t>(1, given.extent[axis]);
+    empty = empty || given.extent[axis] == 0;
+    // A window holds as many pixels as the engine counts at most.
+    const auto largestRadius = (most / 16 / windowPixels - 1) / 2;
+    CheckRange<std::int64_t>("The radius" + ofAxis, given.radius[axis], 0, largestRadius);
+    windowPixels *= 2 * given.radius[axis] + 1;
+  }
+  if (empty)
+  {
+    return 0;
+  }
+  CheckRange<std::int64_t>("The output's stride along axis 0", given.outputStride[0], 1, 1);
+  std::int64_t span = 1; // pixels from the first to the last
+  for (int axis = 0; axis < 4; ++axis)
+  {
+    if (given.extent[axis] > 1)
     {
-      throw cudamedian::RequestError(std::string(name) + " is " + std::to_string(value) + "; the largest is " +
-                                     std::to_string(largest));
+      const auto steps = given.extent[axis] - 1;
+      CheckRange<std::int64_t>("The output's stride along axis " + std::to_string(axis),
+                               given.outputStride[axis],
+                               span,
+                               (most / pixelBytes - span) / steps);
+      span += steps * given.outputStride[axis];
     }
-  };
+  }
+  return static_cast<std::uint64_t>(span) * static_cast<std::uint64_t>(pixelBytes);
+}
+
+/** Throws where a buffer does not start at a pixel, or the output overlaps the input. */
+void
+ValidateBuffers(const CudaMedianRequest & given, std::uint64_t outputBytes)
+{
+  const auto pixelBytes = cudamedian::PixelBytes(static_cast<cudamedian::PixelType>(given.pixelType));
+  auto       inputBytes = static_cast<std::uint64_t>(pixelBytes);
+  for (const auto extent : given.extent)
+  {
+    inputBytes *= static_cast<std::uint64_t>(extent);
+  }
+  const auto input = reinterpret_cast<std::uintptr_t>(given.input);
+  const auto output = reinterpret_cast<std::uintptr_t>(given.output);
+  if (input == 0 || output == 0)
+  {
+    throw cudamedian::RequestError("The input or the output buffer is null");
+  }
+  if (input % pixelBytes != 0 || output % pixelBytes != 0)
+  {
+    throw cudamedian::RequestError("The input or the output does not start at a multiple of " +
+                                   std::to_string(pixelBytes) + " bytes, the size of a pixel");
+  }
+  if (input < output + outputBytes && output < input + inputBytes)
+  {
+    throw cudamedian::RequestError("The output overlaps the input");
+  }
+}
+
+/** Throws where a number is beyond its limits or the caller's structure is of another version. */
+void
+Validate(const CudaMedianRequest * request)
+{
+  if (request == nullptr)
+  {
+    throw cudamedian::RequestError("The request is null");
+  }
+  const auto & given = *request;
   if (given.bytes != sizeof(CudaMedianRequest))
   {
     throw cudamedian::RequestError("a request of " + std::to_string(given.bytes) + " bytes where this library takes " +
                                    std::to_string(sizeof(CudaMedianRequest)) +
-                                   ": the Python files and the library are " + "of different versions");
+                                   ": the Python files and the library are of different versions");
   }
-  check("pixelType", given.pixelType, static_cast<std::uint64_t>(cudamedian::PixelType::Float64));
-  check("backend", given.backend, static_cast<std::uint64_t>(cudamedian::Backend::Cpu));
-  check("algorithm", given.algorithm, static_cast<std::uint64_t>(cudamedian::Algorithm::MergeTiling));
+  CheckRange<std::uint32_t>("pixelType", given.pixelType, 0, static_cast<unsigned>(cudamedian::PixelType::Float64));
+  CheckRange<std::uint32_t>("backend", given.backend, 0, static_cast<unsigned>(cudamedian::Backend::Cpu));
+  CheckRange<std::uint32_t>("algorithm", given.algorithm, 0, static_cast<unsigned>(cudamedian::Algorithm::MergeTiling));
+  CheckRange<std::uint32_t>("workUnits", given.workUnits, 0, CudaMedianMostWorkUnits);
+  CheckRange<std::uint64_t>(
+    "deviceMemoryBudget", given.deviceMemoryBudget, 0, std::numeric_limits<std::int64_t>::max());
+  if (!(given.progressSeconds >= 0 && given.progressSeconds <= 3600))
+  {
+    throw cudamedian::RequestError("progressSeconds is " + std::to_string(given.progressSeconds) +
+                                   "; it may be from 0 to 3600");
+  }
+  const auto outputBytes = ValidateImage(given);
+  if (outputBytes != 0)
+  {
+    ValidateBuffers(given, outputBytes);
+  }
 }
 
-/** Runs a body that returns an execution report; writes that, or what went wrong. \returns a CudaMedianStatus. */
+/** Runs a body that returns a text; writes that, or what went wrong. \returns a CudaMedianStatus. */
 template <typename TBody>
 int
 RunGuarded(TBody && body, char * text, std::size_t textBytes)
 {
   try
   {
-    std::ostringstream report;
-    body().Print(report);
-    WriteText(report.str(), text, textBytes);
+    WriteText(body(), text, textBytes);
     return CudaMedianDone;
   }
   catch (const Stopped &)
@@ -190,8 +335,8 @@ CudaMedianRun(const CudaMedianRequest * request, char * text, size_t textBytes)
 {
   return RunGuarded(
     [request] {
-      Validate(*request);
-      return cudamedian::RunMedian(ToEngine(*request));
+      Validate(request);
+      return ToText(cudamedian::RunMedian(ToEngine(*request)));
     },
     text,
     textBytes);
@@ -202,9 +347,20 @@ CudaMedianRunOnDevice(const CudaMedianRequest * request, uint64_t stream, char *
 {
   return RunGuarded(
     [request, stream] {
-      Validate(*request);
-      return cudamedian::RunMedianOnDevice(ToEngine(*request),
-                                           reinterpret_cast<void *>(static_cast<std::uintptr_t>(stream)));
+      Validate(request);
+      return ToText(cudamedian::RunMedianOnDevice(ToEngine(*request), ToStream(stream)));
+    },
+    text,
+    textBytes);
+}
+
+int
+CudaMedianOrderStreams(const void * memory, uint64_t first, uint64_t then, char * text, size_t textBytes)
+{
+  return RunGuarded(
+    [=] {
+      cudamedian::OrderStreams(memory, ToStream(first), ToStream(then));
+      return std::string();
     },
     text,
     textBytes);

@@ -44,26 +44,35 @@ enum CudaMedianStatus
   CudaMedianOtherError = 4
 };
 
-/** Called with the fraction done, from the thread that called CudaMedianRun(). Anything but 0 stops the run. */
-typedef int (*CudaMedianProgress)(float fraction, void * context);
+/** The most threads that a request may ask for. */
+enum
+{
+  CudaMedianMostWorkUnits = 4096
+};
+
+/** Called with the fraction done, from the thread that called CudaMedianRun(). Anything but 0 stops the run.
+ *
+ * There is no context, as ctypes binds one to the function. */
+typedef int (*CudaMedianProgress)(float fraction);
 
 /** What is wanted. Axis 0 is contiguous in memory; strides are in pixels; axes that an image has not have extent 1,
- * radius 0. */
+ * radius 0. Input and output start at multiples of a pixel's size and do not overlap, nor do the output's rows. A
+ * request that breaks this is a CudaMedianRequestError, as one with a number beyond its limits. */
 typedef struct CudaMedianRequest
 {
-  uint64_t           bytes; /**< sizeof(CudaMedianRequest), which tells a caller's version */
-  uint32_t           pixelType;
-  uint32_t           backend;
-  uint32_t           algorithm;
-  uint32_t           workUnits; /**< threads of the CPU backend; 0: one for each core */
-  const void *       input;
-  void *             output;
-  int64_t            extent[4]; /**< of the input, and of the output */
-  int64_t            radius[4];
-  int64_t            outputStride[4];
-  uint64_t           deviceMemoryBudget; /**< bytes; 0: a share of what is free */
-  CudaMedianProgress progress;           /**< may be null */
-  void *             progressContext;
+  uint64_t     bytes; /**< sizeof(CudaMedianRequest), which tells a caller's version */
+  uint32_t     pixelType;
+  uint32_t     backend;
+  uint32_t     algorithm;
+  uint32_t     workUnits; /**< threads of the CPU backend, CudaMedianMostWorkUnits at most; 0: one for each core */
+  const void * input;
+  void *       output;
+  int64_t      extent[4]; /**< of the input, and of the output */
+  int64_t      radius[4];
+  int64_t      outputStride[4];
+  uint64_t     deviceMemoryBudget;    /**< bytes, below 2^63; 0: a share of what is free */
+  CudaMedianProgress progress;        /**< may be null */
+  double             progressSeconds; /**< least time between two calls of progress; 0: each is made */
 } CudaMedianRequest;
 
 /** Runs cudamedian::RunMedian(). Writes the execution report's text, or what went wrong, to `text`, which holds
@@ -77,6 +86,11 @@ CudaMedianRun(const CudaMedianRequest * request, char * text, size_t textBytes);
  * \param stream a cudaStream_t as a number. */
 CUDAMEDIAN_C_EXPORT int
 CudaMedianRunOnDevice(const CudaMedianRequest * request, uint64_t stream, char * text, size_t textBytes);
+
+/** cudamedian::OrderStreams(): what stream `then` gets from now on waits for what is in stream `first`.
+ * \param memory any address on the streams' device. */
+CUDAMEDIAN_C_EXPORT int
+CudaMedianOrderStreams(const void * memory, uint64_t first, uint64_t then, char * text, size_t textBytes);
 
 /** Whether a CUDA device can be used; its name, or what was looked for and found, to `text`. */
 CUDAMEDIAN_C_EXPORT int

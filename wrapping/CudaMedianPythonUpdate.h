@@ -18,6 +18,8 @@
 #ifndef CudaMedianPythonUpdate_h
 #define CudaMedianPythonUpdate_h
 
+#include "CudaMedianInterpreterEnd.h"
+
 #include <Python.h>
 
 namespace cudamedian
@@ -32,7 +34,7 @@ public:
   {}
   ~ReleasedInterpreterLock()
   {
-    PyEval_RestoreThread(m_State);
+    EnterInterpreter([this] { PyEval_RestoreThread(m_State); });
   }
   ReleasedInterpreterLock(const ReleasedInterpreterLock &) = delete;
   ReleasedInterpreterLock &

@@ -12,8 +12,11 @@ import ctypes
 import enum
 import functools
 import importlib.util
-from collections.abc import Callable, Sequence
+import threading
+from collections.abc import Callable, Generator, Sequence
 from pathlib import Path
+
+from . import _numbers
 
 MAXIMUM_DIMENSION = 4
 _TEXT_BYTES = 8192
@@ -57,7 +60,10 @@ class Algorithm(enum.IntEnum):
 PIXEL_TYPES = ("int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "uint64", "float32", "float64")
 
 _Axes = ctypes.c_int64 * MAXIMUM_DIMENSION
-_Progress = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_float, ctypes.c_void_p)
+_Progress = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_float)
+
+# How often at most a run that has no progress function lets Python hear a signal.
+_SECONDS_BETWEEN_SIGNALS = 0.05
 
 
 class _Request(ctypes.Structure):
@@ -74,7 +80,7 @@ class _Request(ctypes.Structure):
         ("output_stride", _Axes),
         ("device_memory_budget", ctypes.c_uint64),
         ("progress", _Progress),
-        ("progress_context", ctypes.c_void_p),
+        ("progress_seconds", ctypes.c_double),
     ]
 
 
@@ -84,6 +90,7 @@ _Text = (ctypes.c_char_p, ctypes.c_size_t)
 _FUNCTIONS = {
     "CudaMedianRun": (ctypes.c_int, (ctypes.POINTER(_Request), *_Text)),
     "CudaMedianRunOnDevice": (ctypes.c_int, (ctypes.POINTER(_Request), ctypes.c_uint64, *_Text)),
+    "CudaMedianOrderStreams": (ctypes.c_int, (ctypes.c_void_p, ctypes.c_uint64, ctypes.c_uint64, *_Text)),
     "CudaMedianQueryDevice": (ctypes.c_int, _Text),
     "CudaMedianReleaseCachedMemory": (None, ()),
 }
@@ -144,8 +151,10 @@ def _report(status: int, text: str) -> str:
     return text
 
 
-def _fill(extents: Sequence[int], rest: int) -> ctypes.Array:
+def _fill(name: str, extents: Sequence[int], rest: int) -> ctypes.Array:
     """Reverse NumPy's order of axes to the engine's, contiguous axis first; axes an image has not have value `rest`."""
+    for extent in extents:
+        _numbers.integer(name, extent, 0, 2**63 - 1)
     return _Axes(*reversed(extents), *[rest] * (MAXIMUM_DIMENSION - len(extents)))
 
 
@@ -168,11 +177,31 @@ def _request(
         algorithm=algorithm,
         input=input_address,
         output=output_address,
-        extent=_fill(shape, 1),
-        radius=_fill(radius, 0),
-        output_stride=_fill(strides, 0),
-        device_memory_budget=memory,
+        extent=_fill("shape", shape, 1),
+        radius=_fill("radius", radius, 0),
+        output_stride=_fill("stride", strides, 0),
+        device_memory_budget=_numbers.memory_limit(memory),
     )
+
+
+def _answer(progress: Callable[[float], object] | None, failure: list[BaseException]) -> Generator[int, float, None]:
+    """Answer the engine's calls for progress: 0 to go on, 1 to stop.
+
+    An exception cannot pass through C; it is raised again when the engine has let go of everything. That of a signal,
+    as KeyboardInterrupt, is raised where C enters Python. In a generator that is at a `yield`, inside of `try`. In a
+    function it would be ahead of the first statement, and ctypes would print it and go on.
+    """
+    answer = 0
+    try:
+        while True:
+            fraction = yield answer
+            answer = 1 if progress is not None and progress(fraction) else 0
+    except GeneratorExit:
+        return
+    except BaseException as error:  # noqa: BLE001
+        failure.append(error)
+    while True:
+        yield 1
 
 
 def run(
@@ -190,19 +219,14 @@ def run(
     """Filter one C-contiguous array in host memory to another; return the execution report's text."""
     request = _request(pixel_type, input_address, output_address, shape, radius, algorithm, memory)
     request.backend = backend
-    request.work_units = threads
+    request.work_units = _numbers.integer("threads", threads, 1, _numbers.MOST_THREADS)
     failure: list[BaseException] = []
-
-    def report_progress(fraction: float, _context: int | None) -> int:
-        # An exception cannot pass through C; it is raised again when the engine has let go of everything.
-        try:
-            return 1 if progress(fraction) else 0
-        except BaseException as error:  # noqa: BLE001
-            failure.append(error)
-            return 1
-
-    if progress is not None:
-        request.progress = _Progress(report_progress)
+    # Signals are the main thread's; the others need no call into Python.
+    if progress is not None or threading.current_thread() is threading.main_thread():
+        answers = _answer(progress, failure)
+        next(answers)
+        request.progress = _Progress(answers.send)
+        request.progress_seconds = 0 if progress is not None else _SECONDS_BETWEEN_SIGNALS
     status, text = _call("CudaMedianRun", ctypes.byref(request))
     if failure:
         raise failure[0]
@@ -221,7 +245,13 @@ def run_on_device(
 ) -> str:
     """Filter one C-contiguous array in device memory to another, on a stream; return the execution report's text."""
     request = _request(pixel_type, input_address, output_address, shape, radius, algorithm, memory)
-    return _report(*_call("CudaMedianRunOnDevice", ctypes.byref(request), stream))
+    number = _numbers.integer("stream", stream, 0, _numbers.LARGEST_ADDRESS)
+    return _report(*_call("CudaMedianRunOnDevice", ctypes.byref(request), number))
+
+
+def order_streams(address: int, first: int, then: int) -> None:
+    """Let what stream `then` gets from now on wait for what is in stream `first`, on the device of an address."""
+    _report(*_call("CudaMedianOrderStreams", address, first, then))
 
 
 def query_device() -> tuple[bool, str]:

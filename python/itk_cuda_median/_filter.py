@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from . import _device, _engine, _numpy, _window
+from . import _device, _engine, _numbers, _numpy, _window
 
 ArrayT = TypeVar("ArrayT")
 
@@ -26,10 +26,22 @@ _ALGORITHMS = {
 
 
 def _choose(name: str, value: str, choices: dict[str, Any]) -> Any:
-    try:
-        return choices[value]
-    except KeyError:
-        raise ValueError(f"{name} is {value!r}; the choices are {', '.join(map(repr, choices))}") from None
+    if not isinstance(value, str) or value not in choices:
+        raise ValueError(f"{name} is {value!r}; the choices are {', '.join(map(repr, choices))}")
+    return choices[value]
+
+
+def check_choices(backend: str, algorithm: str) -> dict[str, Any]:
+    """Return the engine's values of what callers choose by name."""
+    return {
+        "backend": _choose("backend", backend, _BACKENDS),
+        "algorithm": _choose("algorithm", algorithm, _ALGORITHMS),
+    }
+
+
+def _check_callable(name: str, function: object) -> None:
+    if function is not None and not callable(function):
+        raise TypeError(f"{name} is {function!r}, which cannot be called")
 
 
 def _is_dask_array(array: object) -> bool:
@@ -49,7 +61,7 @@ def median_filter(
     backend: str = "auto",
     algorithm: str = "automatic",
     memory: int = 0,
-    threads: int = 0,
+    threads: int | None = None,
     stream: Any = None,
     progress: Callable[[float], object] | None = None,
     report: Callable[[str], object] | None = None,
@@ -80,7 +92,11 @@ def median_filter(
     axes
         The axes that the window spans; all by default. At most three may have a radius above 0.
     output
-        An array to write to, or the type of a new one. The medians are converted to its type.
+        An array to write to, or the type of a new one. The medians are converted to its type as by `astype`. In host
+        memory it may be the input, overlap it, and lie in any order; the input is not changed unless the output is in
+        its memory, and then as a whole. One that is read-only, or has several pixels in the same memory, is refused
+        before anything is written. When the call raises an exception while it runs, an output apart from the input may
+        have been written in part.
     mode
         "nearest", the only border there is.
     backend
@@ -90,20 +106,28 @@ def median_filter(
     memory
         Bytes of device memory allowed; 0 is a share of what is free.
     threads
-        Threads of the CPU backend; 0 is one for each core.
+        Threads of the CPU backend, at most 4096. By default one for each core that the process may run on, and for Dask
+        arrays one in each task. 0 is one for each core, and below 0 it counts as joblib does: -1 is one for each core,
+        -2 one fewer, and so on.
     stream
         For arrays in device memory: the stream, of any library or as a number, if not the library's current one. It
         takes `output` and a C-contiguous input, as the library makes arrays in its current stream; the caller keeps
-        both until the work is done. Arrays that pass through CuPy take no stream.
+        both until the work is done, and orders the stream with those of the arrays. Without it, an output with another
+        stream than the input's is waited for, and its stream waits for the result. Arrays that pass through CuPy take
+        no stream.
     progress
-        Called with the fraction done, rising to 1. A true result stops the run, which then raises `Stopped`.
+        Called with the fraction done, rising to 1. A true result stops the run, which then raises `Stopped`; an
+        exception stops it and is raised here. So is KeyboardInterrupt, with a progress function or without one, when
+        the next twentieth of the work, or on CUDA the next slab, is done.
     report
         Called with the execution report's text: what ran, where, how long, and why.
 
     Raises
     ------
+    ValueError, TypeError
+        An argument is wrong; the text names it and its limits. Nothing has been written.
     RequestError
-        A ValueError: the request cannot be carried out as it stands.
+        A ValueError: the request cannot be carried out as it stands. Nothing has been written.
     DeviceError
         "cuda" was asked for without a usable device, or a CUDA call failed.
 
@@ -111,16 +135,17 @@ def median_filter(
     if mode != "nearest":
         raise ValueError(f"mode is {mode!r}; the only border here is 'nearest'")
     options = {
-        "backend": _choose("backend", backend, _BACKENDS),
-        "algorithm": _choose("algorithm", algorithm, _ALGORITHMS),
-        "memory": memory,
-        "threads": threads,
+        **check_choices(backend, algorithm),
+        "memory": _numbers.memory_limit(memory),
+        "threads": _numbers.count_threads(_numbers.thread_count(threads)),
     }
+    _check_callable("progress", progress)
+    _check_callable("report", report)
     if _is_dask_array(input):
         from . import dask  # noqa: PLC0415 - needs Dask
 
-        if output is not None or progress is not None or report is not None:
-            raise TypeError("a Dask array is filtered when it is computed: it takes no output, progress or report")
+        if any(given is not None for given in (output, stream, progress, report)):
+            raise TypeError("a Dask array is filtered when computed: it takes no output, stream, progress or report")
         return dask.median_filter(
             input, size, radius=radius, axes=axes, backend=backend, algorithm=algorithm, memory=memory, threads=threads
         )
@@ -128,12 +153,13 @@ def median_filter(
         if backend == "cpu" or progress is not None:
             raise TypeError("an array in device memory is filtered there: it takes neither backend='cpu' nor progress")
         radii = _window.radius_of_axes(input.ndim, size, radius, axes)
-        result, text = _device.median_filter(input, radii, output, options["algorithm"], memory, stream)
+        result, text = _device.median_filter(input, radii, output, options["algorithm"], options["memory"], stream)
         if report is not None:
             report(text)
         return result
     if stream is not None:
         raise TypeError("stream is for arrays in device memory")
+    _numpy.check_input(input)
     tensor = _device.is_host_tensor(input)
     array = np.from_dlpack(input) if tensor else np.asarray(input)
     radii = _window.radius_of_axes(array.ndim, size, radius, axes)

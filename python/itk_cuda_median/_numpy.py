@@ -4,7 +4,9 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
 
@@ -13,8 +15,11 @@ from . import _engine, _window
 # What the engine has no pixels of travels in a type that orders its values the same way.
 _CARRIERS = {"bool": "uint8", "float16": "float32"}
 
+# Kinds of types that an output may have: bool, integers, floating point, complex.
+_NUMBERS = "biufc"
 
-def _carrier(dtype: np.dtype) -> np.dtype:
+
+def carrier(dtype: np.dtype) -> np.dtype:
     """Return the type that the engine gets for pixels of `dtype`."""
     native = dtype.newbyteorder("=")
     name = _CARRIERS.get(native.name, native.name)
@@ -23,19 +28,88 @@ def _carrier(dtype: np.dtype) -> np.dtype:
     return np.dtype(name)
 
 
-def allocate_output(array: np.ndarray, output: np.ndarray | type | np.dtype | None) -> np.ndarray:
-    """Return the array the result goes to: `output` itself, or a new one of the type it names."""
-    if isinstance(output, np.ndarray):
-        if output.shape != array.shape:
-            raise ValueError(f"output has shape {output.shape}, but the input has {array.shape}")
-        return output
-    return np.empty(array.shape, array.dtype if output is None else np.dtype(output))
+def _overlaps_itself(array: np.ndarray) -> bool:
+    """Whether pixels of an array may lie in the same memory, as those of a broadcast array do."""
+    reach = array.itemsize
+    for stride, extent in sorted(zip(map(abs, array.strides), array.shape, strict=True)):
+        if extent > 1 and stride < reach:
+            return array.size > 0
+        reach += stride * (extent - 1)
+    return False
+
+
+def _is_masked(array: object) -> bool:
+    return isinstance(array, np.ma.MaskedArray)
+
+
+def check_input(array: object) -> None:
+    """Refuse an array that is more than its pixels."""
+    if _is_masked(array):
+        raise TypeError("the mask of a masked array has no meaning here; give its data, or filled()")
+
+
+def _type_of_output(dtype: np.dtype, output: Any) -> np.dtype:
+    """Return the type of the result. What has an attribute `dtype`, as arrays of other libraries, is no type."""
+    chosen = None
+    if output is None:
+        chosen = dtype
+    elif isinstance(output, np.ndarray):
+        chosen = output.dtype
+    elif isinstance(output, (str, type, np.dtype)):
+        try:
+            chosen = np.dtype(output)
+        except (TypeError, ValueError):
+            pass
+    if chosen is None:
+        raise TypeError(f"output is {output!r} of {type(output)}, and neither a NumPy array nor the type of one")
+    if chosen.kind not in _NUMBERS:
+        raise TypeError(f"output has type {chosen}; medians are numbers, which it does not hold")
+    return chosen
+
+
+def allocate_output(shape: tuple[int, ...], dtype: np.dtype, output: Any) -> np.ndarray:
+    """Return the array the result goes to: `output` itself if it can be written to, or a new one of the type it names.
+
+    Nothing is written here.
+    """
+    chosen = _type_of_output(dtype, output)
+    if not isinstance(output, np.ndarray):
+        return np.empty(shape, chosen)
+    if _is_masked(output):
+        raise TypeError("output is a masked array, whose mask has no meaning here; give its data")
+    if output.shape != shape:
+        raise ValueError(f"output has shape {output.shape}, but the input has {shape}")
+    if not output.flags.writeable:
+        raise ValueError("output is read-only")
+    if _overlaps_itself(output):
+        raise ValueError(f"output has shape {shape} and strides {output.strides}: some pixels are the same memory")
+    return output
+
+
+def _file(array: object) -> str | None:
+    """Return the file that an array is a map of."""
+    while array is not None:
+        if isinstance(array, np.memmap) and array.filename is not None:
+            return os.fspath(array.filename)
+        array = getattr(array, "base", None)
+    return None
+
+
+def _may_share_memory(one: np.ndarray, other: np.ndarray) -> bool:
+    """Whether two arrays may overlap, also as two maps of one file."""
+    if np.may_share_memory(one, other):
+        return True
+    files = _file(one), _file(other)
+    try:
+        return None not in files and os.path.samefile(*files)
+    except OSError:
+        return True  # a file that is gone: nobody knows
 
 
 def median_filter(
     array: np.ndarray,
     radius: Sequence[int],
-    output: np.ndarray | type | np.dtype | None,
+    output: Any,
     backend: _engine.Backend,
     algorithm: _engine.Algorithm,
     memory: int,
@@ -43,14 +117,20 @@ def median_filter(
     progress: Callable[[float], object] | None,
 ) -> tuple[np.ndarray, str]:
     """Filter an array; return the result and the execution report's text."""
-    carrier = _carrier(array.dtype)
+    pixel = carrier(array.dtype)
     shape, merged_radius = _window.merge_axes(array.shape, radius)
-    result = allocate_output(array, output)
-    source = np.ascontiguousarray(array, carrier)
-    direct = result.dtype == carrier and result.flags.c_contiguous and not np.may_share_memory(result, source)
-    destination = result if direct else np.empty(array.shape, carrier)
+    result = allocate_output(array.shape, array.dtype, output)
+    source = np.require(array, pixel, ["C_CONTIGUOUS", "ALIGNED"])
+    # The engine writes where it is sure to be alone; everything else goes through memory of its own.
+    direct = (
+        result.dtype == pixel
+        and result.flags.c_contiguous
+        and result.flags.aligned
+        and not _may_share_memory(result, source)
+    )
+    destination = result if direct else np.empty(array.shape, pixel)
     report = _engine.run(
-        carrier.name,
+        pixel.name,
         source.ctypes.data,
         destination.ctypes.data,
         shape,

@@ -4,31 +4,24 @@
 
 from __future__ import annotations
 
-import operator
+import math
 from collections.abc import Sequence
 
-from . import _engine
+from . import _engine, _numbers
 
-
-def _integers(name: str, value: object) -> tuple[int, ...] | int:
-    try:
-        return operator.index(value)
-    except TypeError:
-        pass
-    try:
-        return tuple(operator.index(item) for item in value)
-    except TypeError:
-        raise TypeError(f"{name} is {value!r}, which is neither an integer nor a sequence of integers") from None
+# That of a window along one axis. Along several, their product has a limit: see `merge_axes`.
+_LARGEST_RADIUS = (_numbers.MOST_WINDOW_PIXELS - 1) // 2
 
 
 def _axes(ndim: int, axes: object) -> tuple[int, ...]:
     if axes is None:
         return tuple(range(ndim))
-    given = _integers("axes", axes)
+    given = _numbers.integers("axes", axes)
     given = (given,) if isinstance(given, int) else given
     for axis in given:
         if not -ndim <= axis < ndim:
-            raise ValueError(f"axes holds {axis}, but the array has {ndim} axes: {-ndim} to {ndim - 1}")
+            limits = f": {-ndim} to {ndim - 1}" if ndim else ""
+            raise ValueError(f"axes holds {axis}, but the array has {ndim} axes{limits}")
     positive = tuple(axis % ndim for axis in given)
     if len(set(positive)) != len(positive):
         raise ValueError(f"axes is {axes!r}, which names an axis twice")
@@ -36,7 +29,7 @@ def _axes(ndim: int, axes: object) -> tuple[int, ...]:
 
 
 def _spread(name: str, value: object, count: int) -> tuple[int, ...]:
-    given = _integers(name, value)
+    given = _numbers.integers(name, value)
     given = (given,) * count if isinstance(given, int) else given
     if len(given) != count:
         raise ValueError(f"{name} has {len(given)} values for {count} axes")
@@ -61,12 +54,16 @@ def radius_of_axes(
         for value in sizes:
             if value < 1 or value % 2 == 0:
                 raise ValueError(f"size {value} is not an odd number of at least 1: windows are centred on a pixel")
+            if value > _numbers.MOST_WINDOW_PIXELS:
+                raise ValueError(f"size {value} is above the limit of {2 * _LARGEST_RADIUS + 1}")
         radii = tuple(value // 2 for value in sizes)
     else:
         radii = _spread("radius", radius, len(chosen))
         for value in radii:
             if value < 0:
                 raise ValueError(f"radius {value} is below 0")
+            if value > _LARGEST_RADIUS:
+                raise ValueError(f"radius {value} is above the limit of {_LARGEST_RADIUS}")
     result = [0] * ndim
     for axis, value in zip(chosen, radii, strict=True):
         result[axis] = value
@@ -89,6 +86,11 @@ def merge_axes(shape: Sequence[int], radius: Sequence[int]) -> tuple[list[int], 
     active = sum(value > 0 for value in merged_radius)
     if active > 3:
         raise ValueError(f"{active} axes have a radius above 0; the limit is 3")
+    pixels = math.prod(2 * value + 1 for value in merged_radius)
+    if pixels > _numbers.MOST_WINDOW_PIXELS:
+        raise ValueError(
+            f"a window of radius {tuple(radius)} has {pixels} pixels; the limit is {_numbers.MOST_WINDOW_PIXELS}"
+        )
     limit = _engine.MAXIMUM_DIMENSION
     if len(merged_shape) > limit:
         raise ValueError(

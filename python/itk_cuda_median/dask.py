@@ -4,19 +4,18 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 import dask.array
 import numpy as np
 
-from . import _window
+from . import _filter, _numbers, _numpy, _window
 
 
 def _filter_chunk(chunk: np.ndarray, radius: tuple[int, ...], options: dict) -> np.ndarray:
     """Filter a chunk with its halo. Runs in a worker, which imports the package to find this function."""
-    from . import median_filter as filter_array  # noqa: PLC0415
-
-    return filter_array(chunk, radius=radius, **options)
+    return _filter.median_filter(chunk, radius=radius, **options)
 
 
 def _plan_halo(array: dask.array.Array, radius: Sequence[int]) -> tuple[dask.array.Array, dict[int, int]]:
@@ -40,7 +39,7 @@ def median_filter(
     backend: str = "auto",
     algorithm: str = "automatic",
     memory: int = 0,
-    threads: int = 1,
+    threads: int | None = None,
 ) -> dask.array.Array:
     """Return a Dask array of the medians of a Dask array; nothing runs until it is computed or stored.
 
@@ -48,12 +47,28 @@ def median_filter(
     which Dask takes from its neighbours; the border of the array is the filter's own, so that the result equals that
     of the array in one piece, value for value. Chunks shorter than the radius are merged.
 
-    `threads` is the number of threads within one task. It is 1, as the tasks of a worker's own threads already run at
-    the same time; a worker with one thread on a machine of its own takes more.
+    `threads` is the number of threads within one task, 1 by default: as many tasks run at the same time as the worker,
+    or Dask's scheduler of threads, has threads, and together they are as many as those. 0 and -1 are one for each core
+    of the worker, for a worker with one thread on a machine of its own and for `scheduler="synchronous"`.
+
+    What is wrong with the arguments is an error here, not when the array is computed.
     """
+    unknown = [axis for axis, extent in enumerate(array.shape) if math.isnan(extent)]
+    if unknown:
+        raise ValueError(f"axes {unknown} have chunks of unknown size; compute_chunk_sizes() finds them")
+    _filter.check_choices(backend, algorithm)
     radii = _window.radius_of_axes(array.ndim, size, radius, axes)
+    _numpy.check_input(array._meta)
+    _numpy.carrier(array.dtype)
+    _window.merge_axes(array.shape, radii)
+    count = _numbers.thread_count(threads)
+    options = {
+        "backend": backend,
+        "algorithm": algorithm,
+        "memory": _numbers.memory_limit(memory),
+        "threads": 1 if count is None else count,
+    }
     array, depth = _plan_halo(array, radii)
-    options = {"backend": backend, "algorithm": algorithm, "memory": memory, "threads": threads}
     return array.map_overlap(
         _filter_chunk,
         depth=depth,

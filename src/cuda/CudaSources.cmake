@@ -32,6 +32,7 @@ set(CudaMedian_CUDA_SRCS
   cuda/RuntimeCompiler.cxx
   cuda/RuntimeKernels.cxx
   cuda/SharedMemoryLimit.cxx
+  cuda/StreamOrder.cxx
   cuda/GenericKernels.cu
   cuda/HistogramKernels.cu
   cuda/MergeKernels.cu

@@ -36,4 +36,10 @@ CheckDevices(const std::vector<int> & devices, const AddCheck &)
   }
 }
 
+void
+OrderStreams(const void *, void *, void *)
+{
+  throw DeviceError(QueryCudaDevice().description);
+}
+
 } // namespace cudamedian
