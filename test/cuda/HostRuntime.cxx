@@ -80,6 +80,7 @@ struct State
   unsigned long long                 contexts{ 0 };
   std::map<const char *, Allocation> memory;  ///< by where it starts
   std::map<const void *, int>        handles; ///< streams and events that can be used, and their devices
+  std::vector<const void *>          deadHandles; ///< of devices that were reset
   std::size_t                        freeMemory{ std::size_t{ 1 } << 30 };
   std::size_t                        pinnedLimit{ std::numeric_limits<std::size_t>::max() };
   cudaError_t                        pinnedError{ cudaErrorMemoryAllocation };
@@ -471,7 +472,12 @@ cudaDeviceReset()
   device.lost = cudaSuccess;
   for (auto handle = state.handles.begin(); handle != state.handles.end();)
   {
-    handle = handle->second == currentDevice ? state.handles.erase(handle) : std::next(handle);
+    const bool dies = handle->second == currentDevice;
+    if (dies)
+    {
+      state.deadHandles.push_back(handle->first);
+    }
+    handle = dies ? state.handles.erase(handle) : std::next(handle);
   }
   for (auto & entry : state.memory)
   {
