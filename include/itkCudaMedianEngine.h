@@ -58,7 +58,12 @@ CudaMedian_EXPORT std::size_t
 /** Where a request runs. `Auto` takes the CPU where no CUDA device can be used, and else the one of the two that is
  * estimated to be done first: transfers, kernels and copies on one side, the program's operations on all threads on the
  * other. What the estimates rest on is measured at the first such request of a process, in some ten milliseconds. The
- * creation of CUDA's context and the compilation of a kernel, which happen once, do not count. */
+ * creation of CUDA's context and the compilation of a kernel, which happen once, do not count.
+ *
+ * `Auto` does not fail where the CPU can do it: when CUDA does not cover the algorithm asked for, when a budget is too
+ * small for it, or when any of its calls fails, be it in the middle of the run, the CPU filters the image from the
+ * start, and the report's backendReason says why. Progress does not go back then: the CPU's goes on from what was last
+ * told. */
 enum class Backend : std::uint8_t
 {
   Auto,
@@ -104,6 +109,8 @@ struct ExecutionReport
   std::size_t numberOfSlabs{ 0 };
   std::size_t deviceMemoryBudget{ 0 }; ///< the budget, of each device, the plan kept to; 0 when no device was used
   std::size_t deviceBytes{ 0 };        ///< device memory that was allocated at most at one time, the most on one device
+  std::size_t hostMemoryBudget{ 0 };   ///< the budget of pinned memory the plan kept to; 0 when no device was used
+  std::size_t pinnedBytes{ 0 };        ///< pinned memory of the host that slabs passed through, of all devices together
   unsigned    workUnits{ 0 };          ///< threads of the CPU backend
   std::size_t hostScratchBytes{ 0 };   ///< memory of the CPU backend's threads, all together
   double      transferSeconds{ 0 };    ///< the rest: transfers and copies that no kernel ran beside
@@ -144,13 +151,18 @@ struct MedianRequest
   Backend      backend{ Backend::Auto };
   Algorithm    algorithm{ Algorithm::Automatic };
   std::size_t  deviceMemoryBudget{ 0 }; ///< bytes of memory allowed on each device; 0: a share of what is free
-  /** Numbers of the CUDA devices that share the work; empty: the current one. A device that is listed several times
-   * works with as many contexts, which share its budget. */
+  /** Bytes of pinned memory of the host that slabs may pass through on their way from and to images in ordinary memory,
+   * of all devices together; 0: an eighth of the memory that the machine or the process's control group has, at least
+   * 64 MiB and at most 2 GiB. Where less is to be had, slabs are smaller, or pass through ordinary memory. */
+  std::size_t hostMemoryBudget{ 0 };
+  /** Numbers of the CUDA devices that share the work, which are the only ones that are touched; empty: the current one.
+   * A device that is listed several times works with as many contexts, which share its budget. */
   std::vector<int> devices;
   unsigned         workUnits{ 1 }; ///< concurrency that parallelFor provides
   ParallelFor      parallelFor;    ///< null: a plain loop
   /** Called from the thread that called RunMedian with the fraction done, rising to 1. May throw to stop the run:
-   * the exception reaches the caller of RunMedian after the backend has released what it held. */
+   * the exception reaches the caller of RunMedian after the backend has released what it held, and nothing is tried
+   * again. */
   std::function<void(float)> progress;
 };
 
@@ -179,12 +191,16 @@ struct DeviceAvailability
 CudaMedian_EXPORT DeviceAvailability
 QueryCudaDevice();
 
-/** Gives back the device memory and the pinned memory that is kept between calls for the next one. Does nothing while a
- * call is under way in another thread, nor without a device. */
+/** Gives back the device memory and the pinned memory that is kept between calls for the next one. What a call under
+ * way in another thread uses stays. Does nothing without a device, nor in a process that was forked after CUDA was
+ * started.
+ */
 CudaMedian_EXPORT void
 ReleaseCachedMemory();
 
 /** Pinned memory of the host, from and to which a GPU transfers at full speed without a copy in between.
+ *
+ * It is made by the current device, which need not be one that images are filtered on.
  *
  * \returns null when there is none: no device, or not enough memory. */
 CudaMedian_EXPORT void *
@@ -200,8 +216,9 @@ FreePinnedMemory(void * memory);
  * and the result is the value of rank N/2 of the N = prod(2r+1) values: itk::MedianImageFilter's definition. Floating
  * point values are ordered -0 before +0 and every NaN after +infinity. An empty request returns at once.
  *
- * \throws RequestError when the request is inconsistent or its budget cannot hold the smallest slab.
- * \throws DeviceError when Backend::Cuda is asked for without a usable device, or a CUDA call fails. */
+ * \throws RequestError when the request is inconsistent, or, unless Backend::Auto takes the CPU then, its budget cannot
+ * hold the smallest slab.
+ * \throws DeviceError when Backend::Cuda is asked for without a usable device, or a CUDA call of it fails. */
 CudaMedian_EXPORT ExecutionReport
 RunMedian(const MedianRequest & request);
 

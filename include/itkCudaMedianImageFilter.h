@@ -150,7 +150,8 @@ public:
    * `Cpu` makes no CUDA call at all. `Auto`, the default, estimates what each would take, with the transfers of the
    * image to a device and back on one side and all work units on the other, and takes the faster; GetExecutionReport()
    * gives both. The rates behind that are measured at the first such Update() of a process, in some ten milliseconds.
-   */
+   * When CUDA does not cover the request, or fails on the way, `Auto` has the CPU filter the image from the start, and
+   * the report's backendReason says why; progress then goes on from where it was. An abort is never tried again. */
   itkSetEnumMacro(Backend, BackendEnum);
   itkGetEnumMacro(Backend, BackendEnum);
 
@@ -160,14 +161,22 @@ public:
   itkGetEnumMacro(Algorithm, AlgorithmEnum);
 
   /** Bytes of memory the filter may use on each device; 0, the default, allows a share of what is free. The image is
-   * processed in as many slabs as that needs. A budget that cannot hold the smallest slab throws at Update(). */
+   * processed in as many slabs as that needs. A budget that cannot hold the smallest slab throws at Update(), unless
+   * the backend is `Auto`, which takes the CPU then. */
   itkSetMacro(DeviceMemoryBudget, SizeValueType);
   itkGetConstMacro(DeviceMemoryBudget, SizeValueType);
 
+  /** Bytes of pinned memory of the host that slabs may pass through on their way between images in ordinary memory and
+   * the devices, all of them together; 0, the default, allows an eighth of the host's memory, at least 64 MiB and at
+   * most 2 GiB. A smaller one makes smaller slabs; where the system gives less, slabs are smaller too or pass through
+   * ordinary memory, and the report's slabReason says so. */
+  itkSetMacro(HostMemoryBudget, SizeValueType);
+  itkGetConstMacro(HostMemoryBudget, SizeValueType);
+
   /** Numbers of the CUDA devices that share the work, as the CUDA runtime counts them; empty, the default, is the
-   * current device. Each has an equal share of slabs, and takes others' when done, so the devices need not be alike;
-   * when one fails on the way, the others take over, and GetExecutionReport() says so. A number that no device has
-   * throws at Update(). An image too small to be cut is filtered by the first. */
+   * current device. No other device is touched. Each has an equal share of slabs, and takes others' when done, so the
+   * devices need not be alike; when one fails on the way, the others take over, and GetExecutionReport() says so. A
+   * number that no device has throws at Update(). An image too small to be cut is filtered by the first. */
   virtual void
   SetDevices(std::vector<int> devices);
   itkGetConstReferenceMacro(Devices, std::vector<int>);
@@ -217,6 +226,7 @@ private:
   BackendEnum                 m_Backend{ BackendEnum::Auto };
   AlgorithmEnum               m_Algorithm{ AlgorithmEnum::Automatic };
   SizeValueType               m_DeviceMemoryBudget{ 0 };
+  SizeValueType               m_HostMemoryBudget{ 0 };
   std::vector<int>            m_Devices;
   cudamedian::ExecutionReport m_ExecutionReport;
   const RadiusType *          m_SuperclassRadius{ nullptr };

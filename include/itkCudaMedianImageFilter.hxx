@@ -241,6 +241,7 @@ CudaMedianImageFilter<TInputImage, TOutputImage>::RunEngine(const RadiusType & r
   request.backend = static_cast<cudamedian::Backend>(m_Backend);
   request.algorithm = static_cast<cudamedian::Algorithm>(m_Algorithm);
   request.deviceMemoryBudget = m_DeviceMemoryBudget;
+  request.hostMemoryBudget = m_HostMemoryBudget;
   request.devices = m_Devices;
   request.workUnits = static_cast<unsigned int>(this->GetNumberOfWorkUnits());
   request.parallelFor = [this](std::size_t count, const std::function<void(std::size_t)> & body) {
@@ -283,6 +284,7 @@ CudaMedianImageFilter<TInputImage, TOutputImage>::PrintSelf(std::ostream & os, I
   os << indent << "Backend: " << m_Backend << std::endl;
   os << indent << "Algorithm: " << m_Algorithm << std::endl;
   os << indent << "DeviceMemoryBudget: " << m_DeviceMemoryBudget << std::endl;
+  os << indent << "HostMemoryBudget: " << m_HostMemoryBudget << std::endl;
   os << indent << "Devices:" << (m_Devices.empty() ? " (the current one)" : "");
   for (const int device : m_Devices)
   {

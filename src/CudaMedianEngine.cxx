@@ -20,14 +20,17 @@
 #include "BackendEstimate.h"
 #include "CpuBackend.h"
 #include "CudaBackend.h"
+#include "HostMemory.h"
 #include "HostRates.h"
 
 #include <algorithm>
 #include <chrono>
+#include <exception>
 #include <limits>
 #include <optional>
 #include <ostream>
 #include <sstream>
+#include <utility>
 
 namespace cudamedian
 {
@@ -101,39 +104,61 @@ CountSharers(const std::vector<int> & devices)
   return static_cast<std::size_t>(most);
 }
 
-/** The backend that was asked for or is the only one, or `Auto` where there is a choice. */
-Backend
-FindBackend(const MedianRequest & request, ExecutionReport & report)
+/** The caller's progress, which rises whatever happens: when the CPU starts again after CUDA has failed, its progress
+ * fills what was left. Remembers an exception of the caller, which no backend's error may be mistaken for. */
+class Progress
 {
-  if (request.backend == Backend::Cpu)
-  {
-    report.backendReason = "asked for";
-    return Backend::Cpu;
-  }
-  const auto device = QueryCudaDevices(request.devices);
-  report.device = device.usable ? device.description : "";
-  if (request.backend == Backend::Cuda)
-  {
-    if (!device.usable)
-    {
-      throw DeviceError("The CUDA backend was asked for, which needs an NVIDIA driver and a GPU that this build "
-                        "has kernels for; found: " +
-                        device.description);
-    }
-    report.backendReason = "asked for";
-    return Backend::Cuda;
-  }
-  if (!device.usable)
-  {
-    report.backendReason = "automatic: no usable CUDA device; found: " + device.description;
-    return Backend::Cpu;
-  }
-  report.backendReason = "automatic";
-  return Backend::Auto;
-}
+public:
+  explicit Progress(std::function<void(float)> tell) : m_Tell(std::move(tell))
+  {}
 
+  void
+  Tell(float fraction)
+  {
+    const float told = fraction < 1 ? m_Start + (1 - m_Start) * fraction : 1;
+    if (!m_Tell || told <= m_Told)
+    {
+      return;
+    }
+    m_Told = told;
+    try
+    {
+      m_Tell(told);
+    }
+    catch (...)
+    {
+      m_Exception = std::current_exception();
+      throw;
+    }
+  }
+
+  /** What follows starts with nothing done. */
+  void
+  StartAgain()
+  {
+    m_Start = std::max(m_Told, 0.0F);
+  }
+
+  /** Throws what the caller threw, if it did. */
+  void
+  RethrowException() const
+  {
+    if (m_Exception)
+    {
+      std::rethrow_exception(m_Exception);
+    }
+  }
+
+private:
+  std::function<void(float)> m_Tell;
+  float                      m_Start{ 0 };
+  float                      m_Told{ -1 };
+  std::exception_ptr         m_Exception;
+};
+
+/** A plan for the request's devices, and what memory it kept to. */
 Plan
-PlanForCuda(const MedianRequest & request, ExecutionReport & report)
+PlanForCuda(const MedianRequest & request, const ImageMemory & memory, ExecutionReport & report)
 {
   report.deviceMemoryBudget = request.deviceMemoryBudget;
   if (report.deviceMemoryBudget == 0)
@@ -141,7 +166,13 @@ PlanForCuda(const MedianRequest & request, ExecutionReport & report)
     report.deviceMemoryBudget =
       static_cast<std::size_t>(automaticBudgetShare * static_cast<double>(GetFreeDeviceMemory(request.devices)));
   }
-  return PlanMedian(request, Backend::Cuda, report.deviceMemoryBudget / CountSharers(request.devices));
+  report.hostMemoryBudget =
+    request.hostMemoryBudget != 0 ? request.hostMemoryBudget : GetAutomaticHostBudget(GetHostMemoryBytes());
+  Staging staging;
+  staging.input = !memory.pinnedInput;
+  staging.output = !memory.pinnedOutput;
+  staging.budget = report.hostMemoryBudget / std::max<std::size_t>(1, request.devices.size());
+  return PlanMedian(request, Backend::Cuda, report.deviceMemoryBudget / CountSharers(request.devices), staging);
 }
 
 std::string
@@ -153,44 +184,159 @@ ToMilliseconds(double seconds)
   return text.str();
 }
 
-/** The plan of the backend that is estimated to be done first. */
-Plan
-PlanForFastest(const MedianRequest & request, ExecutionReport & report)
+/** A report that says no more than which window, and why which backend. */
+ExecutionReport
+StartReport(const MedianRequest & request, const std::string & backendReason)
 {
-  const auto          cudaPlan = PlanForCuda(request, report);
+  ExecutionReport report;
+  report.backendReason = backendReason;
+  for (int axis = 0; axis < Dimension; ++axis)
+  {
+    report.window[axis] = 2 * request.radius[axis] + 1;
+  }
+  return report;
+}
+
+/** The report of a request for no pixels. */
+ExecutionReport
+RunNothing(const MedianRequest & request, Backend backend, ExecutionReport report)
+{
+  report.backend = ToString(backend);
+  report.algorithm = "none";
+  report.algorithmReason = "the request is empty";
+  if (request.progress)
+  {
+    request.progress(1.0F);
+  }
+  return report;
+}
+
+ExecutionReport
+RunPlan(const MedianRequest & request, const Plan & plan, ExecutionReport report)
+{
+  DescribePlan(plan, report);
+  if (plan.backend == Backend::Cuda)
+  {
+    RunOnCuda(request, plan, report);
+    return report;
+  }
+  report.deviceMemoryBudget = 0;
+  report.hostMemoryBudget = 0;
+  RunOnCpu(request, plan, report);
+  return report;
+}
+
+ExecutionReport
+RunOnCpuOnly(const MedianRequest & request)
+{
+  auto report = StartReport(request, "asked for");
+  return IsEmpty(request.outputExtent) ? RunNothing(request, Backend::Cpu, report)
+                                       : RunPlan(request, PlanMedian(request, Backend::Cpu, 0), report);
+}
+
+ExecutionReport
+RunOnCudaOnly(const MedianRequest & request)
+{
+  auto       report = StartReport(request, "asked for");
+  const auto device = QueryCudaDevices(request.devices);
+  if (!device.usable)
+  {
+    throw DeviceError("The CUDA backend was asked for, which needs an NVIDIA driver and a GPU that this build "
+                      "has kernels for; found: " +
+                      device.description);
+  }
+  report.device = device.description;
+  if (IsEmpty(request.outputExtent))
+  {
+    return RunNothing(request, Backend::Cuda, report);
+  }
+  const auto plan = PlanForCuda(request, FindImageMemory(request), report);
+  return RunPlan(request, plan, report);
+}
+
+/** Whether a request is estimated to be done by CUDA first; the report says why. */
+bool
+IsCudaFaster(const MedianRequest & request,
+             const Plan &          cudaPlan,
+             const Plan &          cpuPlan,
+             const ImageMemory &   memory,
+             ExecutionReport &     report)
+{
+  const auto & host = GetHostRates();
+  report.estimatedCudaSeconds = EstimateCudaSeconds(request, cudaPlan, memory, host, GetDeviceRates(request.devices));
+  report.estimatedCpuSeconds = EstimateCpuSeconds(request, cpuPlan, host);
+  report.backendReason = "automatic: CUDA estimated at " + ToMilliseconds(report.estimatedCudaSeconds) +
+                         ", the CPU with " + std::to_string(std::max(1U, request.workUnits)) + " threads at " +
+                         ToMilliseconds(report.estimatedCpuSeconds);
+  return report.estimatedCudaSeconds <= report.estimatedCpuSeconds;
+}
+
+/** Runs a request on the CPU, or on CUDA where that can be used and is estimated to be faster, or the CPU cannot run
+ * it. What CUDA fails at the CPU does from the start, which nothing stands against: the input is as it was. */
+ExecutionReport
+RunOnEither(const MedianRequest & request, Progress & progress)
+{
+  const auto device = QueryCudaDevices(request.devices);
+  auto       report = StartReport(
+    request, device.usable ? "automatic" : "automatic: no usable CUDA device; found: " + device.description);
+  if (IsEmpty(request.outputExtent))
+  {
+    report.device = device.usable ? device.description : "";
+    return RunNothing(request, device.usable ? Backend::Auto : Backend::Cpu, report);
+  }
   std::optional<Plan> cpuPlan;
+  std::string         cpuProblem;
   try
   {
     cpuPlan = PlanMedian(request, Backend::Cpu, 0);
   }
   catch (const RequestError & error)
   {
-    report.backendReason = std::string("automatic: the CPU cannot run this: ") + error.what();
-    return cudaPlan;
+    cpuProblem = error.what();
   }
-  const auto &      host = GetHostRates();
-  const ImageMemory memory{ IsPinnedMemory(request.input),
-                            request.convertRow == nullptr && IsPinnedMemory(request.output) };
-  report.estimatedCudaSeconds = EstimateCudaSeconds(request, cudaPlan, memory, host, GetDeviceRates(request.devices));
-  report.estimatedCpuSeconds = EstimateCpuSeconds(request, *cpuPlan, host);
-  report.backendReason = "automatic: CUDA estimated at " + ToMilliseconds(report.estimatedCudaSeconds) +
-                         ", the CPU with " + std::to_string(std::max(1U, request.workUnits)) + " threads at " +
-                         ToMilliseconds(report.estimatedCpuSeconds);
-  return report.estimatedCudaSeconds <= report.estimatedCpuSeconds ? cudaPlan : *cpuPlan;
-}
-
-Plan
-PlanForBackend(const MedianRequest & request, Backend backend, ExecutionReport & report)
-{
-  switch (backend)
+  if (!device.usable && !cpuPlan)
   {
-    case Backend::Cuda:
-      return PlanForCuda(request, report);
-    case Backend::Cpu:
-      return PlanMedian(request, Backend::Cpu, 0);
-    default:
-      return PlanForFastest(request, report);
+    throw RequestError(cpuProblem + "; and no usable CUDA device; found: " + device.description);
   }
+  if (!device.usable)
+  {
+    return RunPlan(request, *cpuPlan, report);
+  }
+  try
+  {
+    report.device = device.description;
+    const auto memory = FindImageMemory(request);
+    const auto cudaPlan = PlanForCuda(request, memory, report);
+    if (!cpuPlan)
+    {
+      report.backendReason = "automatic: the CPU cannot run this: " + cpuProblem;
+    }
+    if (!cpuPlan || IsCudaFaster(request, cudaPlan, *cpuPlan, memory, report))
+    {
+      return RunPlan(request, cudaPlan, report);
+    }
+  }
+  catch (const RequestError & error)
+  {
+    progress.RethrowException();
+    if (!cpuPlan)
+    {
+      throw RequestError(std::string("On CUDA: ") + error.what() + "; on the CPU: " + cpuProblem);
+    }
+    report = StartReport(request, std::string("automatic: CUDA cannot run this: ") + error.what());
+  }
+  catch (const std::exception & error)
+  {
+    progress.RethrowException();
+    if (!cpuPlan)
+    {
+      throw;
+    }
+    report = StartReport(
+      request, std::string("automatic: CUDA failed, and the CPU filtered the image from the start: ") + error.what());
+  }
+  progress.StartAgain();
+  return RunPlan(request, *cpuPlan, report);
 }
 
 } // namespace
@@ -269,6 +415,8 @@ ExecutionReport::Print(std::ostream & os, const std::string & indent) const
      << indent << "Slabs: " << numberOfSlabs << " (" << slabReason << ")\n"
      << indent << "Device memory budget: " << deviceMemoryBudget << " bytes\n"
      << indent << "Device memory used: " << deviceBytes << " bytes\n"
+     << indent << "Host memory budget: " << hostMemoryBudget << " bytes\n"
+     << indent << "Pinned host memory used: " << pinnedBytes << " bytes\n"
      << indent << "Work units: " << workUnits << "\n"
      << indent << "Host scratch memory: " << hostScratchBytes << " bytes\n"
      << indent << "Transfer time: " << transferSeconds << " s\n"
@@ -291,36 +439,22 @@ RunMedian(const MedianRequest & givenRequest)
   {
     request.outputPixelBytes = PixelBytes(request.pixelType);
   }
-
+  Progress progress(givenRequest.progress);
+  if (givenRequest.progress)
+  {
+    request.progress = [&progress](float fraction) { progress.Tell(fraction); };
+  }
   ExecutionReport report;
-  const auto      backend = FindBackend(request, report);
-  for (int axis = 0; axis < Dimension; ++axis)
+  try
   {
-    report.window[axis] = 2 * request.radius[axis] + 1;
+    report = request.backend == Backend::Cpu    ? RunOnCpuOnly(request)
+             : request.backend == Backend::Cuda ? RunOnCudaOnly(request)
+                                                : RunOnEither(request, progress);
   }
-  if (IsEmpty(request.outputExtent))
+  catch (...)
   {
-    report.backend = ToString(backend);
-    report.algorithm = "none";
-    report.algorithmReason = "the request is empty";
-    if (request.progress)
-    {
-      request.progress(1.0F);
-    }
-    return report;
-  }
-
-  const auto plan = PlanForBackend(request, backend, report);
-  const bool cuda = plan.backend == Backend::Cuda;
-  DescribePlan(plan, report);
-  report.deviceMemoryBudget = cuda ? report.deviceMemoryBudget : 0;
-  if (cuda)
-  {
-    RunOnCuda(request, plan, report);
-  }
-  else
-  {
-    RunOnCpu(request, plan, report);
+    progress.RethrowException();
+    throw;
   }
   report.totalSeconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   return report;

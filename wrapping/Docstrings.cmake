@@ -31,6 +31,7 @@ set(CudaMedian_METHOD_DOCSTRINGS
   SetBackend "Where to run: a value of itk.CudaMedianImageFilterEnums.Backend. Backend_Cuda without a usable device is an exception at Update()."
   SetAlgorithm "How the medians are found: a value of itk.CudaMedianImageFilterEnums.Algorithm. One that does not cover the window is an exception at Update()."
   SetDeviceMemoryBudget "Bytes of device memory the filter may use. 0, the default, allows a share of what is free."
+  SetHostMemoryBudget "Bytes of pinned memory of the host that slabs may pass through. 0, the default, allows an eighth of the host's memory, from 64 MiB to 2 GiB."
   GetEffectiveRadius "The radius in use: GetRadius(), with 0 along the last axis when SliceWise is on."
   GetExecutionReportAsString "What the last Update() ran, where, how long, and why: one 'name: value' line per entry."
 )

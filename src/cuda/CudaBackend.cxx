@@ -25,6 +25,7 @@
 #include <deque>
 #include <exception>
 #include <limits>
+#include <optional>
 #include <thread>
 
 namespace cudamedian
@@ -37,22 +38,6 @@ MakeUnusable(cudaError_t error, const std::string & what)
 {
   cudaGetLastError();
   return { false, what + " (" + cudaGetErrorName(error) + ": " + cudaGetErrorString(error) + ")" };
-}
-
-/** Calls a function with a device as the current one; a DeviceError of it then names the device. */
-template <typename TFunction>
-auto
-OnDevice(int device, const TFunction & function)
-{
-  try
-  {
-    const DeviceScope scope(device);
-    return function();
-  }
-  catch (const DeviceError & error)
-  {
-    throw DeviceError("CUDA device " + std::to_string(device) + ": " + error.what());
-  }
 }
 
 /** What one device has and does of a run. */
@@ -70,12 +55,16 @@ struct DeviceRun
 
 using DeviceRuns = std::deque<DeviceRun>;
 
-bool
-ReserveOnAll(const MedianRequest & request, const Plan & plan, DeviceRuns & runs)
+/** Reserves what a plan needs on all devices. \returns what is short on the first device that has too little. */
+MemoryShortage
+ReserveOnAll(const MedianRequest & request, const Plan & plan, bool ordinaryStaging, DeviceRuns & runs)
 {
-  return std::all_of(runs.begin(), runs.end(), [&](DeviceRun & run) {
-    return OnDevice(run.device, [&] { return SlabPipeline::Reserve(request, plan, *run.context); });
-  });
+  auto shortage = MemoryShortage::None;
+  for (auto run = runs.begin(); run != runs.end() && shortage == MemoryShortage::None; ++run)
+  {
+    OnDevice(run->device, [&] { shortage = SlabPipeline::Reserve(request, plan, ordinaryStaging, *run->context); });
+  }
+  return shortage;
 }
 
 void
@@ -83,41 +72,94 @@ ReleaseOnAll(DeviceRuns & runs)
 {
   for (auto & run : runs)
   {
-    run.context->ReleaseBuffers();
+    OnDevice(run.device, [&run] { CheckCuda(run.context->ReleaseBuffers(), "cudaFree"); });
   }
 }
 
-/** Reserves what the plan needs on all devices. \returns the plan, or where memory is short one of smaller slabs. */
+/** Reserves what a plan needs on all devices; where memory is short once more without what is idle. */
+MemoryShortage
+ReserveOrReleaseOnAll(const MedianRequest & request, const Plan & plan, bool ordinaryStaging, DeviceRuns & runs)
+{
+  auto shortage = ReserveOnAll(request, plan, ordinaryStaging, runs);
+  if (shortage != MemoryShortage::None)
+  {
+    ReleaseOnAll(runs);
+    ReleaseIdleContexts();
+    shortage = ReserveOnAll(request, plan, ordinaryStaging, runs);
+  }
+  if (shortage != MemoryShortage::None)
+  {
+    ReleaseOnAll(runs);
+  }
+  return shortage;
+}
+
+/** A plan with half the staging memory, or null where that would not be worth it. */
+std::optional<Plan>
+PlanWithLessStaging(const MedianRequest & request, const Plan & plan)
+{
+  constexpr std::size_t worthPinning = std::size_t{ 4 } << 20;
+  auto                  staging = plan.staging;
+  staging.budget = plan.GetStagedBytes() / 2;
+  try
+  {
+    return staging.budget < worthPinning
+             ? std::nullopt
+             : std::optional<Plan>(PlanMedian(request, Backend::Cuda, plan.deviceMemoryBudget, staging));
+  }
+  catch (const RequestError &)
+  {
+    return std::nullopt;
+  }
+}
+
+/** Reserves what the plan needs on all devices. \returns the plan, or where memory is short one of smaller slabs, which
+ * the report then describes. */
 Plan
 Reserve(const MedianRequest & request, const Plan & givenPlan, DeviceRuns & runs, ExecutionReport & report)
 {
   Plan plan = givenPlan;
-  while (!ReserveOnAll(request, plan, runs))
+  bool ordinaryStaging = false;
+  for (;;)
   {
-    // First without what is idle, then with slabs of half the size, down to the smallest.
-    ReleaseOnAll(runs);
-    ReleaseIdleContexts();
-    if (ReserveOnAll(request, plan, runs))
+    const auto shortage = ReserveOrReleaseOnAll(request, plan, ordinaryStaging, runs);
+    if (shortage == MemoryShortage::None)
     {
-      break;
+      return plan;
     }
-    ReleaseOnAll(runs);
-    const auto needed = plan.GetDeviceBytes();
-    try
+    std::string problem;
+    if (shortage == MemoryShortage::Device)
     {
-      plan = PlanMedian(request, Backend::Cuda, needed / 2);
+      const auto needed = plan.GetDeviceBytes();
+      problem = "an allocation of " + std::to_string(needed) + " bytes of device memory failed";
+      try
+      {
+        plan = PlanMedian(request, Backend::Cuda, needed / 2, plan.staging);
+      }
+      catch (const RequestError &)
+      {
+        throw DeviceError("Allocating " + std::to_string(needed) +
+                          " bytes of device memory, which the smallest slab needs, failed; " + "the budget is " +
+                          std::to_string(givenPlan.deviceMemoryBudget) + " bytes, and " +
+                          std::to_string(GetFreeDeviceMemory(request.devices)) + " are free now");
+      }
     }
-    catch (const RequestError &)
+    else
     {
-      throw DeviceError("Allocating " + std::to_string(needed) +
-                        " bytes of device memory, which the smallest slab needs, failed; " + "the budget is " +
-                        std::to_string(givenPlan.deviceMemoryBudget) + " bytes, and " +
-                        std::to_string(GetFreeDeviceMemory(request.devices)) + " are free now");
+      const auto staged = std::to_string(plan.GetStagedBytes());
+      if (ordinaryStaging)
+      {
+        throw DeviceError("Allocating " + staged + " bytes of the host's memory, pinned or not, failed");
+      }
+      problem = staged + " bytes of pinned memory of the host were not to be had";
+      const auto smaller = PlanWithLessStaging(request, plan);
+      ordinaryStaging = !smaller;
+      plan = smaller ? *smaller : plan;
+      problem += ordinaryStaging ? ", so that slabs pass through ordinary memory" : "";
     }
-    report.slabReason = plan.slabReason + ", after an allocation of " + std::to_string(needed) + " bytes failed";
-    report.numberOfSlabs = plan.slabs.size();
+    DescribePlan(plan, report);
+    report.slabReason += ", after " + problem;
   }
-  return plan;
 }
 
 /** Filters slabs on one device until there are no more. */
@@ -127,6 +169,7 @@ FilterSlabs(const MedianRequest & request, const Plan & plan, SlabHand & hand, D
   OnDevice(run.device, [&] {
     const SlabKernel kernel(request, plan, *run.context, run.report);
     run.report.deviceBytes = run.context->GetDeviceBytes();
+    run.report.pinnedBytes = run.context->GetPinnedBytes();
     SlabPipeline(request, plan, *run.context, kernel, run.report).Run(hand);
   });
 }
@@ -139,19 +182,24 @@ FilterSlabsInThread(const MedianRequest & request,
                     SlabHand &            hand,
                     DeviceRun &           run)
 {
+  bool isSet = false;
   try
   {
     MedianRequest own = request;
     own.workUnits = copiers;
     own.progress = nullptr;
+    CheckCuda(cudaSetDevice(run.device), "cudaSetDevice");
+    isSet = true;
     FilterSlabs(own, plan, hand, run);
   }
   catch (...)
   {
     run.failure = std::current_exception();
-    // Nothing may be on its way to the image any more when others filter these slabs.
-    run.context->Synchronize();
-    cudaGetLastError();
+    if (isSet)
+    {
+      // Nothing may be on its way to the image any more when others filter these slabs.
+      run.context->Synchronize();
+    }
   }
   run.slabs = hand.GetNumberOfFinished();
   hand.Leave();
@@ -236,14 +284,20 @@ ExecutionReport
 MergeReports(const DeviceRuns & runs)
 {
   const auto works = [](const DeviceRun & run) { return run.failure == nullptr; };
-  const auto first = std::find_if(runs.begin(), runs.end(), works);
+  const auto found = std::find_if(runs.begin(), runs.end(), works);
+  const auto first = found == runs.end() ? runs.begin() : found;
   auto       report = first->report;
-  report.slabReason += ", dealt to";
+  report.slabReason += runs.size() > 1 ? ", dealt to" : "";
+  report.pinnedBytes = 0;
   std::string failures;
   for (const auto & run : runs)
   {
-    report.slabReason += (&run == &runs.front() ? " device " : ", device ") + std::to_string(run.device) + " (" +
-                         std::to_string(run.slabs) + ")";
+    if (runs.size() > 1)
+    {
+      report.slabReason += (&run == &runs.front() ? " device " : ", device ") + std::to_string(run.device) + " (" +
+                           std::to_string(run.slabs) + ")";
+    }
+    report.pinnedBytes += run.report.pinnedBytes;
     report.kernelSeconds = std::max(report.kernelSeconds, run.report.kernelSeconds);
     std::size_t bytes = 0;
     for (const auto & other : runs)
@@ -265,21 +319,12 @@ MergeReports(const DeviceRuns & runs)
   return report;
 }
 
-} // namespace
-
+/** The device that was asked for as the current one of this thread. */
 DeviceAvailability
-QueryCudaDevice()
+QueryCurrentDevice(int device)
 {
-  int        count = 0;
-  const auto countError = cudaGetDeviceCount(&count);
-  if (countError != cudaSuccess || count == 0)
-  {
-    return MakeUnusable(countError, "no CUDA device");
-  }
-  int            device = 0;
   cudaDeviceProp properties;
-  auto           error = cudaGetDevice(&device);
-  error = error == cudaSuccess ? cudaGetDeviceProperties(&properties, device) : error;
+  auto           error = cudaGetDeviceProperties(&properties, device);
   if (error != cudaSuccess)
   {
     return MakeUnusable(error, "a CUDA device that does not answer");
@@ -289,49 +334,90 @@ QueryCudaDevice()
   error = CheckKernelImage();
   if (error != cudaSuccess)
   {
-    return MakeUnusable(error, name + ", which this build has no kernels for");
+    return MakeUnusable(error, name + ", which this build has no kernels for or which does not answer");
   }
   return { true, name };
+}
+
+/** Whether there is any device. */
+DeviceAvailability
+CountDevices(int & count)
+{
+  count = 0;
+  if (IsForkedFromCuda())
+  {
+    try
+    {
+      StartCuda();
+    }
+    catch (const DeviceError & error)
+    {
+      return { false, std::string("no CUDA device: ") + error.what() };
+    }
+  }
+  const auto error = cudaGetDeviceCount(&count);
+  if (error != cudaSuccess || count == 0)
+  {
+    return MakeUnusable(error, "no CUDA device");
+  }
+  StartCuda();
+  return { true, "" };
+}
+
+DeviceAvailability
+QueryListedDevice(int device, int count)
+{
+  const auto name = "device " + std::to_string(device);
+  if (device < 0 || device >= count)
+  {
+    return { false,
+             "no CUDA " + name + ": there " +
+               (count == 1 ? "is 1 device" : "are " + std::to_string(count) + " devices") + ", numbered from 0" };
+  }
+  DeviceAvailability found;
+  try
+  {
+    OnDevice(device, [device, &found] { found = QueryCurrentDevice(device); });
+  }
+  catch (const std::exception & error)
+  {
+    return { false, error.what() };
+  }
+  return { found.usable, name + ": " + found.description };
+}
+
+} // namespace
+
+DeviceAvailability
+QueryCudaDevice()
+{
+  return QueryCudaDevices({});
 }
 
 DeviceAvailability
 QueryCudaDevices(const std::vector<int> & devices)
 {
-  auto found = QueryCudaDevice();
-  if (!found.usable || devices.empty())
+  int  count = 0;
+  auto found = CountDevices(count);
+  if (!found.usable)
   {
     return found;
   }
-  int count = 0;
-  found.description.clear();
+  if (devices.empty())
+  {
+    int        device = 0;
+    const auto error = cudaGetDevice(&device);
+    return error == cudaSuccess ? QueryCurrentDevice(device)
+                                : MakeUnusable(error, "a CUDA device that does not answer");
+  }
   for (const int device : devices)
   {
-    const auto name = "device " + std::to_string(device);
-    const auto error = cudaGetDeviceCount(&count);
-    if (error != cudaSuccess)
+    const auto one = QueryListedDevice(device, count);
+    if (!one.usable)
     {
-      return MakeUnusable(error, "no CUDA " + name);
+      return one;
     }
-    if (device < 0 || device >= count)
-    {
-      return { false,
-               "no CUDA " + name + ": there " +
-                 (count == 1 ? "is 1 device" : "are " + std::to_string(count) + " devices") + ", numbered from 0" };
-    }
-    try
-    {
-      const DeviceScope scope(device);
-      const auto        one = QueryCudaDevice();
-      if (!one.usable)
-      {
-        return { false, name + ": " + one.description };
-      }
-      found.description += (found.description.empty() ? "" : "; ") + name + ": " + one.description;
-    }
-    catch (const DeviceError & error)
-    {
-      return { false, name + ": " + error.what() };
-    }
+    found.description += (found.description.empty() ? "" : "; ") + one.description;
   }
   return found;
 }
@@ -352,16 +438,15 @@ GetFreeDeviceMemory(const std::vector<int> & devices)
   return least;
 }
 
-bool
-IsPinnedMemory(const void * memory)
+ImageMemory
+FindImageMemory(const MedianRequest & request)
 {
-  cudaPointerAttributes attributes{};
-  if (cudaPointerGetAttributes(&attributes, memory) != cudaSuccess)
-  {
-    cudaGetLastError();
-    return false;
-  }
-  return attributes.type == cudaMemoryTypeHost;
+  ImageMemory memory;
+  OnDevice(ResolveDevices(request.devices).front(), [&] {
+    memory.pinnedInput = IsPinnedMemory(request.input);
+    memory.pinnedOutput = request.convertRow == nullptr && IsPinnedMemory(request.output);
+  });
+  return memory;
 }
 
 void
@@ -374,6 +459,11 @@ void *
 AllocatePinnedMemory(std::size_t bytes)
 {
   void * memory = nullptr;
+  int    count = 0;
+  if (!CountDevices(count).usable)
+  {
+    return nullptr;
+  }
   if (cudaMallocHost(&memory, bytes) != cudaSuccess)
   {
     cudaGetLastError();
@@ -385,7 +475,11 @@ AllocatePinnedMemory(std::size_t bytes)
 void
 FreePinnedMemory(void * memory)
 {
-  cudaFreeHost(memory);
+  // After a fork it is the parent's.
+  if (memory != nullptr && !IsForkedFromCuda() && cudaFreeHost(memory) != cudaSuccess)
+  {
+    cudaGetLastError();
+  }
 }
 
 void
@@ -397,14 +491,14 @@ RunOnCuda(const MedianRequest & request, const Plan & givenPlan, ExecutionReport
   DeviceRuns runs;
   for (const int device : devices)
   {
-    OnDevice(device, [&] { runs.emplace_back(device, report); });
+    runs.emplace_back(device, report);
   }
   const auto plan = Reserve(request, givenPlan, runs, report);
   for (auto & run : runs)
   {
     run.report = report;
   }
-  if (runs.size() == 1)
+  if (runs.size() == 1 && ResolveDevices({}) == devices)
   {
     SlabDealer dealer(plan.slabs.size(), 1);
     SlabHand   hand(dealer);

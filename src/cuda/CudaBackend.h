@@ -24,7 +24,8 @@ namespace cudamedian
 {
 
 /** Whether all of these devices, or the current one where none is listed, can be used; and their names, or what was
- * found instead. Never throws. */
+ * found instead. Never throws. Here and below no device is touched that is not listed: nothing is asked of it, and no
+ * context is made on it. */
 DeviceAvailability
 QueryCudaDevices(const std::vector<int> & devices);
 
@@ -33,9 +34,10 @@ QueryCudaDevices(const std::vector<int> & devices);
 std::size_t
 GetFreeDeviceMemory(const std::vector<int> & devices);
 
-/** Whether memory of the host is pinned: known to CUDA, so that the bus reads and writes it where it lies. */
-bool
-IsPinnedMemory(const void * memory);
+/** Which images of a request lie in pinned memory, which is known to CUDA, so that the bus reads and writes it where it
+ * lies. \throws DeviceError when CUDA does not answer. */
+ImageMemory
+FindImageMemory(const MedianRequest & request);
 
 /** What the devices, or the current one where none is listed, get through together. The bus is timed once for each
  * device and process, in some ten milliseconds; kernels are taken to be as fast as those of an H200, by multiprocessors
@@ -45,9 +47,10 @@ GetDeviceRates(const std::vector<int> & devices);
 
 /** Runs a plan on the request's devices, slab by slab: upload, kernel and download of different slabs at once.
  *
- * When memory is short, with smaller slabs than planned. Progress is reported, and may stop the run, between slabs.
- * Each of several devices has a thread and a context of its own and is dealt runs of slabs as it gets through them;
- * when one fails on the way, the others take over. Fills in the report's algorithm, memory and times.
+ * When memory is short, with smaller slabs than planned, and without pinned memory with ordinary memory in its place.
+ * Progress is reported, and may stop the run, between slabs. Each of several devices has a thread and a context of its
+ * own and is dealt runs of slabs as it gets through them; when one fails on the way, the others take over. Fills in the
+ * report's algorithm, memory and times.
  *
  * \throws DeviceError when a CUDA call fails, of several devices on all of them; the text names the call and CUDA's
  * error. */

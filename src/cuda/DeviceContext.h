@@ -20,24 +20,62 @@
 
 #include "MergeStreams.h"
 #include "ThreadTeam.h"
+#include "itkCudaMedianEngine.h"
 
 #include <cuda_runtime_api.h>
 
 #include <array>
 #include <cstddef>
+#include <functional>
 #include <memory>
+#include <string>
 #include <vector>
 
 namespace cudamedian
 {
 
-/** Throws a DeviceError that names the call when a CUDA call failed, and clears the error so that it is not found again
+/** A CUDA call that failed. */
+class CudaError : public DeviceError
+{
+public:
+  CudaError(cudaError_t code, const std::string & text) : DeviceError(text), m_Code(code)
+  {}
+
+  cudaError_t
+  GetCode() const
+  {
+    return m_Code;
+  }
+
+private:
+  cudaError_t m_Code;
+};
+
+/** Throws a CudaError that names the call when a CUDA call failed, and clears the error so that it is not found again
  * by a later call. An error that stays, as after a kernel that wrote where it must not, is said to need a new process.
  */
 void
 CheckCuda(cudaError_t error, const char * call);
 
-/** Makes a device the current one of this thread, until the end of the scope. \throws DeviceError */
+/** Whether this process was forked from one in which this library had started CUDA, which does not work here then, and
+ * whose memory, streams and threads are not this process's. */
+bool
+IsForkedFromCuda();
+
+/** Remembers that CUDA was started by this process. \throws DeviceError in a process that was forked after that. */
+void
+StartCuda();
+
+/** Calls a function with a device as the current one.
+ *
+ * The calling thread's current device stays what it is, and is not touched: where it is another, the function runs in a
+ * thread of its own, for setting a device as the current one, be it to go back to it, starts CUDA on it. An exception
+ * of the function is passed on; a DeviceError then names the device. */
+void
+OnDevice(int device, const std::function<void()> & function);
+
+/** Makes a device the current one of this thread, until the end of the scope. For devices that are in use already: see
+ * OnDevice(). \throws DeviceError */
 class DeviceScope
 {
 public:
@@ -49,13 +87,15 @@ public:
 
 private:
   int m_Before{ 0 };
+  int m_Device{ 0 };
 };
 
 /** The devices that are listed, or the current one of this thread where none is. \throws DeviceError */
 std::vector<int>
 ResolveDevices(const std::vector<int> & devices);
 
-/** Memory of the device or pinned memory of the host that grows when asked for more than it has. */
+/** Memory of the device or pinned memory of the host that grows when asked for more than it has. Its device must be the
+ * current one. */
 class CachedBuffer
 {
 public:
@@ -75,12 +115,22 @@ public:
   CachedBuffer &
   operator=(const CachedBuffer &) = delete;
 
-  /** Makes room for some bytes; what was there is lost. \returns false when the memory is not to be had. */
+  /** Makes room for some bytes; what was there is lost. \returns false when the memory is not to be had.
+   * \throws DeviceError when CUDA fails otherwise. */
   bool
   Reserve(std::size_t bytes);
 
-  void
+  /** Makes room in ordinary memory, where pinned memory is not to be had. \returns false when that is not either. */
+  bool
+  ReserveOrdinary(std::size_t bytes);
+
+  /** Gives the memory back. \returns CUDA's error; the memory counts as given back all the same. */
+  cudaError_t
   Release();
+
+  /** Forgets memory that went with its CUDA context. */
+  void
+  Forget();
 
   void *
   Get() const
@@ -92,11 +142,18 @@ public:
   {
     return m_Bytes;
   }
+  /** Whether it is ordinary memory in the place of pinned memory. */
+  bool
+  IsOrdinary() const
+  {
+    return m_IsOrdinary;
+  }
 
 private:
   Kind        m_Kind;
   void *      m_Pointer{ nullptr };
   std::size_t m_Bytes{ 0 };
+  bool        m_IsOrdinary{ false };
 };
 
 /** Slabs that are on their way at the same time. */
@@ -120,8 +177,9 @@ public:
     cudaEvent_t  downloaded{ nullptr };
   };
 
-  /** Of a device, which must be the current one now and when buffers are reserved. */
-  explicit DeviceContext(int device);
+  /** Of a device, which must be the current one now, when buffers are reserved and at the end.
+   * \param cudaContext what GetCudaContext() returned. */
+  DeviceContext(int device, unsigned long long cudaContext);
   ~DeviceContext();
   DeviceContext(const DeviceContext &) = delete;
   DeviceContext &
@@ -133,13 +191,41 @@ public:
     return m_Device;
   }
 
+  /** The CUDA context that all this lives in. */
+  unsigned long long
+  GetCudaContext() const
+  {
+    return m_CudaContext;
+  }
+
   /** Device memory that the buffers hold. */
   std::size_t
   GetDeviceBytes() const;
 
-  /** Gives all buffers back. */
-  void
+  /** Pinned memory of the host that they hold. */
+  std::size_t
+  GetPinnedBytes() const;
+
+  /** Makes room for the pixels of a slab in a place's device memory, and fills new memory with zeros: the columns
+   * between rows pass to the host with them. \returns false when the memory is not to be had. */
+  bool
+  ReservePixels(CachedBuffer & buffer, std::size_t bytes);
+
+  /** Gives all buffers back. \returns CUDA's first error. */
+  cudaError_t
   ReleaseBuffers();
+
+  /** Gives back the buffers in the host's memory. \returns CUDA's first error. */
+  cudaError_t
+  ReleaseStaging();
+
+  /** Whether a part of the staging memory is not pinned. */
+  bool
+  HasOrdinaryStaging() const;
+
+  /** Forgets all handles and buffers, which went with their CUDA context. */
+  void
+  Abandon();
 
   /** Waits until nothing is under way. \returns the first error of what was. */
   cudaError_t
@@ -162,11 +248,20 @@ private:
   Destroy();
 
   int                         m_Device;
+  unsigned long long          m_CudaContext;
   std::unique_ptr<ThreadTeam> m_Team;
 };
 
+/** A number of the current device's CUDA context that no other of this process has or had, so that it tells after a
+ * cudaDeviceReset() by someone else; always 0 where the driver does not know. \throws DeviceError */
+unsigned long long
+GetCudaContext();
+
+/** Pinned memory that idle contexts keep for the next update, all together. */
+constexpr std::size_t mostIdlePinnedBytes = std::size_t{ 512 } << 20;
+
 /** A context of a device, from those that are idle or a new one. At its end, idle again, or, after a CUDA error, no
- * more. Thread-safe; each user has its own. */
+ * more. Thread-safe; each user has its own. \throws DeviceError */
 class BorrowedContext
 {
 public:
@@ -195,7 +290,7 @@ private:
 std::size_t
 GetIdleDeviceBytes(int device);
 
-/** Gives back what idle contexts hold. */
+/** Gives back what idle contexts hold. Does nothing in a process that was forked after CUDA was started. */
 void
 ReleaseIdleContexts();
 

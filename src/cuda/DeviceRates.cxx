@@ -39,19 +39,19 @@ GetAttribute(cudaDeviceAttr attribute, int device)
   return value;
 }
 
-/** Bytes a second in either direction, both at once, between the current device and pinned memory. */
+/** Bytes a second in either direction, both at once, between the current device and pinned memory; 0 where there is too
+ * little memory to time it. */
 double
 MeasureBus(int device)
 {
   constexpr std::size_t bytes = std::size_t{ 8 } << 20;
   BorrowedContext       context(device);
   auto &                place = context->places.front();
-  if (!place.input.Reserve(bytes) || !place.output.Reserve(bytes) || !place.stagedInput.Reserve(bytes) ||
-      !place.stagedOutput.Reserve(bytes))
+  if (!context->ReservePixels(place.input, bytes) || !context->ReservePixels(place.output, bytes) ||
+      !place.stagedInput.Reserve(bytes) || !place.stagedOutput.Reserve(bytes))
   {
-    // Too little memory to time it; a bus of today has no less.
-    context->ReleaseBuffers();
-    return 12e9;
+    CheckCuda(context->ReleaseBuffers(), "cudaFree");
+    return 0;
   }
   double shortest = std::numeric_limits<double>::max();
   for (int i = 0; i < 4; ++i)
@@ -79,13 +79,42 @@ GetKernelSpeed(int device)
          GetAttribute(cudaDevAttrClockRate, device) / kilohertz;
 }
 
+/** Of the current device. */
 DeviceRates
 MeasureDevice(int device)
 {
-  const DeviceScope scope(device);
-  const auto        capability = 10 * GetAttribute(cudaDevAttrComputeCapabilityMajor, device) +
+  const auto capability = 10 * GetAttribute(cudaDevAttrComputeCapabilityMajor, device) +
                           GetAttribute(cudaDevAttrComputeCapabilityMinor, device);
   return { MeasureBus(device), GetKernelSpeed(device), GetKernelKind(2, capability).packing != KeyPacking::Single };
+}
+
+/** What has been measured in this process. Never destroyed: a thread may be at work when the process ends. */
+struct MeasuredRates
+{
+  std::mutex                 mutex;
+  std::map<int, DeviceRates> rates;
+};
+
+/** Measured once, as soon as there is memory to do so. */
+DeviceRates
+GetRatesOfDevice(int device)
+{
+  static auto * const               known = new MeasuredRates;
+  const std::lock_guard<std::mutex> lock(known->mutex);
+  const auto                        found = known->rates.find(device);
+  if (found != known->rates.end())
+  {
+    return found->second;
+  }
+  DeviceRates rates;
+  OnDevice(device, [device, &rates] { rates = MeasureDevice(device); });
+  if (rates.busBytes > 0)
+  {
+    return known->rates.emplace(device, rates).first->second;
+  }
+  // A bus of today has no less.
+  rates.busBytes = 12e9;
+  return rates;
 }
 
 } // namespace
@@ -93,21 +122,14 @@ MeasureDevice(int device)
 DeviceRates
 GetDeviceRates(const std::vector<int> & devices)
 {
-  static std::mutex                 mutex;
-  static std::map<int, DeviceRates> measured;
-  const auto                        numbers = ResolveDevices(devices);
-  const std::lock_guard<std::mutex> lock(mutex);
-  DeviceRates                       together{ 0, 0, true };
+  const auto  numbers = ResolveDevices(devices);
+  DeviceRates together{ 0, 0, true };
   for (const int device : std::set<int>(numbers.begin(), numbers.end()))
   {
-    auto found = measured.find(device);
-    if (found == measured.end())
-    {
-      found = measured.emplace(device, MeasureDevice(device)).first;
-    }
-    together.busBytes += found->second.busBytes;
-    together.kernelSpeed += found->second.kernelSpeed;
-    together.hasPackedKeys = together.hasPackedKeys && found->second.hasPackedKeys;
+    const auto rates = GetRatesOfDevice(device);
+    together.busBytes += rates.busBytes;
+    together.kernelSpeed += rates.kernelSpeed;
+    together.hasPackedKeys = together.hasPackedKeys && rates.hasPackedKeys;
   }
   return together;
 }

@@ -24,17 +24,22 @@ namespace cudamedian
 
 MergeStreams::~MergeStreams()
 {
+  bool failed = lines != nullptr && cudaStreamDestroy(lines) != cudaSuccess;
   for (auto event : { linesDone, coresDone[0], coresDone[1] })
   {
-    if (event != nullptr)
-    {
-      cudaEventDestroy(event);
-    }
+    failed = (event != nullptr && cudaEventDestroy(event) != cudaSuccess) || failed;
   }
-  if (lines != nullptr)
+  if (failed)
   {
-    cudaStreamDestroy(lines);
+    cudaGetLastError();
   }
+}
+
+void
+MergeStreams::Abandon()
+{
+  lines = nullptr;
+  linesDone = coresDone[0] = coresDone[1] = nullptr;
 }
 
 cudaError_t

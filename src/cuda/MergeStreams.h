@@ -37,6 +37,10 @@ struct MergeStreams
   cudaError_t
   Create();
 
+  /** Forgets all handles, which went with their CUDA context. */
+  void
+  Abandon();
+
   cudaStream_t lines{ nullptr };
   cudaEvent_t  linesDone{ nullptr };
   cudaEvent_t  coresDone[2]{ nullptr, nullptr };

@@ -38,10 +38,10 @@ GetFreeDeviceMemory(const std::vector<int> &)
   throw DeviceError(QueryCudaDevice().description);
 }
 
-bool
-IsPinnedMemory(const void *)
+ImageMemory
+FindImageMemory(const MedianRequest &)
 {
-  return false;
+  return {};
 }
 
 DeviceRates

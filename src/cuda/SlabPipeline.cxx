@@ -17,14 +17,13 @@
  *=========================================================================*/
 #include "SlabPipeline.h"
 
-#include "CudaBackend.h"
-#include "FaultInjection.h"
 #include "HostCopy.h"
 
 #include <algorithm>
 #include <chrono>
 #include <cstdint>
 #include <cstring>
+#include <limits>
 #include <thread>
 
 namespace cudamedian
@@ -66,6 +65,42 @@ MergeRows(Extent & extent, Extent & oneStride, Extent & otherStride)
   }
 }
 
+/** Bytes from row to row that CUDA copies in one call: cudaDevAttrMaxPitch of all devices. */
+constexpr std::int64_t largestPitch = std::numeric_limits<std::int32_t>::max();
+
+/** Copies rows between host and device memory; pitches in bytes. */
+void
+TransferRows(char *         target,
+             std::int64_t   targetPitch,
+             const char *   source,
+             std::int64_t   sourcePitch,
+             std::int64_t   width,
+             std::int64_t   rows,
+             cudaMemcpyKind kind,
+             cudaStream_t   stream)
+{
+  if (std::max({ targetPitch, sourcePitch, width }) > largestPitch)
+  {
+    for (std::int64_t row = 0; row < rows; ++row)
+    {
+      CheckCuda(
+        cudaMemcpyAsync(
+          target + row * targetPitch, source + row * sourcePitch, static_cast<std::size_t>(width), kind, stream),
+        "cudaMemcpyAsync");
+    }
+    return;
+  }
+  CheckCuda(cudaMemcpy2DAsync(target,
+                              static_cast<std::size_t>(targetPitch),
+                              source,
+                              static_cast<std::size_t>(sourcePitch),
+                              static_cast<std::size_t>(width),
+                              static_cast<std::size_t>(rows),
+                              kind,
+                              stream),
+            "cudaMemcpy2DAsync");
+}
+
 /** Copies a box between strided images in host and device memory. */
 void
 TransferBox(char *         target,
@@ -77,7 +112,6 @@ TransferBox(char *         target,
             cudaMemcpyKind kind,
             cudaStream_t   stream)
 {
-  CheckCuda(InjectCopyFault() ? cudaErrorUnknown : cudaSuccess, "cudaMemcpyAsync");
   if (Volume(extent) == 0)
   {
     return;
@@ -94,15 +128,14 @@ TransferBox(char *         target,
   {
     for (std::int64_t z = 0; z < extent[2]; ++z)
     {
-      CheckCuda(cudaMemcpy2DAsync(target + (w * targetStride[3] + z * targetStride[2]) * bytes,
-                                  static_cast<std::size_t>(std::max(targetStride[1], extent[0]) * bytes),
-                                  source + (w * sourceStride[3] + z * sourceStride[2]) * bytes,
-                                  static_cast<std::size_t>(std::max(sourceStride[1], extent[0]) * bytes),
-                                  static_cast<std::size_t>(extent[0] * bytes),
-                                  static_cast<std::size_t>(extent[1]),
-                                  kind,
-                                  stream),
-                "cudaMemcpy2DAsync");
+      TransferRows(target + (w * targetStride[3] + z * targetStride[2]) * bytes,
+                   std::max(targetStride[1], extent[0]) * bytes,
+                   source + (w * sourceStride[3] + z * sourceStride[2]) * bytes,
+                   std::max(sourceStride[1], extent[0]) * bytes,
+                   extent[0] * bytes,
+                   extent[1],
+                   kind,
+                   stream);
     }
   }
 }
@@ -150,6 +183,21 @@ CountPieces(const Extent & extent, std::size_t pixelBytes)
 }
 
 } // namespace
+
+bool
+IsPinnedMemory(const void * memory)
+{
+  cudaPointerAttributes attributes{};
+  const auto            error = cudaPointerGetAttributes(&attributes, memory);
+  if (error == cudaErrorInvalidValue)
+  {
+    // What CUDA says of memory that it does not know.
+    cudaGetLastError();
+    return false;
+  }
+  CheckCuda(error, "cudaPointerGetAttributes");
+  return attributes.type == cudaMemoryTypeHost;
+}
 
 unsigned
 CountCopiers(const MedianRequest & request, std::size_t devices)
@@ -240,34 +288,55 @@ SlabPipeline::~SlabPipeline()
   }
 }
 
-bool
-SlabPipeline::Reserve(const MedianRequest & request, const Plan & plan, DeviceContext & context)
+MemoryShortage
+SlabPipeline::Reserve(const MedianRequest & request, const Plan & plan, bool ordinaryStaging, DeviceContext & context)
 {
   const auto inFlight = static_cast<std::size_t>(plan.slabsInFlight);
-  auto       total = std::max(context.program.GetBytes(), plan.deviceProgramBytes) +
-               std::max(context.scratch.GetBytes(), plan.deviceScratchBytes);
+  const bool pinnedInput = IsPinnedMemory(request.input);
+  const bool pinnedOutput = request.convertRow == nullptr && IsPinnedMemory(request.output);
+  const auto stagedInputBytes = pinnedInput ? 0 : plan.deviceInputBytes;
+  const auto stagedOutputBytes = pinnedOutput ? 0 : plan.deviceOutputBytes;
+  auto       device = std::max(context.program.GetBytes(), plan.deviceProgramBytes) +
+                std::max(context.scratch.GetBytes(), plan.deviceScratchBytes);
+  std::size_t staged = 0;
   for (std::size_t i = 0; i < context.places.size(); ++i)
   {
     const auto & place = context.places[i];
-    total += std::max(place.input.GetBytes(), i < inFlight ? plan.deviceInputBytes : 0) +
-             std::max(place.output.GetBytes(), i < inFlight ? plan.deviceOutputBytes : 0);
+    device += std::max(place.input.GetBytes(), i < inFlight ? plan.deviceInputBytes : 0) +
+              std::max(place.output.GetBytes(), i < inFlight ? plan.deviceOutputBytes : 0);
+    staged += std::max(place.stagedInput.GetBytes(), i < inFlight ? stagedInputBytes : 0) +
+              std::max(place.stagedOutput.GetBytes(), i < inFlight ? stagedOutputBytes : 0);
   }
-  if (total > plan.deviceMemoryBudget)
+  // What an earlier request left may be too much for these budgets.
+  if (device > plan.deviceMemoryBudget)
   {
-    // What an earlier request left is too much for this budget.
-    context.ReleaseBuffers();
+    CheckCuda(context.ReleaseBuffers(), "cudaFree");
   }
-  const bool pinnedInput = IsPinnedMemory(request.input);
-  const bool pinnedOutput = request.convertRow == nullptr && IsPinnedMemory(request.output);
-  bool enough = context.program.Reserve(plan.deviceProgramBytes) && context.scratch.Reserve(plan.deviceScratchBytes);
+  else if (staged > plan.staging.budget)
+  {
+    CheckCuda(context.ReleaseStaging(), "cudaFreeHost");
+  }
+  const auto stage = [ordinaryStaging](CachedBuffer & buffer, std::size_t bytes) {
+    return bytes == 0 || (ordinaryStaging ? buffer.ReserveOrdinary(bytes) : buffer.Reserve(bytes));
+  };
+  if (!context.program.Reserve(plan.deviceProgramBytes) || !context.scratch.Reserve(plan.deviceScratchBytes))
+  {
+    return MemoryShortage::Device;
+  }
   for (std::size_t i = 0; i < inFlight; ++i)
   {
     auto & place = context.places[i];
-    enough = enough && place.input.Reserve(plan.deviceInputBytes) && place.output.Reserve(plan.deviceOutputBytes) &&
-             (pinnedInput || place.stagedInput.Reserve(plan.deviceInputBytes)) &&
-             (pinnedOutput || place.stagedOutput.Reserve(plan.deviceOutputBytes));
+    if (!context.ReservePixels(place.input, plan.deviceInputBytes) ||
+        !context.ReservePixels(place.output, plan.deviceOutputBytes))
+    {
+      return MemoryShortage::Device;
+    }
+    if (!stage(place.stagedInput, stagedInputBytes) || !stage(place.stagedOutput, stagedOutputBytes))
+    {
+      return MemoryShortage::Host;
+    }
   }
-  return enough;
+  return MemoryShortage::None;
 }
 
 SlabPipeline::HostBox
@@ -454,6 +523,21 @@ SlabPipeline::Enqueue(const Passage & passage) const
   CheckCuda(cudaEventRecord(place.downloaded, m_Context.download), "cudaEventRecord");
 }
 
+/** Whether an event that was recorded has happened. */
+bool
+SlabPipeline::HasHappened(cudaEvent_t event)
+{
+  const auto state = cudaEventQuery(event);
+  if (state == cudaErrorNotReady)
+  {
+    // It counts as an error to the next call that asks for the last one, such as the launch of a kernel.
+    cudaGetLastError();
+    return false;
+  }
+  CheckCuda(state, "cudaEventQuery");
+  return true;
+}
+
 /** Whether a slab's output has been downloaded. */
 bool
 SlabPipeline::IsBack(const Passage & passage) const
@@ -464,9 +548,7 @@ SlabPipeline::IsBack(const Passage & passage) const
     CheckCuda(cudaEventSynchronize(passage.place->downloaded), "cudaEventSynchronize");
     return true;
   }
-  const auto state = cudaEventQuery(passage.place->downloaded);
-  CheckCuda(state == cudaErrorNotReady ? cudaSuccess : state, "cudaEventQuery");
-  return state == cudaSuccess;
+  return HasHappened(passage.place->downloaded);
 }
 
 /** Whether there is room for the input of one more slab. */
@@ -482,9 +564,7 @@ SlabPipeline::CanTake()
   {
     return false;
   }
-  const auto state = cudaEventQuery(GetPassage(m_Taken - inFlight).place->uploaded);
-  CheckCuda(state == cudaErrorNotReady ? cudaSuccess : state, "cudaEventQuery");
-  return state == cudaSuccess;
+  return HasHappened(GetPassage(m_Taken - inFlight).place->uploaded);
 }
 
 void

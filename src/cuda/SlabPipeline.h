@@ -29,6 +29,19 @@
 namespace cudamedian
 {
 
+/** Whether memory of the host is pinned: known to CUDA, so that the bus reads and writes it where it lies.
+ * \throws DeviceError */
+bool
+IsPinnedMemory(const void * memory);
+
+/** What there is too little of. */
+enum class MemoryShortage
+{
+  None,
+  Device,
+  Host
+};
+
 /** Threads that copy between images and the pinned memory of each of several devices; all of them together are no more
  * than the request's work units, or than there are cores. */
 unsigned
@@ -50,9 +63,10 @@ public:
                const SlabKernel &    kernel,
                ExecutionReport &     report);
 
-  /** Reserves the context's buffers for a plan. \returns false when there is not enough memory. */
-  static bool
-  Reserve(const MedianRequest & request, const Plan & plan, DeviceContext & context);
+  /** Reserves the context's buffers for a plan, those in the host's memory pinned or, where that is not to be had,
+   * ordinary. \returns what there was not enough of. \throws DeviceError */
+  static MemoryShortage
+  Reserve(const MedianRequest & request, const Plan & plan, bool ordinaryStaging, DeviceContext & context);
 
   ~SlabPipeline();
   SlabPipeline(const SlabPipeline &) = delete;
@@ -118,6 +132,8 @@ private:
   CopyOut(const Passage & passage, std::size_t piece) const;
   void
   Enqueue(const Passage & passage) const;
+  static bool
+  HasHappened(cudaEvent_t event);
   bool
   IsBack(const Passage & passage) const;
   bool

@@ -17,6 +17,8 @@
  *=========================================================================*/
 #include "ThreadTeam.h"
 
+#include "ProcessNumber.h"
+
 #include <chrono>
 #include <system_error>
 #include <utility>
@@ -54,13 +56,14 @@ private:
 
 } // namespace
 
-ThreadTeam::ThreadTeam(std::size_t members) : m_Members(members)
+ThreadTeam::ThreadTeam(std::size_t members)
+  : m_Members(members), m_Process(GetProcessNumber()), m_Shared(std::make_unique<Shared>())
 {
   try
   {
     for (std::size_t i = 1; i < members; ++i)
     {
-      m_Threads.emplace_back([this] { Serve(); });
+      m_Shared->threads.emplace_back([&shared = *m_Shared] { Serve(shared); });
     }
   }
   catch (const std::system_error &)
@@ -71,12 +74,18 @@ ThreadTeam::ThreadTeam(std::size_t members) : m_Members(members)
 
 ThreadTeam::~ThreadTeam()
 {
+  if (m_Process != GetProcessNumber())
   {
-    const std::lock_guard<std::mutex> lock(m_Mutex);
-    m_Ended = true;
+    // Joining threads that do not exist would never end, nor would the end of a condition that they wait for.
+    m_Shared.release();
+    return;
   }
-  m_Changed.notify_all();
-  for (auto & thread : m_Threads)
+  {
+    const std::lock_guard<std::mutex> lock(m_Shared->mutex);
+    m_Shared->ended = true;
+  }
+  m_Shared->changed.notify_all();
+  for (auto & thread : m_Shared->threads)
   {
     thread.join();
   }
@@ -94,38 +103,44 @@ ThreadTeam::Start(Task & task, std::size_t pieces, std::function<void(std::size_
   task.m_Next = 0;
   task.m_Left.store(pieces, std::memory_order_relaxed);
   {
-    const QueueScope scope(m_QueueLock);
-    m_Queue.push_back(&task);
-    m_Open += pieces;
+    const QueueScope scope(m_Shared->queueLock);
+    m_Shared->queue.push_back(&task);
+    m_Shared->open += pieces;
   }
   bool asleep = false;
   {
-    const std::lock_guard<std::mutex> lock(m_Mutex);
-    asleep = m_Sleeping > 0;
+    const std::lock_guard<std::mutex> lock(m_Shared->mutex);
+    asleep = m_Shared->sleeping > 0;
   }
   if (asleep)
   {
-    m_Changed.notify_all();
+    m_Shared->changed.notify_all();
   }
 }
 
 bool
 ThreadTeam::Help()
 {
+  return HelpWith(*m_Shared);
+}
+
+bool
+ThreadTeam::HelpWith(Shared & shared)
+{
   Task *      task = nullptr;
   std::size_t piece = 0;
   {
-    const QueueScope scope(m_QueueLock);
-    if (m_Queue.empty())
+    const QueueScope scope(shared.queueLock);
+    if (shared.queue.empty())
     {
       return false;
     }
-    task = m_Queue.front();
+    task = shared.queue.front();
     piece = task->m_Next++;
-    --m_Open;
+    --shared.open;
     if (task->m_Next == task->m_Pieces)
     {
-      m_Queue.pop_front();
+      shared.queue.pop_front();
     }
   }
   task->m_Body(piece);
@@ -147,14 +162,14 @@ ThreadTeam::Finish(const Task & task)
 
 /** A thread of the team, until the end of the team. */
 void
-ThreadTeam::Serve()
+ThreadTeam::Serve(Shared & shared)
 {
   using Clock = std::chrono::steady_clock;
-  while (!m_Ended)
+  while (!shared.ended)
   {
-    for (auto until = Clock::now() + patience; !m_Ended && Clock::now() < until;)
+    for (auto until = Clock::now() + patience; !shared.ended && Clock::now() < until;)
     {
-      if (m_Open > 0 && Help())
+      if (shared.open > 0 && HelpWith(shared))
       {
         until = Clock::now() + patience;
       }
@@ -163,10 +178,10 @@ ThreadTeam::Serve()
         std::this_thread::yield();
       }
     }
-    std::unique_lock<std::mutex> lock(m_Mutex);
-    ++m_Sleeping;
-    m_Changed.wait(lock, [this] { return m_Ended || m_Open > 0; });
-    --m_Sleeping;
+    std::unique_lock<std::mutex> lock(shared.mutex);
+    ++shared.sleeping;
+    shared.changed.wait(lock, [&shared] { return shared.ended || shared.open > 0; });
+    --shared.sleeping;
   }
 }
 

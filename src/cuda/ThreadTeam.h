@@ -23,6 +23,7 @@
 #include <cstddef>
 #include <deque>
 #include <functional>
+#include <memory>
 #include <mutex>
 #include <thread>
 #include <vector>
@@ -34,7 +35,8 @@ namespace cudamedian
  *
  * A thread that finds nothing to do looks for more for a moment, and then sleeps: between the slabs of an image, which
  * follow each other within tenths of a millisecond, none has to be woken, which takes some 10 µs a thread and more on a
- * virtual machine. Where the system has no more threads, the team is smaller. */
+ * virtual machine. Where the system has no more threads, the team is smaller. In a process that was forked the threads
+ * do not exist: a team that came along must not be used there, and leaves all as it is when it ends. */
 class ThreadTeam
 {
 public:
@@ -76,7 +78,7 @@ public:
   bool
   HasThreads() const
   {
-    return !m_Threads.empty();
+    return !m_Shared->threads.empty();
   }
 
   /** Has body(0) … body(pieces-1) done after the tasks started before, and returns at once. The task must be done
@@ -93,18 +95,27 @@ public:
   Finish(const Task & task);
 
 private:
-  void
-  Serve();
+  /** What the threads share. */
+  struct Shared
+  {
+    std::atomic_flag         queueLock = ATOMIC_FLAG_INIT;
+    std::deque<Task *>       queue;     ///< tasks with pieces that nobody has begun
+    std::atomic<std::size_t> open{ 0 }; ///< such pieces
+    std::mutex               mutex;     ///< of those who sleep
+    std::condition_variable  changed;
+    std::size_t              sleeping{ 0 };
+    std::atomic<bool>        ended{ false };
+    std::vector<std::thread> threads;
+  };
 
-  const std::size_t        m_Members;
-  std::atomic_flag         m_QueueLock = ATOMIC_FLAG_INIT;
-  std::deque<Task *>       m_Queue;     ///< tasks with pieces that nobody has begun
-  std::atomic<std::size_t> m_Open{ 0 }; ///< such pieces
-  std::mutex               m_Mutex;     ///< of those who sleep
-  std::condition_variable  m_Changed;
-  std::size_t              m_Sleeping{ 0 };
-  std::atomic<bool>        m_Ended{ false };
-  std::vector<std::thread> m_Threads;
+  static bool
+  HelpWith(Shared & shared);
+  static void
+  Serve(Shared & shared);
+
+  const std::size_t       m_Members;
+  const long              m_Process; ///< that the threads belong to
+  std::unique_ptr<Shared> m_Shared;
 };
 
 } // namespace cudamedian

@@ -217,8 +217,10 @@ ChooseScratchBytes(const MedianRequest & request, const Plan & plan, std::size_t
   return GetRankScratchBytes(*plan.rank, request.outputExtent, std::max(budget / 4, one));
 }
 
-/** Kernels count positions along an axis with 32 bits. */
+/** Kernels count positions along an axis with 32 bits, and the last blocks reach beyond the outputs. */
 constexpr std::int64_t largestSlabExtent = std::int64_t{ 1 } << 30;
+/** Of a slab's input, which has the halo besides. */
+constexpr std::int64_t largestInputExtent = (std::int64_t{ 1 } << 31) - (std::int64_t{ 1 } << 16);
 
 /** The outermost axis along which an input extends: the one along which images are read and written piece by piece. */
 int
@@ -237,6 +239,13 @@ Extent
 GetPitchedStride(const Extent & extent, std::int64_t pitch)
 {
   return { { 1, pitch, pitch * extent[1], pitch * extent[1] * extent[2] } };
+}
+
+/** Pixels along an axis of the input of a slab with so many outputs, wherever it lies. */
+std::int64_t
+GetInputExtent(const MedianRequest & request, int axis, std::int64_t extent)
+{
+  return std::min(extent + 2 * std::min(request.radius[axis], request.inputExtent[axis]), request.inputExtent[axis]);
 }
 
 /** Bytes of the input and output buffers of a slab with the given output extent, wherever it lies; with `wholeHalo`
@@ -282,23 +291,44 @@ FindTile(const Plan & plan)
                           : std::nullopt;
 }
 
-/** The largest slab within the budget: full along the inner axes, cut along the outermost axes first; down to a tile
+/** The largest slab within the budgets: full along the inner axes, cut along the outermost axes first; down to a tile
  * also below a number of pixels. */
 Extent
 ChooseSlabExtent(const MedianRequest & request, const Plan & plan, std::size_t budget, std::int64_t mostPixels)
 {
   const auto tile = FindTile(plan).value_or(Extent{ { 1, 1, 1, 1 } });
+  const auto inFlight = static_cast<std::size_t>(plan.slabsInFlight);
   const auto needed = [&](const Extent & extent) {
     const auto bytes = GetSlabBytes(request, extent);
-    return static_cast<std::size_t>(plan.slabsInFlight) * (bytes.first + bytes.second) + plan.deviceProgramBytes +
-           plan.deviceScratchBytes;
+    return inFlight * (bytes.first + bytes.second) + plan.deviceProgramBytes + plan.deviceScratchBytes;
   };
-  const auto fitting = [&](const Extent & extent) { return needed(extent) <= budget && Volume(extent) <= mostPixels; };
+  const auto staged = [&](const Extent & extent) {
+    const auto bytes = GetSlabBytes(request, extent);
+    return inFlight * ((plan.staging.input ? bytes.first : 0) + (plan.staging.output ? bytes.second : 0));
+  };
+  const auto fitting = [&](const Extent & extent) {
+    return needed(extent) <= budget && staged(extent) <= plan.staging.budget && Volume(extent) <= mostPixels;
+  };
 
   Extent extent;
+  Extent largest;
   for (int axis = 0; axis < Dimension; ++axis)
   {
-    extent[axis] = std::min(request.outputExtent[axis], largestSlabExtent);
+    largest[axis] = std::min(request.outputExtent[axis], largestSlabExtent);
+    if (GetInputExtent(request, axis, largest[axis]) > largestInputExtent)
+    {
+      const auto most = largestInputExtent - 2 * std::min(request.radius[axis], request.inputExtent[axis]);
+      if (most < tile[axis])
+      {
+        throw RequestError("Along axis " + std::to_string(axis) + " the smallest slab of " +
+                           std::to_string(tile[axis]) + " pixels has " +
+                           std::to_string(GetInputExtent(request, axis, tile[axis])) + " with the radius of " +
+                           std::to_string(request.radius[axis]) + " around it; CUDA kernels count up to " +
+                           std::to_string(largestInputExtent));
+      }
+      largest[axis] = std::min(largest[axis], most / tile[axis] * tile[axis]);
+    }
+    extent[axis] = largest[axis];
   }
   for (int axis = Dimension - 1; axis >= 0 && !fitting(extent); --axis)
   {
@@ -310,14 +340,19 @@ ChooseSlabExtent(const MedianRequest & request, const Plan & plan, std::size_t b
       extent[axis] = middle * tile[axis];
       (fitting(extent) ? fits : tooMany) = middle;
     }
-    extent[axis] =
-      std::min({ request.outputExtent[axis], largestSlabExtent, std::max<std::int64_t>(fits, 1) * tile[axis] });
+    extent[axis] = std::min(largest[axis], std::max<std::int64_t>(fits, 1) * tile[axis]);
   }
   if (needed(extent) > budget)
   {
     throw RequestError("A device memory budget of " + std::to_string(budget) +
                        " bytes cannot hold the smallest slab, which needs " + std::to_string(needed(extent)) +
                        " bytes");
+  }
+  if (staged(extent) > plan.staging.budget)
+  {
+    throw RequestError("A host memory budget of " + std::to_string(plan.staging.budget) +
+                       " bytes for each device cannot hold the smallest slab on its way, which needs " +
+                       std::to_string(staged(extent)) + " bytes of pinned memory");
   }
   return extent;
 }
@@ -383,18 +418,33 @@ ChooseSlabs(const MedianRequest & request, std::size_t budget, Plan & plan)
     const auto halo = static_cast<std::size_t>(std::min(request.radius[cut], request.inputExtent[cut]));
     const auto fresh = GetOverlappedSlab(request, plan, whole.first);
     const auto shared = halo * layer;
-    const auto slab = shared + (plan.algorithm == Algorithm::TileProgram ? fresh : std::max(fresh, 3 * shared));
-    plan.slabsInFlight = overlappedSlabs;
-    const auto buffers = static_cast<std::size_t>(overlappedSlabs) * 2 * slab;
-    for (const auto limit : { std::min(budget, buffers + plan.deviceProgramBytes + plan.deviceScratchBytes), budget })
+    const auto outputs = plan.algorithm == Algorithm::TileProgram ? fresh : std::max(fresh, 3 * shared);
+    const auto staged = ((plan.staging.input ? 1 : 0) + (plan.staging.output ? 1 : 0)) * (shared + outputs);
+    for (const int inFlight : { overlappedSlabs, 3, 2 })
     {
-      try
+      plan.slabsInFlight = inFlight;
+      const auto buffers = static_cast<std::size_t>(inFlight) * 2 * (shared + outputs);
+      const bool isStaged = static_cast<std::size_t>(inFlight) * staged <= plan.staging.budget;
+      for (const auto limit : { std::min(budget, buffers + plan.deviceProgramBytes + plan.deviceScratchBytes), budget })
       {
-        return ChooseSlabExtent(request, plan, limit, mostPixels);
+        try
+        {
+          const auto extent = ChooseSlabExtent(request, plan, limit, mostPixels);
+          // Rather fewer slabs on their way than slabs that are small against the halo, which they all stage.
+          if (isStaged || inFlight == 2 || GetSlabBytes(request, extent).second >= outputs / 2)
+          {
+            return extent;
+          }
+          break;
+        }
+        catch (const RequestError &)
+        {
+          // Not even a tile: with the whole budget, or without slabs beside it.
+        }
       }
-      catch (const RequestError &)
+      if (isStaged)
       {
-        // Not even a tile: with the whole budget, or without slabs beside it.
+        break;
       }
     }
     plan.slabsInFlight = 1;
@@ -443,9 +493,10 @@ std::shared_ptr<const CompiledProgram>
 GetCompiledProgram(const Extent & radius, const Extent & tile)
 {
   using Programs = std::map<std::pair<Extent, Extent>, std::shared_ptr<const CompiledProgram>>;
-  static std::mutex                 mutex;
-  static Programs                   programs;
-  const std::lock_guard<std::mutex> lock(mutex);
+  // Never destroyed: a thread may be at work when the process ends.
+  static auto * const               mutex = new std::mutex;
+  static auto &                     programs = *new Programs;
+  const std::lock_guard<std::mutex> lock(*mutex);
   auto &                            entry = programs[{ radius, tile }];
   if (!entry)
   {
@@ -552,7 +603,7 @@ CutIntoLaunches(const PixelBox & box, std::int64_t mostPixels)
 }
 
 Plan
-PlanMedian(const MedianRequest & request, Backend backend, std::size_t budget)
+PlanMedian(const MedianRequest & request, Backend backend, std::size_t budget, const Staging & staging)
 {
   Plan plan;
   plan.backend = backend;
@@ -561,6 +612,7 @@ PlanMedian(const MedianRequest & request, Backend backend, std::size_t budget)
   if (backend == Backend::Cuda)
   {
     plan.deviceMemoryBudget = budget;
+    plan.staging = staging;
     plan.deviceProgramBytes = plan.compiled ? GetDeviceProgramBytes(plan.compiled->schedule) : 0;
     plan.deviceScratchBytes = ChooseScratchBytes(request, plan, budget);
     slabExtent = ChooseSlabs(request, budget, plan);
@@ -570,7 +622,7 @@ PlanMedian(const MedianRequest & request, Backend backend, std::size_t budget)
       const auto bytes = GetSlabBytes(request, slabExtent, wholeHalo);
       plan.deviceInputBytes = bytes.first;
       plan.deviceOutputBytes = bytes.second;
-      if (plan.GetDeviceBytes() <= budget)
+      if (plan.GetDeviceBytes() <= budget && plan.GetStagedBytes() <= staging.budget)
       {
         break;
       }
@@ -599,10 +651,7 @@ DescribePlan(const Plan & plan, ExecutionReport & report)
   report.numberOfSlabs = plan.slabs.size();
   report.slabReason = plan.slabReason;
   report.tile = FindTile(plan).value_or(Extent{});
-  if (plan.compiled || plan.rowProgram != nullptr)
-  {
-    report.operations = plan.CountHostOperations();
-  }
+  report.operations = plan.compiled || plan.rowProgram != nullptr ? plan.CountHostOperations() : 0;
 }
 
 } // namespace cudamedian

@@ -26,6 +26,7 @@
 #include "RowPrograms.h"
 #include "TileProgram.h"
 
+#include <limits>
 #include <memory>
 #include <optional>
 
@@ -54,6 +55,15 @@ struct CompiledProgram
   ProgramSchedule schedule;
 };
 
+/** What of the host's memory slabs may pass through on their way from and to an image that the bus does not read and
+ * write where it lies: with each context, a buffer for the input and one for the output of each slab on its way. */
+struct Staging
+{
+  bool        input{ true };
+  bool        output{ true };
+  std::size_t budget{ std::numeric_limits<std::size_t>::max() }; ///< bytes
+};
+
 /** What a backend is to do. */
 struct Plan
 {
@@ -67,6 +77,7 @@ struct Plan
   std::vector<Slab>                      slabs;
   int                                    slabsInFlight{ 1 }; ///< slabs that have buffers on the device at the same time
   std::size_t                            deviceMemoryBudget{ 0 };
+  Staging                                staging;
   /** A buffer that holds the input of any slab, and where the budget allows that of any slab of the same extent in
    * other pieces of a stream, so that they find their memory allocated. */
   std::size_t deviceInputBytes{ 0 };
@@ -96,6 +107,14 @@ struct Plan
   {
     return static_cast<std::size_t>(slabsInFlight) * (deviceInputBytes + deviceOutputBytes) + deviceProgramBytes +
            deviceScratchBytes;
+  }
+
+  /** Memory of the host that slabs pass through. */
+  std::size_t
+  GetStagedBytes() const
+  {
+    return static_cast<std::size_t>(slabsInFlight) *
+           ((staging.input ? deviceInputBytes : 0) + (staging.output ? deviceOutputBytes : 0));
   }
 };
 
@@ -153,10 +172,12 @@ CutIntoLaunches(const PixelBox & box, std::int64_t mostPixels);
 /** Plans a request for a backend (not `Auto`). For several devices the slabs are smaller, so that each gets some.
  *
  * \param budget bytes of device memory the plan must keep to, with each of the request's devices; used for `Cuda` only.
- * \throws RequestError when the algorithm asked for cannot run the window, or the budget cannot hold the smallest slab
- * (one tile with its halo); the text gives the smallest budget that does. */
+ * \param staging the same for the host's memory that slabs pass through.
+ * \throws RequestError when the algorithm asked for cannot run the window, when a budget cannot hold the smallest slab
+ * (one tile with its halo; the text gives the smallest budget that does), or when that slab is longer along an axis
+ * than kernels can count. */
 Plan
-PlanMedian(const MedianRequest & request, Backend backend, std::size_t budget);
+PlanMedian(const MedianRequest & request, Backend backend, std::size_t budget, const Staging & staging = Staging());
 
 /** Writes into a report what a plan is: the backend, the algorithm, the tile, the operations and the slabs, each with
  * its reason. The tile is a program's, or the outputs of one thread block of ranks or histograms. */

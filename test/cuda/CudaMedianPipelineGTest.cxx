@@ -19,167 +19,19 @@
 // GPU, and with devices that are threads of the host (HostRuntime.cxx), where times mean nothing.
 
 #include "CudaBackend.h"
+#include "CudaFaults.h"
 #include "CudaMedianTestDevice.h"
-#include "CudaMedianTestSeed.h"
-#include "FaultInjection.h"
-#include "TileProgram.h"
-#include "itkCudaMedianEngine.h"
+#include "CudaMedianTestRequests.h"
 
-#include <gtest/gtest.h>
-
-#include <algorithm>
 #include <cstdlib>
 #include <memory>
-#include <random>
 #include <string>
-#include <thread>
-#include <vector>
 
 namespace
 {
 
 using namespace cudamedian;
-
-/** Memory of the host, pinned or not. */
-template <typename TPixel>
-class Pixels
-{
-public:
-  Pixels(std::size_t count, bool pinned)
-  {
-    if (pinned)
-    {
-      m_Pinned = static_cast<TPixel *>(AllocatePinnedMemory(count * sizeof(TPixel)));
-      EXPECT_NE(m_Pinned, nullptr);
-    }
-    else
-    {
-      m_Ordinary.resize(count);
-    }
-  }
-  ~Pixels()
-  {
-    FreePinnedMemory(m_Pinned);
-  }
-  Pixels(const Pixels &) = delete;
-  Pixels &
-  operator=(const Pixels &) = delete;
-
-  TPixel *
-  Get()
-  {
-    return m_Pinned != nullptr ? m_Pinned : m_Ordinary.data();
-  }
-
-private:
-  TPixel *            m_Pinned{ nullptr };
-  std::vector<TPixel> m_Ordinary;
-};
-
-void
-RunInThreads(std::size_t count, const std::function<void(std::size_t)> & body)
-{
-  std::vector<std::thread> threads;
-  for (std::size_t i = 1; i < count; ++i)
-  {
-    threads.emplace_back([&body, i] { body(i); });
-  }
-  body(0);
-  for (auto & thread : threads)
-  {
-    thread.join();
-  }
-}
-
-template <typename TPixel>
-PixelType
-GetPixelType()
-{
-  return std::is_same<TPixel, std::uint8_t>::value   ? PixelType::UInt8
-         : std::is_same<TPixel, std::int16_t>::value ? PixelType::Int16
-         : std::is_same<TPixel, std::int32_t>::value ? PixelType::Int32
-                                                     : PixelType::Float32;
-}
-
-/** An image of random pixels, its median by the CPU, and requests for it. */
-template <typename TPixel>
-class Case
-{
-public:
-  Case(const Extent & extent, const Extent & radius, bool pinnedInput = false, bool pinnedOutput = false)
-    : m_Extent(extent), m_Radius(radius), m_Input(Count(), pinnedInput), m_Output(Count(), pinnedOutput),
-      m_Expected(Count())
-  {
-    std::mt19937 generator(static_cast<std::mt19937::result_type>(cudamediantest::Seed()));
-    for (std::size_t i = 0; i < Count(); ++i)
-    {
-      m_Input.Get()[i] = static_cast<TPixel>(generator() % 65536);
-    }
-    auto request = MakeRequest();
-    request.backend = Backend::Cpu;
-    request.output = m_Expected.data();
-    RunMedian(request);
-  }
-
-  std::size_t
-  Count() const
-  {
-    return static_cast<std::size_t>(Volume(m_Extent));
-  }
-
-  MedianRequest
-  MakeRequest()
-  {
-    MedianRequest request;
-    request.pixelType = GetPixelType<TPixel>();
-    request.input = m_Input.Get();
-    request.inputExtent = m_Extent;
-    request.radius = m_Radius;
-    request.outputExtent = m_Extent;
-    request.output = m_Output.Get();
-    for (int axis = 1; axis < Dimension; ++axis)
-    {
-      request.outputStride[axis] = request.outputStride[axis - 1] * m_Extent[axis - 1];
-    }
-    request.backend = Backend::Cuda;
-    request.workUnits = 3;
-    request.parallelFor = RunInThreads;
-    return request;
-  }
-
-  /** Calls what fills the output, which is filled with something else before, and compares. */
-  template <typename TRun>
-  void
-  CheckRuns(const TRun & run)
-  {
-    std::fill_n(m_Output.Get(), Count(), static_cast<TPixel>(77));
-    run();
-    EXPECT_TRUE(IsExpected(m_Output.Get()));
-  }
-
-  bool
-  IsExpected(const TPixel * output) const
-  {
-    return std::equal(m_Expected.begin(), m_Expected.end(), output);
-  }
-
-  /** Runs the request and compares the output. */
-  ExecutionReport
-  Check(const MedianRequest & request)
-  {
-    ExecutionReport report;
-    CheckRuns([&] { report = RunMedian(request); });
-    EXPECT_LE(report.deviceBytes, report.deviceMemoryBudget);
-    return report;
-  }
-
-private:
-  Extent              m_Extent;
-  Extent              m_Radius;
-  Pixels<TPixel>      m_Input;
-  Pixels<TPixel>      m_Output;
-  std::vector<TPixel> m_Expected;
-};
+using namespace cudamediantest;
 
 /** The numbers of all devices that can be used. */
 std::vector<int>
@@ -199,8 +51,7 @@ protected:
   void
   TearDown() override
   {
-    SetAllocationFaults(1, 0);
-    SetCopyFaults(1, 0);
+    ClearCudaFaults();
   }
 };
 
@@ -351,7 +202,7 @@ TEST_F(CudaMedianPipeline, TheSameRequestAgainAllocatesNothing)
   Case<std::uint8_t> small({ { 64, 32, 1, 1 } }, { { 10, 10, 0, 0 } });
   large.Check(large.MakeRequest());
   small.Check(small.MakeRequest());
-  SetAllocationFaults(1, 1 << 30);
+  SetAllocationFaults(1, forEver);
   const auto bytes = large.Check(large.MakeRequest()).deviceBytes;
   for (int i = 0; i < 1000; ++i)
   {
@@ -359,7 +210,7 @@ TEST_F(CudaMedianPipeline, TheSameRequestAgainAllocatesNothing)
     i % 100 == 0 ? small.Check(request) : RunMedian(request);
   }
   EXPECT_EQ(large.Check(large.MakeRequest()).deviceBytes, bytes);
-  SetAllocationFaults(1, 0);
+  ClearCudaFaults();
   ReleaseCachedMemory();
   large.Check(large.MakeRequest());
 }
@@ -390,9 +241,9 @@ TEST_F(CudaMedianPipeline, PiecesOfAStreamAllocateOnce)
         part.outputOrigin[2] = piece * length - first;
         const auto report = RunMedian(part);
         EXPECT_EQ(report.slabReason.find("failed"), std::string::npos) << report.slabReason;
-        SetAllocationFaults(1, 1 << 30);
+        SetAllocationFaults(1, forEver);
       }
-      SetAllocationFaults(1, 0);
+      ClearCudaFaults();
     });
   }
 }
@@ -409,7 +260,7 @@ TEST_F(CudaMedianPipeline, FailedAllocationsAreSurvived)
       ReleaseCachedMemory();
       SetAllocationFaults(first, count);
       images.Check(images.MakeRequest());
-      SetAllocationFaults(1, 0);
+      ClearCudaFaults();
     }
   }
   ReleaseCachedMemory();
@@ -423,7 +274,7 @@ TEST_F(CudaMedianPipeline, WithoutAnyMemoryTheErrorNamesTheBytes)
   CUDAMEDIAN_NEEDS_GPU();
   Case<std::int16_t> images({ { 3001, 3001, 1, 1 } }, { { 2, 2, 0, 0 } });
   ReleaseCachedMemory();
-  SetAllocationFaults(1, 1 << 30);
+  SetAllocationFaults(1, forEver);
   auto request = images.MakeRequest();
   request.deviceMemoryBudget = 123456789;
   try
@@ -437,7 +288,7 @@ TEST_F(CudaMedianPipeline, WithoutAnyMemoryTheErrorNamesTheBytes)
     EXPECT_NE(text.find("123456789"), std::string::npos) << text;
     EXPECT_NE(text.find("free now"), std::string::npos) << text;
   }
-  SetAllocationFaults(1, 0);
+  ClearCudaFaults();
   images.Check(request);
 }
 
@@ -479,7 +330,7 @@ TEST_F(CudaMedianPipeline, AnAbortBetweenSlabsLeavesNothingBehind)
     EXPECT_EQ(calls, stop);
   }
   request.progress = nullptr;
-  SetAllocationFaults(1, 1 << 30);
+  SetAllocationFaults(1, forEver);
   images.Check(request);
 }
 
@@ -582,7 +433,7 @@ TEST_F(CudaMedianPipeline, SeveralDevicesAllocateOnce)
   auto               request = images.MakeRequest();
   request.devices = { 0, 0 };
   const auto bytes = images.Check(request).deviceBytes;
-  SetAllocationFaults(1, 1 << 30);
+  SetAllocationFaults(1, forEver);
   EXPECT_EQ(images.Check(request).deviceBytes, bytes);
 }
 
@@ -630,11 +481,11 @@ TEST_F(CudaMedianPipeline, WhenOneOfSeveralDevicesFailsTheOthersTakeOver)
     SetCopyFaults(number, 1);
     const auto report = images.Check(request);
     EXPECT_NE(report.slabReason.find("the other devices filtered its slabs"), std::string::npos) << report.slabReason;
-    EXPECT_NE(report.slabReason.find("CUDA device 0: cudaMemcpyAsync"), std::string::npos) << report.slabReason;
+    EXPECT_NE(report.slabReason.find("CUDA device 0: cudaMemcpy"), std::string::npos) << report.slabReason;
   }
-  SetCopyFaults(1, 1 << 30);
+  SetCopyFaults(1, forEver);
   EXPECT_THROW(RunMedian(request), DeviceError);
-  SetCopyFaults(1, 0);
+  ClearCudaFaults();
   const auto report = images.Check(request);
   EXPECT_EQ(report.slabReason.find("filtered its slabs"), std::string::npos) << report.slabReason;
 }

@@ -21,8 +21,14 @@
 
 #include <atomic>
 #include <chrono>
+#include <memory>
 #include <thread>
 #include <vector>
+
+#ifndef _WIN32
+#  include <sys/wait.h>
+#  include <unistd.h>
+#endif
 
 using cudamedian::ThreadTeam;
 
@@ -112,3 +118,30 @@ TEST(CudaMedianThreadTeam, ATeamWithoutWorkEnds)
   const ThreadTeam::Task task;
   EXPECT_TRUE(task.IsDone());
 }
+
+#ifndef _WIN32
+// Its threads are the parent's: the end of a team must not wait for them, whether they slept or looked for work.
+TEST(CudaMedianThreadTeam, ATeamEndsInAForkedProcess)
+{
+  for (const int milliseconds : { 0, 20 })
+  {
+    auto team = std::make_unique<ThreadTeam>(4);
+    std::this_thread::sleep_for(std::chrono::milliseconds(milliseconds));
+    const auto child = fork();
+    if (child == 0)
+    {
+      alarm(20);
+      team.reset();
+      _exit(0);
+    }
+    int status = -1;
+    ASSERT_EQ(waitpid(child, &status, 0), child);
+    EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+    ThreadTeam::Task task;
+    std::atomic<int> done{ 0 };
+    team->Start(task, 10, [&done](std::size_t) { ++done; });
+    team->Finish(task);
+    EXPECT_EQ(done, 10);
+  }
+}
+#endif

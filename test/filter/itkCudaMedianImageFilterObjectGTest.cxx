@@ -60,6 +60,7 @@ TEST(CudaMedianImageFilterObject, Defaults)
   EXPECT_FALSE(filter->GetSliceWise());
   EXPECT_EQ(filter->GetBackend(), BackendEnum::Auto);
   EXPECT_EQ(filter->GetDeviceMemoryBudget(), 0u);
+  EXPECT_EQ(filter->GetHostMemoryBudget(), 0u);
   EXPECT_TRUE(filter->GetDevices().empty());
   EXPECT_TRUE(filter->GetExecutionReport().backend.empty());
 }
@@ -88,6 +89,8 @@ TEST(CudaMedianImageFilterObject, PropertiesAreKept)
   EXPECT_EQ(filter->GetEffectiveRadius(), ImageType::SizeType::Filled(4));
   filter->SetDeviceMemoryBudget(123456789);
   EXPECT_EQ(filter->GetDeviceMemoryBudget(), 123456789u);
+  filter->SetHostMemoryBudget(987654321);
+  EXPECT_EQ(filter->GetHostMemoryBudget(), 987654321u);
   filter->SetDevices({ 2, 0 });
   EXPECT_EQ(filter->GetDevices(), (std::vector<int>{ 2, 0 }));
   filter->SetBackend(BackendEnum::Cuda);
@@ -128,6 +131,7 @@ TEST(CudaMedianImageFilterObject, PrintSelfShowsTheReport)
   filter->SetBackend(BackendEnum::Cpu);
   EXPECT_NE(Printed(*filter).find("SliceWise"), std::string::npos);
   EXPECT_NE(Printed(*filter).find("DeviceMemoryBudget"), std::string::npos);
+  EXPECT_NE(Printed(*filter).find("HostMemoryBudget"), std::string::npos);
   EXPECT_NE(Printed(*filter).find("Devices: (the current one)"), std::string::npos);
   filter->SetDevices({ 0, 1 });
   EXPECT_NE(Printed(*filter).find("Devices: 0 1"), std::string::npos);

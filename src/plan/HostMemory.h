@@ -15,26 +15,27 @@
  *  limitations under the License.
  *
  *=========================================================================*/
-#ifndef FaultInjection_h
-#define FaultInjection_h
+#ifndef HostMemory_h
+#define HostMemory_h
 
-#include "CudaMedianExport.h"
+#include <cstddef>
+#include <iosfwd>
 
 namespace cudamedian
 {
 
-/** Lets some allocations or copies of this process fail, so that tests see what follows: `count` of them from number
- * `first` on, where 1 is the next. None fail with a count of 0, as at the start. */
-CudaMedian_EXPORT void
-SetAllocationFaults(int first, int count);
-CudaMedian_EXPORT void
-SetCopyFaults(int first, int count);
+/** Memory of this machine in bytes, or what the process's control group may have of it if that is less. */
+std::size_t
+GetHostMemoryBytes();
 
-/** Counts an allocation or a copy. \returns whether it is to fail. */
-bool
-InjectAllocationFault();
-bool
-InjectCopyFault();
+/** The limit that a file of a control group states: bytes, or all there is where the text is no number, as "max". */
+std::size_t
+ReadMemoryLimit(std::istream & file);
+
+/** What an update may take of so much memory for pinned staging when its request names no budget: an eighth, at least
+ * 64 MiB and at most 2 GiB. Pinned memory cannot be swapped out: all other programs have to do without it. */
+std::size_t
+GetAutomaticHostBudget(std::size_t hostMemoryBytes);
 
 } // namespace cudamedian
 
