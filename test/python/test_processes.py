@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Signals, forked children and the end of the interpreter: no hang, no crash, nothing lost.
 
-Each case is a process of its own. CUDAMEDIAN_TEST_PYTHONS names more interpreters to run them with, separated by colons;
-each needs NumPy, and finds the packages of this one's tests by PYTHONPATH.
+Each case is a process of its own. CUDAMEDIAN_TEST_PYTHONS names more interpreters to run them with, separated by
+colons; each needs NumPy, and finds the package and the folder of its library by PYTHONPATH.
 """
 
 import os
