@@ -21,6 +21,7 @@
 #include "itkCudaMedianDevice.h"
 
 #include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <cstring>
 #include <limits>
@@ -127,6 +128,51 @@ ToExtent(const std::int64_t (&values)[4])
   return { { values[0], values[1], values[2], values[3] } };
 }
 
+/** The way back into an interpreter, which is closed when that ends. */
+class InterpreterDoor
+{
+public:
+  /** Runs a body that takes the interpreter's lock, unless the door is closed to this thread. */
+  template <typename TBody>
+  void
+  Pass(TBody && body)
+  {
+    ++m_Inside;
+    if (!m_Closed || std::this_thread::get_id() == m_Closer)
+    {
+      cudamedian::EnterInterpreter(body);
+    }
+    --m_Inside;
+  }
+
+  void
+  Close()
+  {
+    m_Closer = std::this_thread::get_id();
+    m_Closed = true;
+    // Whoever saw the door open takes the lock while there is one.
+    for (int i = 0; i < 500 && m_Inside > 0; ++i)
+    {
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    }
+  }
+
+  void
+  Open()
+  {
+    m_Inside =
+      0; // what was inside is in another process, of which this one was forked, or in an interpreter that is gone
+    m_Closed = false;
+  }
+
+private:
+  std::atomic<int>  m_Inside{ 0 };
+  std::atomic<bool> m_Closed{ false };
+  std::thread::id   m_Closer; ///< written before the door is closed
+};
+
+InterpreterDoor door;
+
 /** Calls the caller's progress function, not more often than it wants to hear. \throws Stopped when it asks to stop. */
 class Progress
 {
@@ -144,7 +190,7 @@ public:
     }
     m_Last = now;
     int answer = 0;
-    cudamedian::EnterInterpreter([&] { answer = m_Call(fraction); });
+    door.Pass([&] { answer = m_Call(fraction); });
     if (answer != 0)
     {
       throw Stopped();
@@ -378,4 +424,16 @@ void
 CudaMedianReleaseCachedMemory(void)
 {
   cudamedian::ReleaseCachedMemory();
+}
+
+void
+CudaMedianEndInterpreter(void)
+{
+  door.Close();
+}
+
+void
+CudaMedianBeginInterpreter(void)
+{
+  door.Open();
 }

@@ -100,6 +100,16 @@ CudaMedianQueryDevice(char * text, size_t textBytes);
 CUDAMEDIAN_C_EXPORT void
 CudaMedianReleaseCachedMemory(void);
 
+/** Says that the interpreter ends: from now on progress functions are called from the calling thread alone. Those that
+ * are under way are waited for, half a second at most. Runs of other threads go on without; a thread that came back to
+ * an interpreter that is gone would be a crash. */
+CUDAMEDIAN_C_EXPORT void
+CudaMedianEndInterpreter(void);
+
+/** Says that an interpreter has begun: after another, or in a child that was forked. */
+CUDAMEDIAN_C_EXPORT void
+CudaMedianBeginInterpreter(void);
+
 #ifdef __cplusplus
 }
 #endif

@@ -30,10 +30,10 @@ namespace cudamedian
 
 /** Runs a body that takes the interpreter's lock.
  *
- * Once the interpreter has begun to end, CPython up to 3.13 ends a daemon thread that asks for the lock, by
- * pthread_exit(). That unwinds the stack like an exception, which the engine would take for one and not pass on, and it
- * takes away what the engine's other threads work with. Here the thread sleeps instead until the process has ended, as
- * it does from CPython 3.14 on. */
+ * Once the interpreter has begun to end, CPython up to 3.13 ends a thread that asks for the lock, by pthread_exit().
+ * That unwinds the stack like an exception, which the engine would take for one and not pass on, and it takes away what
+ * the engine's other threads work with. Here the thread sleeps instead until the process has ended, as it does from
+ * CPython 3.14 on. */
 template <typename TBody>
 void
 EnterInterpreter(TBody && body)

@@ -12,14 +12,14 @@ from __future__ import annotations
 import contextlib
 import math
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from types import ModuleType
 from typing import Any
 
 import numpy as np
 
-from . import _engine, _window
+from . import _engine, _numbers, _window
 
 # Types of devices in DLPack.
 _CPU = 1
@@ -66,6 +66,8 @@ def namespace(array: Any) -> ModuleType:
 def describe(array: Any) -> DeviceArray:
     """Read the array interface. Raises a ValueError where the array is not C-contiguous."""
     interface = array.__cuda_array_interface__
+    if interface.get("mask") is not None:
+        raise TypeError("the mask of an array has no meaning here; give its data")
     dtype = np.dtype(interface["typestr"])
     shape = tuple(interface["shape"])
     strides = interface.get("strides")
@@ -97,21 +99,42 @@ def current_stream(array: Any, described: DeviceArray) -> int:
     """Return the stream, as a number, that the array's library would launch its next kernel on."""
     library = type(array).__module__.partition(".")[0]
     if library == "cupy":
-        return namespace(array).cuda.get_current_stream(array.device.id).ptr
-    if library == "torch":
-        return sys.modules["torch"].cuda.current_stream(array.device).cuda_stream
-    return described.stream or _LEGACY_STREAM
+        stream = namespace(array).cuda.get_current_stream(array.device.id).ptr
+    elif library == "torch":
+        stream = sys.modules["torch"].cuda.current_stream(array.device).cuda_stream
+    else:
+        stream = described.stream
+    return stream or _LEGACY_STREAM
 
 
 def _stream_number(stream: Any) -> int:
     """Return the number of a stream of CuPy, PyTorch, Numba or cuda.core, or of a number."""
     if hasattr(stream, "__cuda_stream__"):
-        return stream.__cuda_stream__()[1]
-    for name in ("ptr", "cuda_stream", "handle"):
-        if hasattr(stream, name):
-            value = getattr(stream, name)
-            return int(getattr(value, "value", value) or 0)
-    return int(stream)
+        stream = stream.__cuda_stream__()[1]
+    else:
+        for name in ("ptr", "cuda_stream", "handle"):
+            if hasattr(stream, name):
+                stream = getattr(stream, name)
+                stream = getattr(stream, "value", stream) or 0
+                break
+    return _numbers.integer("stream", stream, 0, _numbers.LARGEST_ADDRESS)
+
+
+@contextlib.contextmanager
+def _in_order(address: int, own: int, stream: int) -> Iterator[None]:
+    """Put the work of the block, in a stream, behind what an array's own stream has so far and before what it gets."""
+    if own == stream:
+        yield
+        return
+    _engine.order_streams(address, own, stream)
+    try:
+        yield
+    except BaseException:
+        # What was launched before it failed still writes.
+        with contextlib.suppress(_engine.MedianError):
+            _engine.order_streams(address, stream, own)
+        raise
+    _engine.order_streams(address, stream, own)
 
 
 def _empty_like(array: Any) -> Any:
@@ -153,7 +176,8 @@ def median_filter(
     """Filter an array in device memory; return an array of the same kind and the execution report's text.
 
     The work is in the stream when this returns, and may not be done yet, like any other of the library's calls; that
-    of an array that passes through CuPy is done.
+    of an array that passes through CuPy is done. An output that belongs to another stream, as one of another library
+    does, is waited for, and its stream waits for the work.
     """
     if output is not None and not _is_writable(output):
         raise TypeError(f"output is of type {type(output)}, which cannot be written to in device memory")
@@ -181,14 +205,13 @@ def median_filter(
     shape, merged_radius = _window.merge_axes(source.shape, radius)
     if math.prod(shape) == 0:
         return result, ""
-    report = _engine.run_on_device(
-        name,
-        source.address,
-        destination.address,
-        shape,
-        merged_radius,
-        algorithm,
-        memory,
-        current_stream(array, source) if stream is None else _stream_number(stream),
-    )
+    if stream is None:
+        number, own = current_stream(array, source), current_stream(result, destination)
+    else:
+        # A stream that is named has the caller's order.
+        number = own = _stream_number(stream)
+    with _in_order(destination.address, own, number):
+        report = _engine.run_on_device(
+            name, source.address, destination.address, shape, merged_radius, algorithm, memory, number
+        )
     return result, report

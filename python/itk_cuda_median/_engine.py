@@ -8,10 +8,12 @@ imports `itk` nor needs it. ctypes releases the interpreter's lock while a funct
 
 from __future__ import annotations
 
+import atexit
 import ctypes
 import enum
 import functools
 import importlib.util
+import os
 import threading
 from collections.abc import Callable, Generator, Sequence
 from pathlib import Path
@@ -93,6 +95,8 @@ _FUNCTIONS = {
     "CudaMedianOrderStreams": (ctypes.c_int, (ctypes.c_void_p, ctypes.c_uint64, ctypes.c_uint64, *_Text)),
     "CudaMedianQueryDevice": (ctypes.c_int, _Text),
     "CudaMedianReleaseCachedMemory": (None, ()),
+    "CudaMedianBeginInterpreter": (None, ()),
+    "CudaMedianEndInterpreter": (None, ()),
 }
 
 
@@ -131,6 +135,11 @@ def _library() -> ctypes.CDLL:
                 function = getattr(library, name)
                 function.restype = result
                 function.argtypes = arguments
+            # A daemon thread's run may outlast the interpreter; it must not call its progress function then.
+            library.CudaMedianBeginInterpreter()
+            atexit.register(library.CudaMedianEndInterpreter)
+            if hasattr(os, "register_at_fork"):
+                os.register_at_fork(after_in_child=library.CudaMedianBeginInterpreter)
             return library
     raise ImportError(
         f"_CudaMedianPython.abi3.so of the wheel itk-cudamedian is in none of the folders of itk: {folders}"

@@ -26,6 +26,10 @@
 #include <map>
 #include <mutex>
 
+#ifndef _WIN32
+#  include <pthread.h>
+#endif
+
 namespace cudamedian
 {
 namespace
@@ -487,24 +491,55 @@ CutIntoSlabs(const MedianRequest & request, const Extent & extent, Plan & plan)
   });
 }
 
+/** The programs that were compiled so far.
+ *
+ * A child that is forked while another thread is in here finds the list whole and unlocked: the fork waits for that
+ * thread. The list is never destroyed, as threads that nobody waits for may be in here when the process ends. */
+class ProgramList
+{
+public:
+  ProgramList()
+  {
+#ifndef _WIN32
+    pthread_atfork([] { Get().m_Mutex.lock(); }, [] { Get().m_Mutex.unlock(); }, [] { Get().m_Mutex.unlock(); });
+#endif
+  }
+
+  static ProgramList &
+  Get()
+  {
+    static ProgramList & list = *new ProgramList;
+    return list;
+  }
+
+  std::shared_ptr<const CompiledProgram>
+  Find(const Extent & radius, const Extent & tile)
+  {
+    const std::lock_guard<std::mutex> lock(m_Mutex);
+    auto &                            entry = m_Programs[{ radius, tile }];
+    if (!entry)
+    {
+      auto program = BuildHierarchicalTilingProgram(radius, tile, { GetRootTile(radius, tile) });
+      auto schedule = ScheduleProgram(program);
+      entry = std::make_shared<const CompiledProgram>(CompiledProgram{ std::move(program), std::move(schedule) });
+    }
+    return entry;
+  }
+
+private:
+  std::mutex                                                                  m_Mutex;
+  std::map<std::pair<Extent, Extent>, std::shared_ptr<const CompiledProgram>> m_Programs;
+};
+
+/** Makes the list when the library is loaded: at its first use a child could find it half made. */
+[[maybe_unused]] const ProgramList & listAtLoad = ProgramList::Get();
+
 } // namespace
 
 std::shared_ptr<const CompiledProgram>
 GetCompiledProgram(const Extent & radius, const Extent & tile)
 {
-  using Programs = std::map<std::pair<Extent, Extent>, std::shared_ptr<const CompiledProgram>>;
-  // Never destroyed: a thread may be at work when the process ends.
-  static auto * const               mutex = new std::mutex;
-  static auto &                     programs = *new Programs;
-  const std::lock_guard<std::mutex> lock(*mutex);
-  auto &                            entry = programs[{ radius, tile }];
-  if (!entry)
-  {
-    auto program = BuildHierarchicalTilingProgram(radius, tile, { GetRootTile(radius, tile) });
-    auto schedule = ScheduleProgram(program);
-    entry = std::make_shared<const CompiledProgram>(CompiledProgram{ std::move(program), std::move(schedule) });
-  }
-  return entry;
+  return ProgramList::Get().Find(radius, tile);
 }
 
 std::size_t

@@ -3,6 +3,7 @@
 """Dask arrays, in threads and in worker processes of a cluster."""
 
 import os
+import threading
 
 import dask.array
 import numpy as np
@@ -11,7 +12,8 @@ import zarr
 from distributed import Client, LocalCluster, Nanny, Scheduler, SpecCluster
 
 from conftest import import_library, make_array
-from itk_cuda_median import median_filter, query_device
+from itk_cuda_median import _engine, median_filter, query_device
+from itk_cuda_median.dask import median_filter as median_filter_of_dask
 
 
 @pytest.fixture(scope="module")
@@ -92,5 +94,121 @@ def test_errors_of_the_engine_cross_processes(random, client):
 
 def test_what_a_dask_array_cannot_take(random):
     array = dask.array.zeros((8, 8), chunks=4)
-    with pytest.raises(TypeError, match="no output"):
-        median_filter(array, 3, output=np.zeros((8, 8)))
+    for arguments in ({"output": np.zeros((8, 8))}, {"stream": 1}, {"progress": print}, {"report": print}):
+        with pytest.raises(TypeError, match="no output"):
+            median_filter(array, 3, **arguments)
+
+
+@pytest.mark.parametrize(
+    ("array", "arguments", "error", "text"),
+    [
+        (None, {"size": 3, "backend": "gpu"}, ValueError, "backend is 'gpu'"),
+        (None, {"size": 3, "algorithm": "fast"}, ValueError, "algorithm is 'fast'"),
+        (None, {"size": 3, "memory": -1}, ValueError, "memory is -1"),
+        (None, {"size": 3, "threads": 4097}, ValueError, "threads is 4097; it may be at most 4096"),
+        (None, {"size": 3, "threads": 2.0}, TypeError, "threads is 2.0"),
+        (None, {"radius": 2**64}, ValueError, str(2**64)),
+        (None, {"size": 4}, ValueError, "size 4"),
+        (dask.array.zeros((8, 8), dtype="complex64", chunks=4), {"size": 3}, TypeError, "complex64"),
+        (dask.array.zeros((3,) * 4, chunks=2), {"size": 3}, ValueError, "4 axes have a radius above 0"),
+        (dask.array.ma.masked_less(dask.array.zeros((8, 8), chunks=4), 3), {"size": 3}, TypeError, "mask"),
+    ],
+    ids=lambda value: None,
+)
+@pytest.mark.parametrize("function", [median_filter, median_filter_of_dask])
+def test_wrong_arguments_are_named_before_anything_is_computed(function, array, arguments, error, text):
+    with pytest.raises(error, match=text):
+        function(dask.array.zeros((8, 8), chunks=4) if array is None else array, **arguments)
+
+
+def test_chunks_of_unknown_size_are_named():
+    array = dask.array.arange(20, chunks=5)
+    with pytest.raises(ValueError, match="compute_chunk_sizes"):
+        median_filter(array[array > 3], 3)
+
+
+@pytest.mark.parametrize("shape", [(0,), (0, 8), (5, 0, 8), ()])
+def test_empty_and_scalar(shape):
+    result = median_filter(dask.array.ones(shape, dtype="int16", chunks=4), 3)
+    np.testing.assert_array_equal(result.compute(scheduler="threads"), np.ones(shape, "int16"))
+
+
+def test_chunks_without_pixels(random):
+    array = make_array(random, (9, 8), "int16")
+    lazy = median_filter(dask.array.from_array(array, chunks=((4, 0, 5), (8, 0))), 3)
+    np.testing.assert_array_equal(lazy.compute(scheduler="threads"), median_filter(array, 3))
+
+
+@pytest.mark.parametrize("dtype", [">u2", "bool", "float16"])
+def test_types_the_engine_has_not(random, dtype):
+    array = make_array(random, (20, 22), np.dtype(dtype).newbyteorder("=")).astype(dtype)
+    lazy = median_filter(dask.array.from_array(array, chunks=7), 3)
+    assert lazy.dtype == array.dtype
+    np.testing.assert_array_equal(lazy.compute(scheduler="threads"), median_filter(array, 3))
+
+
+@pytest.fixture
+def runs(monkeypatch):
+    """Return the number of threads of each run of the engine, and of runs that were under way with it."""
+    seen, under_way, lock = [], [], threading.Lock()
+    run = _engine.run
+
+    def count(*arguments):
+        with lock:
+            under_way.append(1)
+            seen.append((arguments[8], len(under_way)))
+        try:
+            return run(*arguments)
+        finally:
+            under_way.pop()
+
+    monkeypatch.setattr(_engine, "run", count)
+    return seen
+
+
+@pytest.mark.parametrize("scheduler", ["threads", "synchronous"])
+def test_a_task_is_one_thread(random, runs, scheduler):
+    array = make_array(random, (300, 400), "uint16")
+    for filter_lazily in (median_filter, median_filter_of_dask):
+        runs.clear()
+        lazy = filter_lazily(dask.array.from_array(array, chunks=100), radius=4)
+        result = lazy.compute(scheduler=scheduler, num_workers=3)
+        np.testing.assert_array_equal(result, median_filter(array, radius=4, threads=1))
+        assert [threads for threads, _ in runs] == [1] * 13
+        assert max(together for _, together in runs) <= 3
+
+
+@pytest.mark.parametrize(("threads", "count"), [(3, 3), (0, None), (-1, None), (-(10**6), 1)])
+def test_the_threads_of_a_task_can_be_chosen(random, runs, threads, count):
+    array = dask.array.from_array(make_array(random, (40, 40), "uint8"), chunks=20)
+    for filter_lazily in (median_filter, median_filter_of_dask):
+        runs.clear()
+        filter_lazily(array, 3, threads=threads).compute(scheduler="synchronous")
+        assert {chosen for chosen, _ in runs} == {len(os.sched_getaffinity(0)) if count is None else count}
+
+
+def test_as_many_threads_run_as_the_scheduler_has(random):
+    # Counted in the process itself: what the engine starts shows there.
+    array = dask.array.from_array(make_array(random, (600, 700), "uint16"), chunks=(150, 175))
+    most, done = 0, threading.Event()
+
+    def watch():
+        nonlocal most
+        while not done.is_set():
+            most = max(most, len(os.listdir("/proc/self/task")))
+
+    def count(**options):
+        nonlocal most
+        done.clear()
+        watcher = threading.Thread(target=watch)
+        before = len(os.listdir("/proc/self/task"))
+        most = before
+        watcher.start()
+        lazy = median_filter(array, radius=7, algorithm="selection", backend="cpu", **options)
+        lazy.compute(scheduler="threads", num_workers=4)
+        done.set()
+        watcher.join()
+        return most - before - 1
+
+    assert count() <= 4
+    assert count(threads=3) > 4

@@ -89,6 +89,84 @@ def test_a_named_stream_makes_no_arrays():
         median_filter(FakeArray(array, strides=(8, 32)), 3, stream=1, output=FakeArray(np.zeros_like(array)))
 
 
+@pytest.fixture
+def calls(monkeypatch):
+    """Return what the engine's device functions were called with, in order; none of them runs."""
+    seen = []
+    monkeypatch.setattr(_engine, "run_on_device", lambda *arguments: seen.append(("run", arguments[-1])) or "")
+    monkeypatch.setattr(_engine, "order_streams", lambda *arguments: seen.append(arguments))
+    return seen
+
+
+@pytest.mark.parametrize("own", [None, 1])
+def test_arrays_of_one_stream_need_no_order(calls, own):
+    array = np.zeros((4, 5))
+    median_filter(FakeArray(array, stream=1), 3, output=FakeArray(array, stream=own))
+    assert calls == [("run", 1)]
+
+
+@pytest.mark.parametrize(("stream", "own"), [(7, 9), (1, 9), (None, 9), (7, None), (2, 1)])
+def test_an_output_of_another_stream_is_waited_for_and_waits(calls, stream, own):
+    array, output = np.zeros((4, 5)), np.zeros((4, 5))
+    median_filter(FakeArray(array, stream=stream), 3, output=FakeArray(output, stream=own))
+    stream, own, address = stream or 1, own or 1, output.ctypes.data
+    assert calls == [(address, own, stream), ("run", stream), (address, stream, own)]
+
+
+def test_a_named_stream_has_the_order_of_the_caller(calls):
+    array = np.zeros((4, 5))
+    median_filter(FakeArray(array, stream=7), 3, output=FakeArray(array, stream=9), stream=5)
+    assert calls == [("run", 5)]
+
+
+def test_an_output_waits_also_for_a_run_that_failed(calls, monkeypatch):
+    def fail(*_arguments):
+        raise DeviceError("half of it launched")
+
+    monkeypatch.setattr(_engine, "run_on_device", fail)
+    array, output = np.zeros((4, 5)), np.zeros((4, 5))
+    with pytest.raises(DeviceError, match="half of it launched"):
+        median_filter(FakeArray(array, stream=7), 3, output=FakeArray(output, stream=9))
+    assert calls == [(output.ctypes.data, 9, 7), (output.ctypes.data, 7, 9)]
+
+
+@pytest.mark.parametrize("stream", [-1, 2**64, 1.0, True, "1", None.__class__])
+def test_streams_that_are_none(calls, stream):
+    array = np.zeros((4, 5))
+    with pytest.raises((TypeError, ValueError), match="stream is "):
+        median_filter(FakeArray(array), 3, output=FakeArray(array), stream=stream)
+    assert calls == []
+
+
+@pytest.mark.parametrize(
+    ("arguments", "text"),
+    [
+        ({"radius": 2**64}, str(2**64)),
+        ({"radius": (2**31, 2**31)}, "18446744082299486209 pixels"),
+        ({"size": 3, "memory": -1}, "memory is -1"),
+        ({"size": 3, "memory": 2**64}, str(2**64)),
+        ({"size": 3, "axes": 5}, "axes holds 5"),
+    ],
+)
+def test_numbers_are_checked_for_device_arrays_too(calls, arguments, text):
+    array = np.zeros((4, 5))
+    with pytest.raises(ValueError, match=text):
+        median_filter(FakeArray(array), output=FakeArray(array), **arguments)
+    assert calls == []
+
+
+def test_masks_of_device_arrays_are_refused(calls):
+    array = np.zeros((4, 5))
+    with pytest.raises(TypeError, match="mask"):
+        median_filter(FakeArray(array, mask=FakeArray(array)), 3, output=FakeArray(array))
+    assert calls == []
+
+
+def test_order_of_streams_without_a_device_is_an_error():
+    with pytest.raises(MedianError):
+        _engine.order_streams(np.zeros(3).ctypes.data, 1, 2)
+
+
 def test_host_tensors_give_their_own_kind(random):
     torch = pytest.importorskip("torch")
     array = make_array(random, (20, 30), "uint8")
@@ -207,6 +285,28 @@ def test_arrays_of_another_device_than_the_current(random, cupy, library):
         assert result.device == source.device
         on_host = result.get() if library == "cupy" else result.cpu().numpy()
         np.testing.assert_array_equal(on_host, median_filter(array, size, backend="cpu"))
+
+
+def test_numba_output_of_another_stream(random, cupy):
+    cuda = import_library("numba.cuda")
+    array = make_array(random, (512, 512), "float32")
+    expected = median_filter(array, 3, backend="cpu")
+    ones = cupy.ones((4096, 4096), "float32")
+    zeros = np.zeros_like(array)
+    busy = cupy.cuda.Stream(non_blocking=True)
+    stream = cuda.external_stream(busy.ptr)
+    source = cuda.to_device(array)
+    output = cuda.device_array((512, 512), "float32", stream=stream)
+    median_filter(source, 3, output=output)
+    cupy.cuda.Device().synchronize()
+    for _ in range(3):
+        with busy:
+            # Without an order the zeros would come after the result, and be what the copy finds.
+            for _ in range(4):
+                cupy.matmul(ones, ones)
+        output.copy_to_device(cuda.to_device(zeros, stream=stream), stream=stream)
+        median_filter(source, 3, output=output)
+        np.testing.assert_array_equal(output.copy_to_host(stream=stream), expected)
 
 
 def test_numpy_in_pinned_memory(random, cupy):
