@@ -278,6 +278,23 @@ TEST(CudaMedianRankPolicy, WindowsBeyondAnyBlock)
   }
 }
 
+/** A window along three axes that the CPU's blocks do not cover is not told that three axes are covered. */
+TEST(CudaMedianRankPolicy, WhatDoesNotCoverAWindowSaysWhy)
+{
+  auto request = MakeRequest({ { 9, 9, 9, 9 } }, { { 0, 1, 1, 1 } });
+  request.algorithm = cudamedian::Algorithm::LocalRank;
+  EXPECT_NO_THROW(cudamedian::PlanMedian(request, Backend::Cuda, 1 << 30));
+  try
+  {
+    cudamedian::PlanMedian(request, Backend::Cpu, 0);
+    FAIL() << "no exception";
+  }
+  catch (const cudamedian::RequestError & error)
+  {
+    EXPECT_NE(std::string(error.what()).find("two axes besides the first"), std::string::npos) << error.what();
+  }
+}
+
 TEST(CudaMedianHistogramPolicy, BlocksHoldTogether)
 {
   for (const int bytes : { 1, 2, 4, 8 })
