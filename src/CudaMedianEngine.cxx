@@ -22,6 +22,7 @@
 #include "CudaBackend.h"
 #include "HostMemory.h"
 #include "HostRates.h"
+#include "RequestCheck.h"
 
 #include <algorithm>
 #include <chrono>
@@ -40,56 +41,10 @@ namespace
 /** Share of the free device memory that an automatic budget allows: the rest is left to displays and to others. */
 constexpr double automaticBudgetShare = 0.8;
 
-std::string
-Describe(const Extent & extent)
-{
-  std::string text = "(";
-  for (const auto value : extent)
-  {
-    text += (text.size() > 1 ? ", " : "") + std::to_string(value);
-  }
-  return text + ")";
-}
-
 bool
 IsEmpty(const Extent & extent)
 {
   return std::find(extent.begin(), extent.end(), 0) != extent.end();
-}
-
-void
-Validate(const MedianRequest & request)
-{
-  std::int64_t windowPixels = 1;
-  for (int axis = 0; axis < Dimension; ++axis)
-  {
-    const auto size = request.inputExtent[axis];
-    if (size < 0 || request.outputExtent[axis] < 0 || request.outputOrigin[axis] < 0 ||
-        request.outputOrigin[axis] + request.outputExtent[axis] > size)
-    {
-      throw RequestError("The requested box at " + Describe(request.outputOrigin) + " of size " +
-                         Describe(request.outputExtent) + " is not inside an input of size " +
-                         Describe(request.inputExtent));
-    }
-    constexpr auto most = std::numeric_limits<std::int64_t>::max() / 16;
-    const auto     radius = request.radius[axis];
-    if (radius < 0 || radius > most || windowPixels > most / (2 * radius + 1))
-    {
-      throw RequestError("A window of radius " + Describe(request.radius) +
-                         " is not possible: radii start at 0 and a window holds at most " + std::to_string(most) +
-                         " pixels");
-    }
-    windowPixels *= 2 * radius + 1;
-  }
-  if (!IsEmpty(request.outputExtent) && (request.input == nullptr || request.output == nullptr))
-  {
-    throw RequestError("The input or the output buffer is null");
-  }
-  if (request.outputStride[0] != 1)
-  {
-    throw RequestError("The output's stride along axis 0 is " + std::to_string(request.outputStride[0]) +
-                       " but must be 1");
-  }
 }
 
 /** How many contexts share the budget of a device, at most. */
@@ -433,7 +388,7 @@ ExecutionReport
 RunMedian(const MedianRequest & givenRequest)
 {
   const auto start = std::chrono::steady_clock::now();
-  Validate(givenRequest);
+  ValidateRequest(givenRequest);
   MedianRequest request = givenRequest;
   if (request.outputPixelBytes == 0)
   {

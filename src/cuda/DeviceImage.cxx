@@ -17,6 +17,7 @@
  *=========================================================================*/
 #include "itkCudaMedianDevice.h"
 
+#include "RequestCheck.h"
 #include "SlabKernel.h"
 
 #include <algorithm>
@@ -98,7 +99,9 @@ FindDevice(const void * pointer, const char * name)
 void
 ValidateDeviceRequest(const MedianRequest & request)
 {
+  ValidateRequest(request);
   constexpr std::int64_t largestExtent = std::int64_t{ 1 } << 30;
+  constexpr std::int64_t largestImage = std::int64_t{ 1 } << 59;
   std::int64_t           stride = 1;
   std::int64_t           axes = 0;
   for (int axis = 0; axis < Dimension; ++axis)
@@ -124,6 +127,10 @@ ValidateDeviceRequest(const MedianRequest & request)
       throw RequestError("The output's stride along axis " + std::to_string(axis) + " is " +
                          std::to_string(request.outputStride[axis]) + "; in device memory it must be " +
                          std::to_string(stride));
+    }
+    if (extent > 0 && stride > largestImage / extent)
+    {
+      throw RequestError("The image has more than " + std::to_string(largestImage) + " pixels");
     }
     stride *= extent;
     axes += request.radius[axis] > 0 ? 1 : 0;

@@ -121,7 +121,8 @@ TryOut(const Extent & radius, PixelType type, int device, KernelMeans means)
   const auto            plan = PlanMedian(request, Backend::Cuda, proofBudget);
   const DeviceScope     scope(device);
   const BorrowedContext context(device);
-  if (!SlabPipeline::Reserve(request, plan, *context))
+  constexpr bool        ordinaryStaging = false;
+  if (SlabPipeline::Reserve(request, plan, ordinaryStaging, *context) != MemoryShortage::None)
   {
     throw NoMemory(std::string(ToString(means)) + " was not tried out, since allocating " +
                    std::to_string(plan.GetDeviceBytes()) + " bytes for that failed");

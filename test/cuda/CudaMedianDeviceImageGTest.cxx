@@ -86,6 +86,10 @@ TEST(CudaMedianDeviceImage, WrongRequestsAreNamed)
   auto partial = MakeRequest(extent, radius, pixels.data(), pixels.data() + 64);
   partial.outputExtent[1] = 7;
   EXPECT_EQ(GetError(partial), "In device memory the output is as large as the input");
+  // A window of 2^63 pixels and more.
+  EXPECT_NE(GetError(MakeRequest(extent, { { 1LL << 30, 1LL << 30, 1LL << 2, 0 } }, pixels.data(), pixels.data() + 64))
+              .find("a window holds at most 576460752303423487 pixels"),
+            std::string::npos);
   EXPECT_EQ(GetError(MakeRequest({ { 2, 2, 2, 2 } }, { { 1, 1, 1, 1 } }, pixels.data(), pixels.data() + 64)),
             "4 axes have a radius above 0; the limit is 3");
 }
