@@ -272,6 +272,20 @@ GetLargest(const Plan & plan, std::size_t pixelBytes, Extent (*getStride)(const 
   return largest;
 }
 
+/** Zeros behind the rows of a slab's input: kernels load whole vectors, and no memory that nobody has written. */
+void
+ClearPadding(char * input, const Slab & slab, std::size_t pixelBytes, cudaStream_t stream)
+{
+  const auto stride = GetDeviceInputStride(slab, pixelBytes);
+  const auto bytes = static_cast<std::size_t>(slab.input.extent[0]) * pixelBytes;
+  const auto pitch = static_cast<std::size_t>(stride[1]) * pixelBytes;
+  const auto rows = static_cast<std::size_t>(stride[3] * slab.input.extent[3] / stride[1]);
+  if (pitch > bytes && pitch <= largestPitch)
+  {
+    CheckCuda(cudaMemset2DAsync(input + bytes, pitch, 0, pitch - bytes, rows, stream), "cudaMemset2DAsync");
+  }
+}
+
 /** Launches the kernel for each slab, on copies of what it cannot read or write where it lies. */
 void
 Launch(const MedianRequest & request, const Plan & plan, const SlabKernel & kernel, cudaStream_t stream)
@@ -310,6 +324,7 @@ Launch(const MedianRequest & request, const Plan & plan, const SlabKernel & kern
               slab.input.extent,
               pixelBytes,
               stream);
+      ClearPadding(static_cast<char *>(inputCopy->Get()), slab, pixelBytes, stream);
     }
     CheckCuda(kernel.Launch(slab,
                             copiesInput ? inputCopy->Get() : request.input,
