@@ -177,14 +177,43 @@ PlanDeviceImage(const MedianRequest & request)
   return plan;
 }
 
-void
-ReserveKernelMemory(const Plan & plan, std::size_t copyBytes, DeviceContext & context)
+/** Bytes of a buffer that holds the input or the output of any slab, by the function that knows its strides. */
+std::size_t
+GetLargest(const Plan & plan, std::size_t pixelBytes, Extent (*getStride)(const Slab &, std::size_t))
 {
-  if (context.GetDeviceBytes() + plan.deviceProgramBytes + plan.deviceScratchBytes + copyBytes >
-      plan.deviceMemoryBudget)
+  std::size_t largest = 0;
+  for (const auto & slab : plan.slabs)
+  {
+    const auto & extent = (getStride == GetDeviceInputStride ? slab.input : slab.output).extent;
+    largest = std::max(largest, static_cast<std::size_t>(getStride(slab, pixelBytes)[3] * extent[3]) * pixelBytes);
+  }
+  return largest;
+}
+
+/** What is copied: slabs on both sides, the whole image as one slab on the side that needs it. */
+struct Copies
+{
+  Copies(const MedianRequest & request, const Plan & plan)
+    : ofInput(plan.slabs.size() > 1 || !IsAligned(request.input, GetRows(request))),
+      ofOutput(plan.slabs.size() > 1 || !IsAligned(request.output, GetRows(request))),
+      inputBytes(ofInput ? GetLargest(plan, PixelBytes(request.pixelType), GetDeviceInputStride) : 0),
+      outputBytes(ofOutput ? GetLargest(plan, PixelBytes(request.pixelType), GetDeviceOutputStride) : 0)
+  {}
+
+  bool        ofInput;
+  bool        ofOutput;
+  std::size_t inputBytes;
+  std::size_t outputBytes;
+};
+
+void
+ReserveKernelMemory(const MedianRequest & request, const Plan & plan, const Copies & copies, DeviceContext & context)
+{
+  const auto needed = plan.deviceProgramBytes + plan.deviceScratchBytes + copies.inputBytes + copies.outputBytes;
+  if (request.deviceMemoryBudget != 0 && context.GetDeviceBytes() + needed > request.deviceMemoryBudget)
   {
     // What an earlier request left is too much for this budget.
-    context.ReleaseBuffers();
+    CheckCuda(context.ReleaseBuffers(), "cudaFree");
   }
   if (!context.program.Reserve(plan.deviceProgramBytes) || !context.scratch.Reserve(plan.deviceScratchBytes))
   {
@@ -259,19 +288,6 @@ GetOffset(const Extent & position, const Extent & stride)
   return position[0] * stride[0] + position[1] * stride[1] + position[2] * stride[2] + position[3] * stride[3];
 }
 
-/** Bytes of a buffer that holds the input or the output of any slab, by the function that knows its strides. */
-std::size_t
-GetLargest(const Plan & plan, std::size_t pixelBytes, Extent (*getStride)(const Slab &, std::size_t))
-{
-  std::size_t largest = 0;
-  for (const auto & slab : plan.slabs)
-  {
-    const auto & extent = (getStride == GetDeviceInputStride ? slab.input : slab.output).extent;
-    largest = std::max(largest, static_cast<std::size_t>(getStride(slab, pixelBytes)[3] * extent[3]) * pixelBytes);
-  }
-  return largest;
-}
-
 /** Zeros behind the rows of a slab's input: kernels load whole vectors, and no memory that nobody has written. */
 void
 ClearPadding(char * input, const Slab & slab, std::size_t pixelBytes, cudaStream_t stream)
@@ -288,54 +304,49 @@ ClearPadding(char * input, const Slab & slab, std::size_t pixelBytes, cudaStream
 
 /** Launches the kernel for each slab, on copies of what it cannot read or write where it lies. */
 void
-Launch(const MedianRequest & request, const Plan & plan, const SlabKernel & kernel, cudaStream_t stream)
+Launch(const MedianRequest & request,
+       const Plan &          plan,
+       const Copies &        copies,
+       const SlabKernel &    kernel,
+       cudaStream_t          stream)
 {
-  if (IsFilteredInPlace(request))
-  {
-    CheckCuda(kernel.Launch(plan.slabs.front(), request.input, request.output, stream), "launching the kernel");
-    return;
-  }
   const auto   pixelBytes = PixelBytes(request.pixelType);
   const auto   bytes = static_cast<std::int64_t>(pixelBytes);
   const auto & extent = request.inputExtent;
   const Extent stride{ { 1, extent[0], extent[0] * extent[1], extent[0] * extent[1] * extent[2] } };
-  // The whole image as one slab is copied on the side that needs it.
-  const bool                  isWhole = plan.slabs.size() == 1;
-  const bool                  copiesInput = !isWhole || !IsAligned(request.input, GetRows(request));
-  const bool                  copiesOutput = !isWhole || !IsAligned(request.output, GetRows(request));
-  std::optional<StreamBuffer> inputCopy;
-  std::optional<StreamBuffer> outputCopy;
-  if (copiesInput)
+
+  std::optional<StreamBuffer> input;
+  std::optional<StreamBuffer> output;
+  if (copies.ofInput)
   {
-    inputCopy.emplace(GetLargest(plan, pixelBytes, GetDeviceInputStride), stream);
+    input.emplace(copies.inputBytes, stream);
   }
-  if (copiesOutput)
+  if (copies.ofOutput)
   {
-    outputCopy.emplace(GetLargest(plan, pixelBytes, GetDeviceOutputStride), stream);
+    output.emplace(copies.outputBytes, stream);
   }
   for (const auto & slab : plan.slabs)
   {
-    if (copiesInput)
+    if (copies.ofInput)
     {
-      CopyBox(static_cast<char *>(inputCopy->Get()),
+      CopyBox(static_cast<char *>(input->Get()),
               GetDeviceInputStride(slab, pixelBytes),
               static_cast<const char *>(request.input) + GetOffset(slab.input.origin, stride) * bytes,
               stride,
               slab.input.extent,
               pixelBytes,
               stream);
-      ClearPadding(static_cast<char *>(inputCopy->Get()), slab, pixelBytes, stream);
+      ClearPadding(static_cast<char *>(input->Get()), slab, pixelBytes, stream);
     }
-    CheckCuda(kernel.Launch(slab,
-                            copiesInput ? inputCopy->Get() : request.input,
-                            copiesOutput ? outputCopy->Get() : request.output,
-                            stream),
-              "launching the kernel");
-    if (copiesOutput)
+    CheckCuda(
+      kernel.Launch(
+        slab, copies.ofInput ? input->Get() : request.input, copies.ofOutput ? output->Get() : request.output, stream),
+      "launching the kernel");
+    if (copies.ofOutput)
     {
       CopyBox(static_cast<char *>(request.output) + GetOffset(slab.output.origin, stride) * bytes,
               stride,
-              static_cast<const char *>(outputCopy->Get()) + GetOutputLead(slab, pixelBytes) * bytes,
+              static_cast<const char *>(output->Get()) + GetOutputLead(slab, pixelBytes) * bytes,
               GetDeviceOutputStride(slab, pixelBytes),
               slab.output.extent,
               pixelBytes,
@@ -374,18 +385,18 @@ RunMedianOnDevice(const MedianRequest & request, void * streamHandle)
   auto * const stream = static_cast<cudaStream_t>(streamHandle);
 
   const auto            plan = PlanDeviceImage(request);
-  const bool            inPlace = IsFilteredInPlace(request);
-  const auto            copyBytes = inPlace ? 0 : plan.deviceInputBytes + plan.deviceOutputBytes;
+  const Copies          copies(request, plan);
   const BorrowedContext context(device);
-  ReserveKernelMemory(plan, copyBytes, *context);
+  ReserveKernelMemory(request, plan, copies, *context);
   DescribePlan(plan, report);
-  report.slabReason =
-    inPlace ? "filtered where it lies" : "copied on the device to rows that start at multiples of 16 bytes";
+  report.slabReason = copies.ofInput || copies.ofOutput
+                        ? "copied on the device to rows that start at multiples of 16 bytes"
+                        : "filtered where it lies";
   const SlabKernel kernel(request, plan, *context, report);
-  report.deviceBytes = context->GetDeviceBytes() + copyBytes;
+  report.deviceBytes = context->GetDeviceBytes() + copies.inputBytes + copies.outputBytes;
   try
   {
-    Launch(request, plan, kernel, stream);
+    Launch(request, plan, copies, kernel, stream);
   }
   catch (...)
   {
