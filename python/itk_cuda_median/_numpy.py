@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -39,7 +40,9 @@ def _overlaps_itself(array: np.ndarray) -> bool:
 
 
 def _is_masked(array: object) -> bool:
-    return isinstance(array, np.ma.MaskedArray)
+    # Whoever has a masked array has imported what makes them. NumPy would import it here: a child that is forked while
+    # another thread does so would wait for that thread for ever.
+    return isinstance(array, getattr(sys.modules.get("numpy.ma"), "MaskedArray", ()))
 
 
 def check_input(array: object) -> None:

@@ -4,6 +4,7 @@
 
 import importlib
 import os
+import subprocess
 
 import numpy as np
 import pytest
@@ -30,6 +31,15 @@ def make_array(random, shape, dtype):
     limits = np.iinfo(dtype)
     array = random.integers(limits.min, limits.max, shape, dtype, endpoint=True)
     return np.where(random.random(shape) < 0.3, array.dtype.type(7), array)
+
+
+def run_process(interpreter, code, status=0, seconds=100):
+    """Run code in a process of its own, which must end by itself, with a status and no complaint; return its output."""
+    done = subprocess.run([interpreter, "-c", code], capture_output=True, text=True, timeout=seconds)
+    assert done.returncode == status, done.stdout + done.stderr
+    for word in ("ignored", "FATAL", "Fatal", "terminate"):
+        assert word not in done.stderr, done.stderr
+    return done.stdout
 
 
 def gpu_is_required():
