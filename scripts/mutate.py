@@ -270,6 +270,16 @@ class Build:
             line = [part for part in text.splitlines() if f" -o {name} " in part][-1]
             self.links[name] = shlex.split(re.sub(r"^: && | && :$", "", line).split(" && ")[0])
 
+    def estimate(self, path):
+        """What a change costs to compile, in objects; some are large."""
+        large = {"CudaMedianHostKernelsGTest": 30, "CudaMedianRowProgramsGTest": 5, "CpuBackend": 10, "rows/Row": 10}
+        return sum(
+            max([weight for name, weight in large.items() if name in item] or [1])
+            for item in set(self.library_objects(path)).union(
+                *(self.test_objects(path, name) for name, _ in self.tests.values())
+            )
+        )
+
     def library_objects(self, path):
         objects = [o for o in self.users[path] if o.startswith("src/CMakeFiles/CudaMedian.dir/")]
         return sorted(o for o in objects if not ROWS.search(o) or ROWS_COMPILED.search(o))
@@ -444,7 +454,7 @@ def main():
     judge = Judge(build, options.folder)
     judge.measure()
     # What is compiled soonest comes first: a run that is cut short has judged most.
-    drawn.sort(key=lambda m: len(build.users[m.path]))
+    drawn.sort(key=lambda m: build.estimate(m.path))
     outcomes = collections.Counter()
     survivors = []
     for number, m in list(enumerate(drawn, 1))[options.first - 1 :]:
