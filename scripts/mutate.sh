@@ -7,7 +7,8 @@
 # N random changes of the named files, or of all that scripts/mutate.py lists. The same seed makes the same changes.
 # Works on a copy of the checkout in build/mutate, and leaves the checkout and its builds alone.
 #
-# JOBS   jobs of the first build (default: all cores); changes are compiled and tested one at a time
+# JOBS           jobs of the first build (default: all cores); changes are compiled and tested one at a time
+# MUTATE_FIRST   goes on with that one of the N changes, where an earlier run was cut short
 set -euo pipefail
 # shellcheck source=scripts/common.sh
 source "$(dirname "$0")/common.sh"

@@ -44,6 +44,12 @@ constexpr const char * usage =
   "to\n"
   "it, since it may have to compile a kernel. --replay: one case, as a failure prints it.\n";
 
+#ifdef CUDAMEDIAN_TEST_ON_HOST
+constexpr const char * programName = "CudaMedianFuzzOnHost";
+#else
+constexpr const char * programName = "CudaMedianFuzz";
+#endif
+
 /** One fault makes many cases fail: so many of those that look alike are printed, and the run ends after so many kinds.
  */
 constexpr unsigned mostAlike = 3;
@@ -222,7 +228,7 @@ Fuzzer::SetTarget(std::int64_t target)
 std::string
 Escape(const Case & c)
 {
-  return "CudaMedianFuzz --replay \"" + c.ToText() + "\"";
+  return std::string(programName) + " --replay \"" + c.ToText() + "\"";
 }
 
 /** What failures that look alike have in common: the kind, what was asked for, and the text without numbers. */
@@ -235,7 +241,11 @@ GetSignature(const Case & c, const Finding & finding)
   const auto ran = finding.text.rfind("; ran");
   for (const char character : finding.text.substr(ran == std::string::npos ? 0 : ran).substr(0, 200))
   {
-    signature += character >= '0' && character <= '9' ? '.' : character;
+    const bool isDigit = character >= '0' && character <= '9';
+    if (!isDigit || signature.back() != '#')
+    {
+      signature += isDigit ? '#' : character;
+    }
   }
   return signature;
 }
@@ -556,8 +566,8 @@ main(int argc, char * argv[])
       {
         if (first)
         {
-          PrintLine("CudaMedianFuzz: seed " + std::to_string(own.seed) + (device.usable ? ", " : ", no CUDA device: ") +
-                    device.description);
+          PrintLine(programName + std::string(": seed ") + std::to_string(own.seed) +
+                    (device.usable ? ", " : ", no CUDA device: ") + device.description);
         }
         return fuzzer.Run(seed, first);
       }
@@ -579,12 +589,12 @@ main(int argc, char * argv[])
     const auto                          start = std::chrono::steady_clock::now();
     const auto                          tally = RunJobs(options, run);
     const std::chrono::duration<double> taken = std::chrono::steady_clock::now() - start;
-    PrintTally("CudaMedianFuzz", options, tally, taken.count());
+    PrintTally(programName, options, tally, taken.count());
     return tally.failures == 0 && tally.cases > 0 ? 0 : 1;
   }
   catch (const std::exception & error)
   {
-    std::cerr << "CudaMedianFuzz: " << error.what() << "\n";
+    std::cerr << programName << ": " << error.what() << "\n";
     return 2;
   }
 }

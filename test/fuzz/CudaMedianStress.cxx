@@ -46,6 +46,14 @@ constexpr const char * usage =
   "not given; without both it is a fresh one. What the threads do is drawn from the seed, when they do it is not.\n"
   "--replay: all threads run the one case, as a failure prints it.\n";
 
+#if !defined(CUDAMEDIAN_STRESS_ENGINE_ONLY)
+constexpr const char * programName = "CudaMedianStress";
+#elif defined(CUDAMEDIAN_TEST_ON_HOST)
+constexpr const char * programName = "CudaMedianEngineStressOnHost";
+#else
+constexpr const char * programName = "CudaMedianEngineStress";
+#endif
+
 constexpr std::uint64_t mostFailures = 10;
 
 /** Something to filter, and what comes of it. */
@@ -165,7 +173,7 @@ void
 Stress::Fail(const Work & work, const std::string & text)
 {
   ++m_Failures;
-  PrintLine("FAILED: CudaMedianStress --threads " + std::to_string(m_Options.threads) + " --replay \"" +
+  PrintLine(std::string("FAILED: ") + programName + " --threads " + std::to_string(m_Options.threads) + " --replay \"" +
             work.c.ToText() + "\" # " + text);
 }
 
@@ -302,7 +310,7 @@ Stress::MakeWorks()
       }
       continue;
     }
-    SetCurrentCase("CudaMedianStress --replay \"" + c.ToText() + "\"", m_Options.caseSeconds);
+    SetCurrentCase(std::string(programName) + " --replay \"" + c.ToText() + "\"", m_Options.caseSeconds);
     const auto keys = MakeKeys(c);
     work.pixels = ToPixels(c.type, keys);
     work.expected = ToPixels(c.type, GetReferenceKeys(c, keys));
@@ -323,7 +331,7 @@ Stress::MakeWorks()
     }
     m_Works.push_back(std::move(work));
   }
-  SetCurrentCase("CudaMedianStress, seed " + std::to_string(m_Options.seed),
+  SetCurrentCase(std::string(programName) + ", seed " + std::to_string(m_Options.seed),
                  static_cast<unsigned>(m_Options.seconds) + m_Options.caseSeconds);
 }
 
@@ -367,18 +375,18 @@ main(int argc, char * argv[])
                            ? std::vector<Backend>{ Backend::Cpu, Backend::Cuda, Backend::Cuda, Backend::Auto }
                            : std::vector<Backend>{ Backend::Cpu, Backend::Auto };
     }
-    PrintLine("CudaMedianStress: seed " + std::to_string(options.seed) + (device.usable ? ", " : ", no CUDA device: ") +
-              device.description);
+    PrintLine(programName + std::string(": seed ") + std::to_string(options.seed) +
+              (device.usable ? ", " : ", no CUDA device: ") + device.description);
     const auto                          start = std::chrono::steady_clock::now();
     Stress                              stress(options, device.usable);
     const auto                          tally = stress.Run();
     const std::chrono::duration<double> taken = std::chrono::steady_clock::now() - start;
-    PrintTally("CudaMedianStress", options, tally, taken.count());
+    PrintTally(programName, options, tally, taken.count());
     return tally.failures == 0 && tally.cases > 0 ? 0 : 1;
   }
   catch (const std::exception & error)
   {
-    std::cerr << "CudaMedianStress: " << error.what() << "\n";
+    std::cerr << programName << ": " << error.what() << "\n";
     return 2;
   }
 }
