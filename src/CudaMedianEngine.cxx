@@ -65,7 +65,7 @@ Validate(const MedianRequest & request)
   {
     const auto size = request.inputExtent[axis];
     if (size < 0 || request.outputExtent[axis] < 0 || request.outputOrigin[axis] < 0 ||
-        request.outputOrigin[axis] + request.outputExtent[axis] > size)
+        request.outputExtent[axis] > size - request.outputOrigin[axis])
     {
       throw RequestError("The requested box at " + Describe(request.outputOrigin) + " of size " +
                          Describe(request.outputExtent) + " is not inside an input of size " +
