@@ -385,7 +385,7 @@ TEST_F(CudaMedianDevices, ProgressGoesOnWhereCudaFailed)
 
 TEST_F(CudaMedianDevices, StagingKeepsToTheHostBudget)
 {
-  Case<std::uint8_t> images({ { 4099, 4501, 1, 1 } }, { { 2, 9, 0, 0 } });
+  Case<std::uint8_t> images({ { 4099, 4501, 1, 1 } }, { { 2, 2, 0, 0 } });
   auto               request = images.MakeRequest();
   for (const auto & devices : { std::vector<int>{}, std::vector<int>{ 0, 0 } })
   {
@@ -404,9 +404,9 @@ TEST_F(CudaMedianDevices, StagingKeepsToTheHostBudget)
       }
     }
   }
-  request.hostMemoryBudget = 4096;
+  request.hostMemoryBudget = 64;
   const auto text = GetError<RequestError>(request);
-  EXPECT_TRUE(Contains(text, "host memory budget of 2048 bytes") && Contains(text, "bytes of pinned memory")) << text;
+  EXPECT_TRUE(Contains(text, "host memory budget of 32 bytes") && Contains(text, "bytes of pinned memory")) << text;
 }
 
 TEST_F(CudaMedianDevices, PinnedImagesNeedNoHostBudget)
