@@ -110,7 +110,7 @@ Destroy(std::unique_ptr<DeviceContext> & context)
   try
   {
     OnDevice(context->GetDevice(), [&context] {
-      if (context->GetCudaContext() != GetCudaContext())
+      if (!context->IsAlive())
       {
         context->Abandon();
       }
@@ -425,6 +425,26 @@ DeviceContext::Abandon()
   }
 }
 
+bool
+DeviceContext::IsAlive() const
+{
+  if (m_CudaContext != GetCudaContext())
+  {
+    return false;
+  }
+  // What the driver says of memory is a second witness, and the only one where contexts have no numbers.
+  for (const auto * buffer : { &places[0].input, &program, &scratch })
+  {
+    if (buffer->GetBytes() > 0)
+    {
+      cudaPointerAttributes attributes{};
+      CheckCuda(cudaPointerGetAttributes(&attributes, buffer->Get()), "cudaPointerGetAttributes");
+      return attributes.type == cudaMemoryTypeDevice && attributes.device == m_Device;
+    }
+  }
+  return true;
+}
+
 std::size_t
 DeviceContext::GetDeviceBytes() const
 {
@@ -534,18 +554,27 @@ DeviceContext::Synchronize()
 BorrowedContext::BorrowedContext(int device)
 {
   StartCuda();
-  OnDevice(device, [this, device] {
-    const auto cudaContext = GetCudaContext();
-    while ((m_Context = TakeIdleContext(device)) && m_Context->GetCudaContext() != cudaContext)
+  try
+  {
+    OnDevice(device, [this, device] {
+      while ((m_Context = TakeIdleContext(device)) && !m_Context->IsAlive())
+      {
+        m_Context->Abandon();
+      }
+      if (!m_Context)
+      {
+        m_Context = std::make_unique<DeviceContext>(device, GetCudaContext());
+      }
+    });
+  }
+  catch (...)
+  {
+    if (m_Context)
     {
-      // Someone has reset the device: its streams, events and memory are gone.
-      m_Context->Abandon();
+      Destroy(m_Context);
     }
-    if (!m_Context)
-    {
-      m_Context = std::make_unique<DeviceContext>(device, cudaContext);
-    }
-  });
+    throw;
+  }
 }
 
 BorrowedContext::~BorrowedContext()
@@ -577,7 +606,7 @@ BorrowedContext::~BorrowedContext()
   {
     // It is destroyed.
   }
-  if (IsLostHandle(error) && m_Context->GetCudaContext() == 0)
+  if (IsLostHandle(error) && !m_Context->KnowsCudaContext())
   {
     // A reset that the driver cannot tell of: the other contexts of the device went with it.
     for (auto device = m_Context->GetDevice(); m_Context; m_Context = TakeIdleContext(device))

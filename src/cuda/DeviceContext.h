@@ -191,11 +191,16 @@ public:
     return m_Device;
   }
 
-  /** The CUDA context that all this lives in. */
-  unsigned long long
-  GetCudaContext() const
+  /** Whether this lives in the current device's CUDA context, and not in one that someone has reset. \throws DeviceError
+   */
+  bool
+  IsAlive() const;
+
+  /** Whether CUDA tells one context from another. */
+  bool
+  KnowsCudaContext() const
   {
-    return m_CudaContext;
+    return m_CudaContext != 0;
   }
 
   /** Device memory that the buffers hold. */

@@ -46,6 +46,20 @@ GetMachineMemoryBytes()
 #endif
 }
 
+/** The least of what is stated. */
+std::size_t
+FindHostMemoryBytes()
+{
+  auto bytes = GetMachineMemoryBytes();
+  // What containers see of their own group, by the second and by the first version of control groups.
+  for (const char * name : { "/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes" })
+  {
+    std::ifstream file(name);
+    bytes = std::min(bytes, ReadMemoryLimit(file));
+  }
+  return bytes;
+}
+
 } // namespace
 
 std::size_t
@@ -58,13 +72,7 @@ ReadMemoryLimit(std::istream & file)
 std::size_t
 GetHostMemoryBytes()
 {
-  auto bytes = GetMachineMemoryBytes();
-  // What containers see of their own group, by the second and by the first version of control groups.
-  for (const char * name : { "/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes" })
-  {
-    std::ifstream file(name);
-    bytes = std::min(bytes, ReadMemoryLimit(file));
-  }
+  static const std::size_t bytes = FindHostMemoryBytes();
   return bytes;
 }
 

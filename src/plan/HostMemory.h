@@ -24,7 +24,7 @@
 namespace cudamedian
 {
 
-/** Memory of this machine in bytes, or what the process's control group may have of it if that is less. */
+/** Memory of this machine in bytes, or what the process's control group may have of it if that is less; asked once. */
 std::size_t
 GetHostMemoryBytes();
 

@@ -27,6 +27,7 @@
 #  include "itkCudaMedianDevice.h"
 #endif
 
+#include <cstdlib>
 #include <string>
 
 namespace
@@ -192,6 +193,31 @@ TEST_F(CudaMedianCudaFaults, ARingOfSlabs)
     FailEach(images, images.MakeRequest(), { error, 1, true, step += 2 });
     FailEach(images, images.MakeRequest(), { error, forEver, false, step += 2 });
   }
+}
+
+// In a process of its own, since all that the device holds goes.
+TEST_F(CudaMedianCudaFaults, AResetOfTheDeviceIsSurvived)
+{
+  CUDAMEDIAN_NEEDS_GPU();
+  testing::FLAGS_gtest_death_test_style = "threadsafe";
+  EXPECT_EXIT(
+    {
+      for (const auto & radius : { Extent{ { 1, 1, 1, 0 } }, Extent{ { 14, 14, 0, 0 } }, Extent{ { 30, 30, 0, 0 } } })
+      {
+        Case<std::int16_t> images({ { 70, 50, 9, 1 } }, radius);
+        for (int repeat = 0; repeat < 3; ++repeat)
+        {
+          images.Check(images.MakeRequest());
+          EXPECT_EQ(cudaDeviceReset(), cudaSuccess);
+          images.Check(images.MakeRequest());
+          EXPECT_EQ(cudaDeviceReset(), cudaSuccess);
+          ReleaseCachedMemory();
+        }
+      }
+      std::exit(HasFailure() ? 1 : 0);
+    },
+    testing::ExitedWithCode(0),
+    "");
 }
 
 #ifndef CUDAMEDIAN_TEST_ON_HOST

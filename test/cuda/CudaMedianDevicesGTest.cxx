@@ -383,9 +383,27 @@ TEST_F(CudaMedianDevices, ProgressGoesOnWhereCudaFailed)
   EXPECT_GT(failed.CountCalls(), 18);
 }
 
+// Slabs behind the one that was told of are on their way to an image that the caller may give back now.
+TEST_F(CudaMedianDevices, NothingIsUnderWayAfterAnException)
+{
+  Case<std::uint8_t> images({ { 4099, 4501, 1, 1 } }, { { 1, 1, 0, 0 } }, true, true);
+  auto               request = images.MakeRequest();
+  struct Stop
+  {};
+  request.progress = [](float) { throw Stop{}; };
+  for (int repeat = 0; repeat < 2; ++repeat)
+  {
+    EXPECT_THROW(RunMedian(request), Stop);
+    images.Fill();
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    const auto * output = static_cast<const std::uint8_t *>(request.output);
+    EXPECT_EQ(std::count(output, output + images.Count(), 77), static_cast<std::ptrdiff_t>(images.Count()));
+  }
+}
+
 TEST_F(CudaMedianDevices, StagingKeepsToTheHostBudget)
 {
-  Case<std::uint8_t> images({ { 4099, 4501, 1, 1 } }, { { 2, 9, 0, 0 } });
+  Case<std::uint8_t> images({ { 4099, 4501, 1, 1 } }, { { 2, 2, 0, 0 } });
   auto               request = images.MakeRequest();
   for (const auto & devices : { std::vector<int>{}, std::vector<int>{ 0, 0 } })
   {
@@ -404,9 +422,9 @@ TEST_F(CudaMedianDevices, StagingKeepsToTheHostBudget)
       }
     }
   }
-  request.hostMemoryBudget = 4096;
+  request.hostMemoryBudget = 64;
   const auto text = GetError<RequestError>(request);
-  EXPECT_TRUE(Contains(text, "host memory budget of 2048 bytes") && Contains(text, "bytes of pinned memory")) << text;
+  EXPECT_TRUE(Contains(text, "host memory budget of 32 bytes") && Contains(text, "bytes of pinned memory")) << text;
 }
 
 TEST_F(CudaMedianDevices, PinnedImagesNeedNoHostBudget)
@@ -537,6 +555,18 @@ TEST_F(CudaMedianDevices, AResetBySomeoneElseIsNoticed)
       ReleaseCachedMemory();
     }
   }
+}
+
+// Its number tells, where no buffer's address can.
+TEST_F(CudaMedianDevices, AResetOfAContextWithoutBuffersIsNoticed)
+{
+  {
+    const BorrowedContext context(0);
+  }
+  EXPECT_EQ(cudaDeviceReset(), cudaSuccess);
+  ForgetLiveObjects();
+  const BorrowedContext context(0);
+  EXPECT_GT(CountLiveObjects().streams, 0U);
 }
 
 // On the device, columns between rows hold what was there before, which nothing may read.

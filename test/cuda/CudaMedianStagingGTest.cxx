@@ -181,3 +181,14 @@ TEST(CudaMedianStaging, SlabsWithTheirHaloAreCountedIn32Bits)
     }
   }
 }
+
+TEST(CudaMedianStaging, ABoxBeyondAnyNumberIsRefused)
+{
+  std::uint8_t pixels[10]{};
+  auto         request = MakeRequest({ { 10, 1, 1, 1 } }, { { 1, 0, 0, 0 } }, PixelType::UInt8);
+  request.input = pixels;
+  request.output = pixels;
+  request.outputOrigin[0] = 5;
+  request.outputExtent[0] = std::numeric_limits<std::int64_t>::max();
+  EXPECT_THROW(RunMedian(request), RequestError);
+}

@@ -78,8 +78,8 @@ struct State
   Device                             devices[numberOfDevices];
   std::set<int>                      touched;
   unsigned long long                 contexts{ 0 };
-  std::map<const char *, Allocation> memory;  ///< by where it starts
-  std::map<const void *, int>        handles; ///< streams and events that can be used, and their devices
+  std::map<const char *, Allocation> memory;      ///< by where it starts
+  std::map<const void *, int>        handles;     ///< streams and events that can be used, and their devices
   std::vector<const void *>          deadHandles; ///< of devices that were reset
   std::size_t                        freeMemory{ std::size_t{ 1 } << 30 };
   std::size_t                        pinnedLimit{ std::numeric_limits<std::size_t>::max() };
@@ -558,6 +558,7 @@ cudaPointerGetAttributes(cudaPointerAttributes * attributes, const void * memory
     attributes->type = allocation == nullptr || allocation->isDead ? cudaMemoryTypeUnregistered
                        : allocation->isPinned                      ? cudaMemoryTypeHost
                                                                    : cudaMemoryTypeDevice;
+    attributes->device = allocation == nullptr ? 0 : allocation->device;
     return cudaSuccess;
   });
 }
