@@ -78,7 +78,14 @@ for thread in threads:
     thread.start()
 started.wait()
 time.sleep({pause})
-print("leaving")
+class Late:
+    # Keeps the interpreter ending for a while, in which threads come back to it.
+    def __init__(self):
+        self.sleep = time.sleep
+    def __del__(self):
+        self.sleep(0.7)
+sys.late = Late()
+print("leaving", flush=True)
 """,
     )
     assert out == "leaving\n"
