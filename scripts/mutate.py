@@ -398,7 +398,7 @@ class Judge:
                 status, text = run(words, 120, None, self.build.build)
                 if status != 0:
                     return ("not compiled", text[-300:])
-            limit = max(30, 8 * self.seconds[name])
+            limit = max(90, 8 * self.seconds[name])
             status, text = run([program] + arguments, limit, environment, self.build.build)
             if status is None:
                 return ("killed", f"{os.path.basename(name)}, which did not end in {limit:.0f} s")
@@ -411,7 +411,7 @@ class Judge:
         found = re.search(r"\[  FAILED  \] (\S+)", text)
         if found:
             return found.group(1)
-        found = re.search(r"SHRUNK: (.*)", text) or re.search(r"FAILED: (.*)", text)
+        found = re.search(r"SHRUNK: (.*)", text) or re.search(r"FAILED[:,] (.*)", text)
         if found:
             return found.group(1)[:200]
         return f"{name}, exit status {status}"
