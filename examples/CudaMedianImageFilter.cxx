@@ -18,6 +18,8 @@
 // The median of an image file, as a command: CudaMedianImageFilter [options] input output
 
 #include "FilterImage.h"
+#include "ImageFile.h"
+#include "Interruption.h"
 #include "Options.h"
 #include "OutputFile.h"
 #include "Terminal.h"
@@ -29,7 +31,8 @@
 
 #include <CLI/CLI.hpp>
 
-#include <filesystem>
+#include <cerrno>
+#include <cstring>
 #include <iostream>
 
 #include <unistd.h>
@@ -38,43 +41,6 @@ namespace
 {
 
 constexpr int ExitFailure = 1;
-
-/** Opens the file and reads its header. \throws UserError */
-itk::ImageIOBase::Pointer
-OpenInput(const std::string & path)
-{
-  std::error_code error;
-  if (!std::filesystem::exists(path, error))
-  {
-    throw UserError("cannot read '" + path + "': there is no such file");
-  }
-  // Only files: some formats take a directory as an image, and ITK reads one as text.
-  if (!std::filesystem::is_regular_file(path, error))
-  {
-    throw UserError("cannot read '" + path + "': it is not an ordinary file");
-  }
-  if (access(path.c_str(), R_OK) != 0)
-  {
-    throw UserError("cannot read '" + path + "': permission denied");
-  }
-  const QuietScope                quiet;
-  const itk::ImageIOBase::Pointer imageIO =
-    itk::ImageIOFactory::CreateImageIO(path.c_str(), itk::ImageIOFactory::IOFileModeEnum::ReadMode);
-  if (imageIO.IsNull())
-  {
-    throw UserError("cannot read '" + path + "': it is not an image of a known format");
-  }
-  imageIO->SetFileName(path);
-  try
-  {
-    imageIO->ReadImageInformation();
-  }
-  catch (const itk::ExceptionObject & error)
-  {
-    throw UserError("cannot read '" + path + "': " + Description(error));
-  }
-  return imageIO;
-}
 
 /** \throws UserError when no format writes files of this name. */
 void
@@ -90,7 +56,7 @@ CheckOutputFormat(const std::string & path)
 int
 Run(const Options & options)
 {
-  const itk::ImageIOBase::Pointer imageIO = OpenInput(options.input);
+  const itk::ImageIOBase::Pointer imageIO = OpenImage(options.input);
   if (imageIO->GetNumberOfComponents() != 1)
   {
     throw UserError("'" + options.input + "' has pixels of type " +
@@ -101,7 +67,7 @@ Run(const Options & options)
   const unsigned int dimension = imageIO->GetNumberOfDimensions();
   RadiusPerAxis(options.radius, dimension); // before anything is read or written
   const OutputFile outputFile(options.output);
-  CheckOutputFormat(options.output);
+  CheckOutputFormat(outputFile.Destination().string());
   switch (dimension)
   {
     case 1:
@@ -125,10 +91,8 @@ Fail(const std::string & message)
   return ExitFailure;
 }
 
-} // namespace
-
 int
-main(int argc, char * argv[])
+RunCommandLine(int argc, char * argv[])
 {
   // Warnings of the image formats would stand between the user and the one line that matters.
   itk::Object::GlobalWarningDisplayOff();
@@ -173,7 +137,16 @@ main(int argc, char * argv[])
     {
       options.deviceMemoryBudget = ParseByteCount(memory);
     }
-    return Run(options);
+    const int exitCode = Run(options);
+    if (!std::cout.flush())
+    {
+      // The stream does not say why; another byte does.
+      const bool        failed = write(STDOUT_FILENO, "\n", 1) < 0;
+      const std::string reason = failed ? std::string(": ") + std::strerror(errno) : std::string();
+      throw UserError("'" + options.output + (exitCode == 0 ? "' is in place" : "' was not written") +
+                      ", but standard output cannot be written" + reason);
+    }
+    return exitCode;
   }
   catch (const CLI::Success & success)
   {
@@ -195,4 +168,23 @@ main(int argc, char * argv[])
   {
     return Fail(error.what());
   }
+}
+
+} // namespace
+
+int
+main(int argc, char * argv[])
+{
+  int exitCode = ExitFailure;
+  {
+    const Interruption interruption;
+    exitCode = RunCommandLine(argc, argv);
+  }
+  if (exitCode == ExitFailure)
+  {
+    // Image libraries that met a damaged file or a full disk may print more, or crash, when they are unloaded.
+    std::cout.flush();
+    _exit(exitCode);
+  }
+  return exitCode;
 }

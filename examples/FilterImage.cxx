@@ -18,47 +18,153 @@
 #include "FilterImage.h"
 
 #include "CompareWithITK.h"
+#include "ImageFile.h"
 #include "Terminal.h"
 
 #include "itkCudaMedianImageFilter.h"
 #include "itkImageFileReader.h"
 #include "itkImageFileWriter.h"
-#include "itkImageIOFactory.h"
 
+#include <algorithm>
 #include <chrono>
+#include <cstring>
 #include <iostream>
+#include <vector>
 
 namespace
 {
 
-itk::ImageIOBase::SizeType
-NumberOfPixels(const itk::ImageIOBase & imageIO)
-{
-  itk::ImageIOBase::SizeType count = 1;
-  for (unsigned int axis = 0; axis < imageIO.GetNumberOfDimensions(); ++axis)
-  {
-    count *= imageIO.GetDimensions(axis);
-  }
-  return count;
-}
-
 /** Some formats write less than they are given without a word, such as one slice of a volume. \throws UserError */
 void
-CheckNothingWasLost(const itk::ImageIOBase & given, const std::string & writtenPath, const std::string & output)
+CheckNothingWasLost(const itk::ImageIOBase & given, const itk::ImageIOBase & written)
 {
-  const itk::ImageIOBase::Pointer written =
-    itk::ImageIOFactory::CreateImageIO(writtenPath.c_str(), itk::ImageIOFactory::IOFileModeEnum::ReadMode);
-  if (written.IsNotNull())
+  const std::string lost = LostGeometry(given, written);
+  if (!lost.empty())
   {
-    written->SetFileName(writtenPath);
-    written->ReadImageInformation();
+    throw UserError("its format cannot hold the " + lost + " of this image");
   }
-  if (written.IsNull() || NumberOfPixels(*written) != NumberOfPixels(given) ||
-      written->GetComponentSize() < given.GetComponentSize())
+  if (NumberOfPixels(written) != NumberOfPixels(given) || written.GetComponentSize() < given.GetComponentSize())
   {
-    throw UserError("cannot write '" + output + "': its format cannot hold an image of " +
-                    std::to_string(given.GetNumberOfDimensions()) + " dimensions and pixels of type " +
+    throw UserError("its format cannot hold an image of " + std::to_string(given.GetNumberOfDimensions()) +
+                    " dimensions and pixels of type " +
                     itk::ImageIOBase::GetComponentTypeAsString(given.GetComponentType()));
+  }
+}
+
+template <typename TImage>
+std::size_t
+BytesOf(const TImage & image)
+{
+  return image.GetBufferedRegion().GetNumberOfPixels() * sizeof(typename TImage::PixelType);
+}
+
+/** Reads the image that `imageIO` has opened. \throws UserError */
+template <typename TImage>
+typename TImage::Pointer
+ReadImage(itk::ImageIOBase * imageIO)
+{
+  const std::string path = imageIO->GetFileName();
+  const auto        reader = itk::ImageFileReader<TImage>::New();
+  reader->SetImageIO(imageIO);
+  reader->SetFileName(path);
+  try
+  {
+    const QuietScope quiet;
+    reader->UpdateOutputInformation();
+  }
+  catch (const itk::ExceptionObject & error)
+  {
+    throw UserError("cannot read '" + path + "': " + Description(error));
+  }
+  const auto image = TImage::New();
+  image->CopyInformation(reader->GetOutput());
+  image->SetRegions(reader->GetOutput()->GetLargestPossibleRegion());
+  image->SetMetaDataDictionary(reader->GetOutput()->GetMetaDataDictionary());
+  image->Allocate();
+  const std::string messages = ReadPixels(*imageIO, image->GetBufferPointer(), BytesOf(*image));
+  if (!messages.empty())
+  {
+    std::cerr << "CudaMedianImageFilter: warning: reading '" << path << "': " << messages << std::endl;
+  }
+  return image;
+}
+
+/** Reads back what was written and compares it with the image. \throws UserError without the name of a file */
+template <typename TImage>
+void
+CheckWritten(const TImage & image, const itk::ImageIOBase & given, const std::string & path)
+{
+  try
+  {
+    const itk::ImageIOBase::Pointer written = OpenImage(path);
+    CheckNothingWasLost(given, *written);
+    if (HaveSamePixels(given, *written))
+    {
+      ComparePixels(*written, image.GetBufferPointer(), BytesOf(image));
+      return;
+    }
+    // A format with pixels of its own, such as BMP with its colours: after ITK's conversion they have to be the same.
+    const QuietScope quiet;
+    const auto       reader = itk::ImageFileReader<TImage>::New();
+    reader->SetImageIO(written);
+    reader->SetFileName(path);
+    reader->Update();
+    if (BytesOf(*reader->GetOutput()) != BytesOf(image) ||
+        std::memcmp(reader->GetOutput()->GetBufferPointer(), image.GetBufferPointer(), BytesOf(image)) != 0)
+    {
+      throw UserError("its format changes the values of pixels of type " +
+                      itk::ImageIOBase::GetComponentTypeAsString(given.GetComponentType()));
+    }
+  }
+  catch (const UserError & error)
+  {
+    // The name of the temporary file says nothing to the user.
+    const std::string text = error.what();
+    const std::string prefix = "cannot read '" + path + "': ";
+    throw UserError(text.rfind(prefix, 0) == 0 ? "what was written cannot be read back: " + text.substr(prefix.size())
+                                               : text);
+  }
+}
+
+/** Writes the image, reads it back, and puts it in place. \throws UserError */
+template <typename TImage>
+void
+WriteImage(TImage * image, const itk::ImageIOBase & imageIO, const Options & options, const OutputFile & outputFile)
+{
+  const std::string prefix = "cannot write '" + options.output + "': ";
+  // What is to be found in the written file: the input's header, with the geometry that its reader made of it.
+  const itk::ImageIOBase::Pointer given = CopyHeader(imageIO);
+  for (unsigned int axis = 0; axis < TImage::ImageDimension; ++axis)
+  {
+    std::vector<double> direction(TImage::ImageDimension);
+    for (unsigned int other = 0; other < TImage::ImageDimension; ++other)
+    {
+      direction[other] = image->GetDirection()(other, axis);
+    }
+    given->SetSpacing(axis, image->GetSpacing()[axis]);
+    given->SetOrigin(axis, image->GetOrigin()[axis]);
+    given->SetDirection(axis, direction);
+  }
+  try
+  {
+    const QuietScope quiet;
+    outputFile.Write(
+      [&](const std::string & path) {
+        const auto writer = itk::ImageFileWriter<TImage>::New();
+        writer->SetInput(image);
+        writer->SetFileName(path);
+        writer->Update();
+      },
+      [&](const std::string & path) { CheckWritten(*image, *given, path); });
+  }
+  catch (const itk::ExceptionObject & error)
+  {
+    throw UserError(prefix + Description(error));
+  }
+  catch (const UserError & error)
+  {
+    const std::string text = error.what();
+    throw UserError(text.rfind("cannot write", 0) == 0 ? text : prefix + text);
   }
 }
 
@@ -69,32 +175,12 @@ FilterImageOfType(const Options & options, itk::ImageIOBase * imageIO, const Out
   using ImageType = itk::Image<TPixel, VDimension>;
   using FilterType = itk::CudaMedianImageFilter<ImageType>;
 
-  const auto reader = itk::ImageFileReader<ImageType>::New();
-  reader->SetImageIO(imageIO);
-  reader->SetFileName(options.input);
-  std::string messages;
-  try
-  {
-    const QuietScope quiet;
-    reader->Update();
-    messages = quiet.Text();
-  }
-  catch (const itk::ExceptionObject & error)
-  {
-    throw UserError("cannot read '" + options.input + "': " + Description(error));
-  }
-
-  if (!messages.empty())
-  {
-    // MetaIO says here, and nowhere else, that a file ends before its last pixel.
-    std::cerr << "CudaMedianImageFilter: warning: reading '" << options.input << "': " << messages << std::endl;
-  }
-
-  const auto                       filter = FilterType::New();
+  typename ImageType::Pointer      image = ReadImage<ImageType>(imageIO);
+  typename FilterType::Pointer     filter = FilterType::New();
   const std::vector<std::uint64_t> perAxis = RadiusPerAxis(options.radius, VDimension);
   typename FilterType::RadiusType  radius;
   std::copy(perAxis.begin(), perAxis.end(), radius.begin());
-  filter->SetInput(reader->GetOutput());
+  filter->SetInput(image);
   filter->SetRadius(radius);
   filter->SetSliceWise(options.sliceWise);
   filter->SetBackend(static_cast<itk::CudaMedianImageFilterEnums::Backend>(options.backend));
@@ -118,8 +204,7 @@ FilterImageOfType(const Options & options, itk::ImageIOBase * imageIO, const Out
   }
   if (options.verify)
   {
-    const Comparison comparison =
-      CompareWithITK(reader->GetOutput(), result.GetPointer(), filter->GetEffectiveRadius());
+    const Comparison comparison = CompareWithITK(image.GetPointer(), result.GetPointer(), filter->GetEffectiveRadius());
     PrintComparison(std::cout, comparison, seconds.count());
     if (comparison.differingVoxels != 0)
     {
@@ -130,22 +215,11 @@ FilterImageOfType(const Options & options, itk::ImageIOBase * imageIO, const Out
   }
 
   // Filters hand on spacing, origin and direction, but not the dictionary.
-  result->SetMetaDataDictionary(reader->GetOutput()->GetMetaDataDictionary());
-  try
-  {
-    const QuietScope quiet;
-    outputFile.Write([&](const std::string & path) {
-      const auto writer = itk::ImageFileWriter<ImageType>::New();
-      writer->SetInput(result);
-      writer->SetFileName(path);
-      writer->Update();
-      CheckNothingWasLost(*imageIO, path, options.output);
-    });
-  }
-  catch (const itk::ExceptionObject & error)
-  {
-    throw UserError("cannot write '" + options.output + "': " + Description(error));
-  }
+  result->SetMetaDataDictionary(image->GetMetaDataDictionary());
+  // The image that is read back takes the place of the input.
+  filter = nullptr;
+  image = nullptr;
+  WriteImage(result.GetPointer(), *imageIO, options, outputFile);
   return 0;
 }
 

@@ -17,14 +17,21 @@
  *=========================================================================*/
 #include "OutputFile.h"
 
+#include "Interruption.h"
 #include "Options.h"
+#include "TemporaryFolder.h"
+#include "Terminal.h"
 
+#include <algorithm>
 #include <cerrno>
-#include <cstdlib>
 #include <cstring>
+#include <new>
 #include <system_error>
+#include <utility>
 #include <vector>
 
+#include <fcntl.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 namespace fs = std::filesystem;
@@ -32,101 +39,196 @@ namespace fs = std::filesystem;
 namespace
 {
 
-/** A directory that exists as long as the object and takes its content with it. */
-class TemporaryDirectory
-{
-public:
-  explicit TemporaryDirectory(const fs::path & parent)
-  {
-    std::string name = (parent / ".CudaMedianImageFilter.XXXXXX").string();
-    if (mkdtemp(name.data()) == nullptr)
-    {
-      throw UserError("cannot write to directory '" + parent.string() + "': " + std::strerror(errno));
-    }
-    m_Path = name;
-  }
-  TemporaryDirectory(const TemporaryDirectory &) = delete;
-  TemporaryDirectory &
-  operator=(const TemporaryDirectory &) = delete;
-  ~TemporaryDirectory()
-  {
-    std::error_code ignored;
-    fs::remove_all(m_Path, ignored);
-  }
-
-  const fs::path &
-  Path() const
-  {
-    return m_Path;
-  }
-
-private:
-  fs::path m_Path;
-};
-
 fs::path
 ParentDirectory(const fs::path & path)
 {
   return path.has_parent_path() ? path.parent_path() : fs::path(".");
 }
 
-} // namespace
-
-OutputFile::OutputFile(const std::string & path) : m_Destination(path)
+[[noreturn]] void
+Refuse(const std::string & path, const std::string & reason)
 {
+  throw UserError("cannot write '" + path + "': " + reason);
+}
+
+/** The file that a link leads to in the end, whether there is one yet or not. */
+fs::path
+FollowLinks(const std::string & path)
+{
+  constexpr int   mostLinks = 40; // as the kernel has it
+  fs::path        file = path;
   std::error_code error;
-  if (fs::is_symlink(m_Destination, error) && fs::exists(m_Destination, error))
+  for (int links = 0; links < mostLinks; ++links)
   {
-    // Moving a file onto a link would replace the link, not the file it names.
-    m_Destination = fs::canonical(m_Destination, error);
-  }
-  const fs::path directory = ParentDirectory(m_Destination);
-  if (!fs::is_directory(directory, error))
-  {
-    throw UserError("cannot write '" + path + "': there is no directory '" + directory.string() + "'");
-  }
-  if (access(directory.c_str(), W_OK | X_OK) != 0)
-  {
-    throw UserError("cannot write '" + path + "': " + std::strerror(errno));
-  }
-  if (fs::exists(m_Destination, error))
-  {
-    if (!fs::is_regular_file(m_Destination, error))
+    if (!fs::is_symlink(file, error))
     {
-      throw UserError("cannot write '" + path + "': it exists and is not an ordinary file");
+      return file;
     }
-    if (access(m_Destination.c_str(), W_OK) != 0)
+    const fs::path target = fs::read_symlink(file, error);
+    if (error)
     {
-      throw UserError("cannot write '" + path + "': " + std::strerror(errno));
+      Refuse(path, error.message());
     }
+    file = ParentDirectory(file) / target;
+  }
+  Refuse(path, std::strerror(ELOOP));
+}
+
+/** The data file that a format of two files writes beside a header, or the header beside its data; empty for others. */
+fs::path
+Companion(const fs::path & path)
+{
+  constexpr std::pair<const char *, const char *> pairs[] = {
+    { ".mhd", ".raw" }, { ".nhdr", ".raw" }, { ".hdr", ".img" }, { ".img", ".hdr" }, { ".img.gz", ".hdr.gz" },
+  };
+  const std::string name = path.string();
+  for (const auto & [extension, other] : pairs)
+  {
+    const std::size_t length = std::strlen(extension);
+    if (name.size() > length && name.compare(name.size() - length, length, extension) == 0)
+    {
+      return name.substr(0, name.size() - length) + other;
+    }
+  }
+  return {};
+}
+
+/** Calls `write` in a copy of this process: of ITK's writers some crash when a disk is full, some end the program, and
+ * some do so when it ends by itself. \throws UserError with what went wrong */
+void
+WriteApart(const std::function<void(const std::string &)> & write, const std::string & path)
+{
+  int ends[2] = { -1, -1 };
+  if (pipe2(ends, O_CLOEXEC) != 0)
+  {
+    throw UserError(std::strerror(errno));
+  }
+  const int worker = Interruption::Fork();
+  if (worker == 0)
+  {
+    close(ends[0]);
+    std::string text;
+    try
+    {
+      write(path);
+    }
+    catch (const itk::ExceptionObject & error)
+    {
+      text = Description(error);
+    }
+    catch (const std::bad_alloc &)
+    {
+      text = "not enough memory";
+    }
+    catch (const std::exception & error)
+    {
+      text = error.what();
+    }
+    const ssize_t ignored = ::write(ends[1], text.data(), text.size());
+    static_cast<void>(ignored);
+    // Nothing that the program set up is this process's to take down.
+    _exit(text.empty() ? 0 : 1);
+  }
+  close(ends[1]);
+  if (worker < 0)
+  {
+    // No more processes are allowed.
+    close(ends[0]);
+    write(path);
+    return;
+  }
+  std::string text;
+  char        buffer[512];
+  for (ssize_t bytes = read(ends[0], buffer, sizeof(buffer)); bytes != 0; bytes = read(ends[0], buffer, sizeof(buffer)))
+  {
+    if (bytes < 0 && errno != EINTR)
+    {
+      break;
+    }
+    text.append(buffer, static_cast<std::size_t>(std::max<ssize_t>(bytes, 0)));
+  }
+  close(ends[0]);
+  const int status = Interruption::WaitForFork();
+  if (WIFSIGNALED(status))
+  {
+    throw UserError(std::string("its format's writer was ended by ") + Interruption::NameOf(WTERMSIG(status)));
+  }
+  if (WEXITSTATUS(status) != 0)
+  {
+    throw UserError(text.empty() ? "its format's writer gave up" : text);
   }
 }
 
-void
-OutputFile::Write(const std::function<void(const std::string &)> & write) const
-{
-  const fs::path           directory = ParentDirectory(m_Destination);
-  const TemporaryDirectory temporary(directory);
-  const fs::path           main = m_Destination.filename();
-  write((temporary.Path() / main).string());
+} // namespace
 
-  std::vector<fs::path> names;
-  for (const fs::directory_entry & entry : fs::directory_iterator(temporary.Path()))
+OutputFile::OutputFile(const std::string & path)
+{
+  std::error_code error;
+  // Asked first with links followed: a link may lead to a pipe or a device, as /dev/stdout does.
+  if (fs::exists(path, error) && !fs::is_regular_file(path, error))
   {
-    if (entry.path().filename() != main)
+    Refuse(path, "it exists and is not an ordinary file");
+  }
+  m_Destination = FollowLinks(path);
+  const fs::path directory = ParentDirectory(m_Destination);
+  if (!fs::is_directory(directory, error))
+  {
+    Refuse(path, "there is no directory '" + directory.string() + "'");
+  }
+  if (m_Destination.filename().empty())
+  {
+    Refuse(path, "it names a directory");
+  }
+  if (access(directory.c_str(), W_OK | X_OK) != 0)
+  {
+    Refuse(path, "directory '" + directory.string() + "': " + std::strerror(errno));
+  }
+  const std::string reason = WhyNotReplaced(m_Destination);
+  if (!reason.empty())
+  {
+    Refuse(path, reason);
+  }
+  const fs::path companion = Companion(m_Destination);
+  if (!companion.empty() && fs::exists(fs::symlink_status(companion, error)))
+  {
+    const std::string otherReason = WhyNotReplaced(companion);
+    if (!otherReason.empty())
     {
-      names.push_back(entry.path().filename());
+      Refuse(path, "its other file is '" + companion.string() + "', and " + otherReason);
+    }
+    if (!fs::exists(m_Destination, error))
+    {
+      Refuse(path, "'" + companion.string() + "' would be replaced, which belongs to another image");
     }
   }
+  ClearAbandonedFolders(directory);
+}
+
+void
+OutputFile::Write(const std::function<void(const std::string &)> & write,
+                  const std::function<void(const std::string &)> & check) const
+{
+  const TemporaryFolder folder(ParentDirectory(m_Destination));
+  const std::string     main = m_Destination.filename();
+  const std::string     path = folder.Path() / main;
+  try
+  {
+    WriteApart(write, path);
+    folder.Synchronize();
+    check(path);
+  }
+  catch (const std::exception &)
+  {
+    // Most formats see that something went wrong, but not what; some see nothing, and only the check does.
+    const std::string reason = folder.WhyFull();
+    if (!reason.empty())
+    {
+      Refuse(m_Destination.string(), reason);
+    }
+    throw;
+  }
+  std::vector<std::string> names = folder.Names();
   // The named file last: it is a header when there are several, and must not appear before its data.
-  names.push_back(main);
-  for (const fs::path & name : names)
-  {
-    std::error_code error;
-    fs::rename(temporary.Path() / name, directory / name, error);
-    if (error)
-    {
-      throw UserError("cannot write '" + (directory / name).string() + "': " + error.message());
-    }
-  }
+  std::stable_partition(names.begin(), names.end(), [&](const std::string & name) { return name != main; });
+  folder.MoveToParent(names);
 }

@@ -22,6 +22,7 @@
 #include <iostream>
 #include <sstream>
 
+#include <sys/mman.h>
 #include <unistd.h>
 
 namespace
@@ -36,10 +37,18 @@ FlushStandardStreams()
   std::fflush(stderr);
 }
 
+/** A file that needs no disk, which may be full. */
+std::FILE *
+MemoryFile()
+{
+  const int descriptor = memfd_create("CudaMedianImageFilter", MFD_CLOEXEC);
+  return descriptor >= 0 ? fdopen(descriptor, "w+") : std::tmpfile();
+}
+
 } // namespace
 
 QuietScope::QuietScope()
-  : m_StandardOutput(dup(STDOUT_FILENO)), m_StandardError(dup(STDERR_FILENO)), m_Collected(std::tmpfile())
+  : m_StandardOutput(dup(STDOUT_FILENO)), m_StandardError(dup(STDERR_FILENO)), m_Collected(MemoryFile())
 {
   FlushStandardStreams();
   if (m_Collected != nullptr)

@@ -23,6 +23,7 @@
 #include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <functional>
 #include <sstream>
 #include <stdexcept>
 #include <string>
@@ -81,6 +82,14 @@ struct ProgramResult
   int         exitCode; ///< -1 when a signal ended the program
   std::string output;
   std::string error;
+  int         signal; ///< the signal that ended the program, or 0
+};
+
+/** What is done to a run of the program. */
+struct RunOptions
+{
+  std::function<void()>      prepare; ///< called in the new process before the program takes it over
+  std::function<void(pid_t)> disturb; ///< called while the program runs
 };
 
 /** The program under test. An environment variable names another one, so that the tests also run where they were not
@@ -94,7 +103,7 @@ ProgramPath()
 
 /** Runs the program, without a shell in between, and waits for its end. */
 inline ProgramResult
-RunProgram(const std::vector<std::string> & arguments)
+RunProgram(const std::vector<std::string> & arguments, const RunOptions & options = {})
 {
   const TemporaryDirectory streams;
   const std::string        outputPath = streams.Path() / "output";
@@ -118,8 +127,16 @@ RunProgram(const std::vector<std::string> & arguments)
     constexpr int flags = O_WRONLY | O_CREAT | O_TRUNC;
     dup2(open(outputPath.c_str(), flags, 0600), STDOUT_FILENO);
     dup2(open(errorPath.c_str(), flags, 0600), STDERR_FILENO);
+    if (options.prepare)
+    {
+      options.prepare();
+    }
     execv(program.c_str(), argv.data());
     _exit(127);
+  }
+  if (options.disturb)
+  {
+    options.disturb(child);
   }
   int status = 0;
   while (waitpid(child, &status, 0) < 0)
@@ -129,7 +146,10 @@ RunProgram(const std::vector<std::string> & arguments)
       throw std::runtime_error("waitpid: " + std::string(std::strerror(errno)));
     }
   }
-  return { WIFEXITED(status) ? WEXITSTATUS(status) : -1, ReadText(outputPath), ReadText(errorPath) };
+  return { WIFEXITED(status) ? WEXITSTATUS(status) : -1,
+           ReadText(outputPath),
+           ReadText(errorPath),
+           WIFSIGNALED(status) ? WTERMSIG(status) : 0 };
 }
 
 } // namespace cudamediantest

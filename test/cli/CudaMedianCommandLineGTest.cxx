@@ -31,11 +31,20 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <chrono>
+#include <csignal>
 #include <functional>
+#include <limits>
+#include <map>
 #include <numeric>
 #include <random>
 #include <set>
+#include <thread>
 #include <type_traits>
+
+#include <sys/file.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
 
 namespace
 {
@@ -168,6 +177,18 @@ protected:
       names.insert(entry.path().filename());
     }
     return names;
+  }
+
+  /** The files with their content. */
+  std::map<std::string, std::string>
+  Contents() const
+  {
+    std::map<std::string, std::string> contents;
+    for (const std::string & name : FileNames())
+    {
+      contents[name] = ReadText(File(name));
+    }
+    return contents;
   }
 
   /** A small volume to fail on. */
@@ -326,14 +347,21 @@ TEST_F(CudaMedianCommandLine, RunsOnTheCpu)
 
 TEST_F(CudaMedianCommandLine, WritesFormatsOfTwoFiles)
 {
-  for (const std::string extension : { ".mhd", ".nhdr" })
+  for (const auto & [header, data] :
+       std::vector<std::pair<std::string, std::string>>{ { ".mhd", ".raw" }, { ".nhdr", ".raw" }, { ".hdr", ".img" } })
   {
-    SCOPED_TRACE(extension);
-    ExpectMedian<itk::Image<short, 3>>({ { 19, 13, 11 } }, { { 1, 1, 1 } }, {}, extension);
+    SCOPED_TRACE(header);
+    ExpectMedian<itk::Image<short, 3>>({ { 19, 13, 11 } }, { { 1, 1, 1 } }, {}, header);
+    const std::set<std::string> names{ "input" + header, "input" + data, "output" + header, "output" + data };
+    EXPECT_EQ(FileNames(), names);
+    // Once more, over what there is now.
+    Succeed({ File("input" + header), File("output" + header) });
+    EXPECT_EQ(FileNames(), names);
+    for (const std::string & name : names)
+    {
+      fs::remove(File(name));
+    }
   }
-  EXPECT_EQ(
-    FileNames(),
-    (std::set<std::string>{ "input.mhd", "input.nhdr", "input.raw", "output.mhd", "output.nhdr", "output.raw" }));
 }
 
 TEST_F(CudaMedianCommandLine, KeepsTheDictionary)
@@ -465,18 +493,80 @@ TEST_F(CudaMedianCommandLine, RefusesWhatIsNotAnImage)
   ExpectFailure({ File("empty.nii"), output }, "cannot read");
 }
 
-TEST_F(CudaMedianCommandLine, DoesNotHideThatAnImageIsTruncated)
+TEST_F(CudaMedianCommandLine, RefusesTruncatedImages)
 {
-  const auto image = RandomImage<itk::Image<short, 3>>({ { 32, 32, 32 } });
-  for (const std::string extension : { ".nrrd", ".mha" })
+  struct Format
   {
-    itk::WriteImage(image, File("input" + extension));
-    fs::resize_file(File("input" + extension), fs::file_size(File("input" + extension)) / 2);
+    std::string extension;
+    std::string cut; ///< extension of the file that is cut
+  };
+  const auto volume = RandomImage<itk::Image<short, 3>>({ { 24, 20, 16 } });
+  for (const Format & format : std::vector<Format>{ { ".mha", ".mha" },
+                                                    { ".mhd", ".raw" },
+                                                    { ".nii", ".nii" },
+                                                    { ".nii.gz", ".nii.gz" },
+                                                    { ".hdr", ".img" },
+                                                    { ".img.gz", ".img.gz" },
+                                                    { ".nrrd", ".nrrd" },
+                                                    { ".vtk", ".vtk" },
+                                                    { ".tif", ".tif" },
+                                                    { ".gipl", ".gipl" },
+                                                    { ".mrc", ".mrc" } })
+  {
+    for (const int eighth : { 3, 7 })
+    {
+      SCOPED_TRACE(format.extension + " at " + std::to_string(eighth) + "/8");
+      itk::WriteImage(volume, File("input" + format.extension));
+      fs::resize_file(File("input" + format.cut), fs::file_size(File("input" + format.cut)) * eighth / 8);
+      ExpectFailure({ File("input" + format.extension), File("output.mha") },
+                    "cannot read '" + File("input" + format.extension) + "'");
+    }
   }
-  ExpectFailure({ File("input.nrrd"), File("output.mha") }, "cannot read '" + File("input.nrrd") + "'");
-  // ITK reads what there is of a MetaImage without an error, and only prints that it did.
-  const ProgramResult result = RunProgram({ File("input.mha"), File("output.mha") });
-  EXPECT_NE(result.error.find("not read completely"), std::string::npos) << result.error;
+  const auto picture = RandomImage<itk::Image<unsigned char, 2>>({ { 90, 70 } });
+  for (const std::string extension : { ".png", ".jpg", ".bmp", ".tif" })
+  {
+    for (const int eighth : { 3, 7 })
+    {
+      SCOPED_TRACE(extension + " at " + std::to_string(eighth) + "/8");
+      itk::WriteImage(picture, File("picture" + extension));
+      fs::resize_file(File("picture" + extension), fs::file_size(File("picture" + extension)) * eighth / 8);
+      ExpectFailure({ File("picture" + extension), File("output.mha") },
+                    "cannot read '" + File("picture" + extension) + "'");
+    }
+  }
+}
+
+TEST_F(CudaMedianCommandLine, RefusesAnImageThatLacksItsLastByte)
+{
+  // Of a value that readers and this program may fill buffers with, of every kind.
+  for (const int value : { 0, 0x49, 0xB7, 0xFF })
+  {
+    for (const std::string extension : { ".mha", ".nii", ".vtk", ".gipl" })
+    {
+      SCOPED_TRACE(extension + " of " + std::to_string(value));
+      const auto image = itk::Image<unsigned char, 3>::New();
+      image->SetRegions(itk::Size<3>{ { 12, 9, 7 } });
+      image->Allocate();
+      image->FillBuffer(static_cast<unsigned char>(value));
+      const std::string path = File("input" + extension);
+      itk::WriteImage(image, path);
+      Succeed({ path, File("output.mha") });
+      fs::remove(File("output.mha"));
+      fs::resize_file(path, fs::file_size(path) - 1);
+      ExpectFailure({ path, File("output.mha") }, "cannot read '" + path + "'");
+    }
+  }
+}
+
+TEST_F(CudaMedianCommandLine, RefusesCompressedImagesThatAreDamaged)
+{
+  // The sum at the end is of other bytes.
+  const std::string path = File("input.nii.gz");
+  itk::WriteImage(RandomImage<itk::Image<short, 3>>({ { 24, 20, 16 } }), path);
+  std::string content = ReadText(path);
+  content[content.size() - 6] ^= 1;
+  std::ofstream(path, std::ios::binary) << content;
+  ExpectFailure({ path, File("output.mha") }, "its compressed data is damaged");
 }
 
 TEST_F(CudaMedianCommandLine, RefusesColours)
@@ -527,6 +617,260 @@ TEST_F(CudaMedianCommandLine, KeepsAnExistingOutputWhenItFails)
   ExpectFailure({ File("missing.mha"), output }, "no such file");
   ExpectFailure({ input, output }, "cannot write");
   EXPECT_EQ(ReadText(output), "precious");
+}
+
+TEST_F(CudaMedianCommandLine, KeepsTheOnlyCopyWhenItCannotBeReplaced)
+{
+  for (const std::string extension : { ".mha", ".mhd", ".nii", ".nii.gz", ".hdr", ".nrrd", ".vtk" })
+  {
+    SCOPED_TRACE(extension);
+    const std::string path = File("same" + extension);
+    itk::WriteImage(RandomImage<itk::Image<short, 3>>({ { 24, 20, 16 } }), path);
+    const auto          before = Contents();
+    const ProgramResult result = RunProgram({ path, path },
+                                            { [] {
+                                               const rlimit limit = { 4096, 4096 };
+                                               setrlimit(RLIMIT_FSIZE, &limit);
+                                             },
+                                              {} });
+    EXPECT_EQ(result.exitCode, 1);
+    EXPECT_EQ(result.error, "CudaMedianImageFilter: cannot write '" + path + "': File too large\n");
+    EXPECT_EQ(Contents(), before);
+  }
+}
+
+TEST_F(CudaMedianCommandLine, CreatesTheFileThatADanglingLinkNames)
+{
+  const std::string input = WriteVolume();
+  fs::create_directory(File("elsewhere"));
+  fs::create_symlink("elsewhere/target.mha", File("link.mha"));
+  fs::create_symlink("link.mha", File("second.mha"));
+  Succeed({ input, File("second.mha") });
+  EXPECT_TRUE(fs::is_symlink(File("second.mha")));
+  EXPECT_TRUE(fs::is_symlink(File("link.mha")));
+  EXPECT_TRUE(fs::is_regular_file(fs::symlink_status(File("elsewhere/target.mha"))));
+  fs::create_symlink("round.mha", File("round.mha"));
+  ExpectFailure({ input, File("round.mha") }, "Too many levels of symbolic links");
+  fs::create_symlink("missing/target.mha", File("nowhere.mha"));
+  ExpectFailure({ input, File("nowhere.mha") }, "there is no directory");
+}
+
+TEST_F(CudaMedianCommandLine, KeepsFilesThatAreReadOnly)
+{
+  const std::string input = WriteVolume();
+  struct Pair
+  {
+    std::string output;
+    std::string other;
+  };
+  for (const Pair & pair :
+       { Pair{ "output.mhd", "output.raw" }, Pair{ "output.nhdr", "output.raw" }, Pair{ "output.hdr", "output.img" } })
+  {
+    SCOPED_TRACE(pair.output);
+    for (const bool withHeader : { false, true })
+    {
+      if (withHeader)
+      {
+        std::ofstream(File(pair.output)) << "header";
+      }
+      std::ofstream(File(pair.other)) << "precious";
+      fs::permissions(File(pair.other), fs::perms::owner_read);
+      const auto before = Contents();
+      ExpectFailure({ input, File(pair.output) }, "'" + File(pair.other) + "', and it is read-only");
+      EXPECT_EQ(Contents(), before);
+      fs::remove(File(pair.other));
+    }
+    fs::permissions(File(pair.output), fs::perms::owner_read);
+    ExpectFailure({ input, File(pair.output) }, "it is read-only");
+    fs::remove(File(pair.output));
+  }
+}
+
+TEST_F(CudaMedianCommandLine, KeepsTheDataOfAnotherImage)
+{
+  const std::string input = WriteVolume();
+  Succeed({ input, File("output.mhd") });
+  const auto before = Contents();
+  ExpectFailure({ input, File("output.nhdr") }, "'" + File("output.raw") + "' would be replaced");
+  EXPECT_EQ(Contents(), before);
+  Succeed({ input, File("output.mhd") });
+}
+
+TEST_F(CudaMedianCommandLine, KeepsThePermissionsOfTheFileItReplaces)
+{
+  const std::string path = WriteVolume();
+  fs::permissions(path, fs::perms::owner_read | fs::perms::owner_write);
+  Succeed({ path, path });
+  EXPECT_EQ(fs::status(path).permissions(), fs::perms::owner_read | fs::perms::owner_write);
+}
+
+TEST_F(CudaMedianCommandLine, RefusesOutputsThatAreNoFiles)
+{
+  const std::string input = WriteVolume();
+  for (const std::string output : { "/dev/full", "/dev/null" })
+  {
+    ExpectFailure({ input, output }, "it exists and is not an ordinary file");
+  }
+  ASSERT_EQ(mkfifo(File("pipe.mha").c_str(), 0600), 0);
+  ExpectFailure({ input, File("pipe.mha") }, "it exists and is not an ordinary file");
+  ExpectFailure({ File("pipe.mha"), File("output.mha") }, "it is not an ordinary file");
+  // What the test gives the program as standard output is a file, of a name that is no image's.
+  ExpectFailure({ input, "/dev/stdout" }, "no image format is known by that name");
+  ExpectFailure({ input, File("missing/") }, "there is no directory");
+}
+
+TEST_F(CudaMedianCommandLine, SaysThatStandardOutputIsFull)
+{
+  const std::string   input = WriteVolume();
+  const ProgramResult result = RunProgram({ "--report", input, File("output.mha") },
+                                          { [] { dup2(open("/dev/full", O_WRONLY), STDOUT_FILENO); }, {} });
+  EXPECT_EQ(result.exitCode, 1);
+  EXPECT_EQ(result.error,
+            "CudaMedianImageFilter: '" + File("output.mha") +
+              "' is in place, but standard output cannot be written: No space left on device\n");
+  EXPECT_TRUE(fs::exists(File("output.mha")));
+}
+
+TEST_F(CudaMedianCommandLine, WritesNoImageIntoAStreamThatIsClosed)
+{
+  const std::string   input = WriteVolume();
+  const ProgramResult result = RunProgram({ input, File("output.mha") },
+                                          { [] {
+                                             close(STDIN_FILENO);
+                                             close(STDOUT_FILENO);
+                                             close(STDERR_FILENO);
+                                           },
+                                            {} });
+  EXPECT_EQ(result.exitCode, 0);
+  ExpectSameImage(itk::ReadImage<itk::Image<short, 3>>(File("output.mha")).GetPointer(),
+                  MedianByITK(itk::ReadImage<itk::Image<short, 3>>(input).GetPointer(), { { 1, 1, 1 } }).GetPointer());
+}
+
+TEST_F(CudaMedianCommandLine, EndsByTheSignalItGets)
+{
+  // Takes seconds, unless it is ended.
+  itk::WriteImage(RandomImage<itk::Image<float, 3>>({ { 96, 96, 64 } }), File("large.mha"));
+  const std::vector<std::string> arguments{ "--backend",       "cpu", "--verify", "--radius", "4", File("large.mha"),
+                                            File("output.mha") };
+  for (const auto & [number, name] :
+       std::vector<std::pair<int, std::string>>{ { SIGTERM, "SIGTERM" }, { SIGINT, "SIGINT" }, { SIGHUP, "SIGHUP" } })
+  {
+    SCOPED_TRACE(name);
+    const auto          before = FileNames();
+    const int           signal = number;
+    const ProgramResult result = RunProgram(arguments, { {}, [signal](pid_t program) {
+                                                          std::this_thread::sleep_for(std::chrono::seconds(1));
+                                                          kill(program, signal);
+                                                        } });
+    EXPECT_EQ(result.signal, number);
+    EXPECT_EQ(result.error, "CudaMedianImageFilter: ended by " + name + "\n");
+    EXPECT_EQ(FileNames(), before);
+  }
+}
+
+TEST_F(CudaMedianCommandLine, IgnoresTheSignalsItWasStartedToIgnore)
+{
+  itk::WriteImage(RandomImage<itk::Image<float, 3>>({ { 64, 64, 32 } }), File("large.mha"));
+  const ProgramResult result =
+    RunProgram({ "--backend", "cpu", "--verify", "--radius", "2", File("large.mha"), File("output.mha") },
+               { [] { std::signal(SIGHUP, SIG_IGN); },
+                 [](pid_t program) {
+                   std::this_thread::sleep_for(std::chrono::milliseconds(200));
+                   kill(program, SIGHUP);
+                 } });
+  EXPECT_EQ(result.exitCode, 0);
+  EXPECT_TRUE(fs::exists(File("output.mha")));
+}
+
+TEST_F(CudaMedianCommandLine, ClearsUpAfterProgramsThatWereKilled)
+{
+  const std::string input = WriteVolume();
+  const fs::path    abandoned = File(".CudaMedianImageFilter.abandoned");
+  fs::create_directory(abandoned);
+  std::ofstream(abandoned / "output.mha") << "half of";
+  // One that is locked belongs to a program that runs.
+  const fs::path running = File(".CudaMedianImageFilter.running");
+  fs::create_directory(running);
+  const int lock = open(running.c_str(), O_RDONLY | O_DIRECTORY);
+  ASSERT_EQ(flock(lock, LOCK_EX), 0);
+  Succeed({ input, File("output.mha") });
+  EXPECT_FALSE(fs::exists(abandoned));
+  EXPECT_TRUE(fs::exists(running));
+  close(lock);
+}
+
+TEST_F(CudaMedianCommandLine, UndoesHalfAMoveOfAProgramThatWasKilled)
+{
+  const std::string input = WriteVolume();
+  const fs::path    abandoned = File(".CudaMedianImageFilter.abandoned");
+  // The new data is in place, the new header is not; of the old files there are second names.
+  const auto prepare = [&] {
+    fs::remove_all(abandoned);
+    fs::create_directory(abandoned);
+    std::ofstream(File("image.mhd")) << "old header";
+    std::ofstream(File("image.raw")) << "new data";
+    std::ofstream(abandoned / "image.mhd") << "new header";
+    std::ofstream(abandoned / ".CudaMedianOld.image.raw") << "old data";
+    fs::create_hard_link(File("image.mhd"), abandoned / ".CudaMedianOld.image.mhd");
+  };
+  prepare();
+  Succeed({ input, File("output.mha") });
+  EXPECT_FALSE(fs::exists(abandoned));
+  EXPECT_EQ(ReadText(File("image.mhd")), "old header");
+  EXPECT_EQ(ReadText(File("image.raw")), "old data");
+
+  // Somebody else has written the image since.
+  prepare();
+  fs::remove(File("image.mhd"));
+  std::ofstream(File("image.mhd")) << "newer header";
+  Succeed({ input, File("output.mha") });
+  EXPECT_FALSE(fs::exists(abandoned));
+  EXPECT_EQ(ReadText(File("image.mhd")), "newer header");
+  EXPECT_EQ(ReadText(File("image.raw")), "new data");
+}
+
+TEST_F(CudaMedianCommandLine, VerifiesFloatsThatHoldNaN)
+{
+  CUDAMEDIAN_TRACE_SEED();
+  const auto      image = RandomImage<itk::Image<float, 3>>({ { 23, 17, 11 } });
+  std::mt19937_64 random(cudamediantest::Seed());
+  const float     infinity = std::numeric_limits<float>::infinity();
+  const float     specials[] = { std::numeric_limits<float>::quiet_NaN(), infinity, -infinity, -0.0F, 0.0F };
+  for (itk::SizeValueType i = 0; i < image->GetBufferedRegion().GetNumberOfPixels(); ++i)
+  {
+    // Half of the pixels of one end, and none of the other: windows that hold none, some and NaN above all.
+    if (i < 2000 && random() % 2 == 0)
+    {
+      image->GetBufferPointer()[i] = specials[random() % 5];
+    }
+  }
+  itk::WriteImage(image, File("input.nrrd"));
+  const std::string text = Succeed({ "--verify", "--radius", "1,2,1", File("input.nrrd"), File("output.nrrd") });
+  EXPECT_EQ(text.rfind("0 voxels differ from itk::MedianImageFilter\n", 0), 0u) << text;
+  EXPECT_NE(text.find(" windows hold NaN"), std::string::npos) << text;
+  EXPECT_TRUE(fs::exists(File("output.nrrd")));
+}
+
+TEST_F(CudaMedianCommandLine, WritesBmp)
+{
+  const auto image = RandomImage<itk::Image<unsigned char, 2>>({ { 31, 22 } });
+  itk::WriteImage(image, File("input.png"));
+  Succeed({ File("input.png"), File("output.bmp") });
+  ExpectSameImage(itk::ReadImage<itk::Image<unsigned char, 2>>(File("output.bmp")).GetPointer(),
+                  MedianByITK(image.GetPointer(), { { 1, 1 } }).GetPointer(),
+                  Geometry::Ignore);
+}
+
+TEST_F(CudaMedianCommandLine, RefusesFormatsThatWouldLoseTheGeometry)
+{
+  const auto image = RandomImage<itk::Image<short, 3>>({ { 12, 9, 7 } });
+  auto       direction = image->GetDirection();
+  direction.SetIdentity();
+  direction(0, 1) = 0.5;
+  image->SetDirection(direction);
+  itk::WriteImage(image, File("sheared.mha"));
+  Succeed({ File("sheared.mha"), File("output.mha") });
+  ExpectFailure({ File("sheared.mha"), File("output.nii") }, "its format cannot hold the direction of this image");
 }
 
 TEST_F(CudaMedianCommandLine, SaysWhenThereIsNoDevice)
