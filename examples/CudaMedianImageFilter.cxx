@@ -24,6 +24,7 @@
 #include "OutputFile.h"
 #include "Terminal.h"
 
+#include "itkCudaMedianSelfTest.h"
 #include "itkImageIOFactory.h"
 
 // Registers the image formats this program is built with.
@@ -31,6 +32,7 @@
 
 #include <CLI/CLI.hpp>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <iostream>
@@ -91,6 +93,29 @@ Fail(const std::string & message)
   return ExitFailure;
 }
 
+/** \throws UserError when a check fails. */
+int
+RunSelfTest(const Options & options)
+{
+  if (!options.input.empty())
+  {
+    throw UserError("--self-test takes no images, but '" + options.input + "' is given");
+  }
+  const auto results = cudamedian::SelfTest(options.devices);
+  cudamedian::PrintSelfTest(results, std::cout);
+  const auto failed =
+    std::count_if(results.begin(), results.end(), [](const auto & result) { return !result.wrong.empty(); });
+  if (failed > 0)
+  {
+    throw UserError(std::to_string(failed) + " of " + std::to_string(results.size()) + " checks of --self-test failed");
+  }
+  if (!std::cout.flush())
+  {
+    throw UserError("standard output cannot be written");
+  }
+  return 0;
+}
+
 int
 RunCommandLine(int argc, char * argv[])
 {
@@ -117,8 +142,17 @@ RunCommandLine(int argc, char * argv[])
       ->type_name("BYTES");
   app.add_flag("--verify", options.verify, "also run itk::MedianImageFilter and compare; exit with 2 if voxels differ");
   app.add_flag("--report", options.report, "print what ran, where, and why");
-  app.add_option("input", options.input, "image to read")->required();
-  app.add_option("output", options.output, "image to write")->required();
+  CLI::Option * const input = app.add_option("input", options.input, "image to read")->required();
+  CLI::Option * const output = app.add_option("output", options.output, "image to write")->required();
+  bool                selfTest = false;
+  app.add_flag_callback(
+    "--self-test",
+    [&] {
+      selfTest = true;
+      input->required(false);
+      output->required(false);
+    },
+    "check every kernel and algorithm on the host and on all GPUs, or those of --devices, and print a table");
 
   try
   {
@@ -136,6 +170,10 @@ RunCommandLine(int argc, char * argv[])
     if (memoryOption->count() > 0)
     {
       options.deviceMemoryBudget = ParseByteCount(memory);
+    }
+    if (selfTest)
+    {
+      return RunSelfTest(options);
     }
     const int exitCode = Run(options);
     if (!std::cout.flush())

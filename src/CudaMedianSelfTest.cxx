@@ -189,8 +189,8 @@ SelfTest(const std::vector<int> & devices, const std::function<void(const SelfTe
     }
     results.push_back(result);
   };
-  CheckHost(add);
   CheckDevices(devices, add);
+  CheckHost(add);
   return results;
 }
 

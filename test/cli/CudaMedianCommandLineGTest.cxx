@@ -418,11 +418,30 @@ TEST_F(CudaMedianCommandLine, VerifiesAgainstItk)
 TEST_F(CudaMedianCommandLine, PrintsHelp)
 {
   const std::string help = Succeed({ "--help" });
-  for (const std::string option :
-       { "--radius", "--slice-wise", "--backend", "--devices", "--memory", "--verify", "--report", "input", "output" })
+  for (const std::string option : { "--radius",
+                                    "--slice-wise",
+                                    "--backend",
+                                    "--devices",
+                                    "--memory",
+                                    "--verify",
+                                    "--report",
+                                    "--self-test",
+                                    "input",
+                                    "output" })
   {
     EXPECT_NE(help.find(option), std::string::npos) << option;
   }
+}
+
+TEST_F(CudaMedianCommandLine, TestsItself)
+{
+  const std::string text = Succeed({ "--self-test" });
+  EXPECT_NE(text.find("host "), std::string::npos) << text;
+  EXPECT_NE(text.find("sliding histograms "), std::string::npos) << text;
+  EXPECT_NE(text.find(" checks are right\n"), std::string::npos) << text;
+  EXPECT_EQ(text.find("wrong: "), std::string::npos) << text;
+  ExpectFailure({ "--self-test", WriteVolume(), File("output.mha") }, "--self-test takes no images");
+  ExpectFailure({ "--self-test", "--devices", "4711" }, "");
 }
 
 TEST_F(CudaMedianCommandLine, RefusesBadArguments)
