@@ -234,11 +234,21 @@ SortPairs(cub::DoubleBuffer<TKey> &   keys,
   {
     return error;
   }
-  if (needed > scratchBytes)
+  if (needed <= scratchBytes)
   {
-    return cudaErrorInvalidValue;
+    return cub::DeviceRadixSort::SortPairs(scratch, needed, keys, values, count, firstBit, endBit, stream);
   }
-  return cub::DeviceRadixSort::SortPairs(scratch, needed, keys, values, count, firstBit, endBit, stream);
+  // Code for sm_75 sorts 16-bit keys in another way, which takes up to some megabytes for each device, however few the
+  // pixels are. The plan counts on less.
+  void * own = nullptr;
+  auto   sorted = cudaMallocAsync(&own, needed, stream);
+  if (sorted == cudaSuccess)
+  {
+    sorted = cub::DeviceRadixSort::SortPairs(own, needed, keys, values, count, firstBit, endBit, stream);
+    const auto freed = cudaFreeAsync(own, stream);
+    sorted = sorted == cudaSuccess ? freed : sorted;
+  }
+  return sorted;
 }
 
 /** Sorts the regions of a batch by their pixels' keys, then by region, and writes their bins. */
