@@ -101,7 +101,10 @@ RunInThreads(std::size_t count, const std::function<void(std::size_t)> & body)
   {
     // No more threads.
   }
-  body(0);
+  if (count > 0)
+  {
+    body(0);
+  }
   for (; unit < count; ++unit)
   {
     body(unit);
@@ -160,8 +163,8 @@ public:
   void
   Open()
   {
-    m_Inside =
-      0; // what was inside is in another process, of which this one was forked, or in an interpreter that is gone
+    // What was inside is in the process that this one was forked of, or in an interpreter that is gone.
+    m_Inside = 0;
     m_Closed = false;
   }
 

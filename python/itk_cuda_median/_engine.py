@@ -64,6 +64,9 @@ PIXEL_TYPES = ("int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "
 _Axes = ctypes.c_int64 * MAXIMUM_DIMENSION
 _Progress = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_float)
 
+# What a number of an axis may be. ctypes would cut off what is larger.
+_LARGEST = 2**63 - 1
+
 # How often at most a run that has no progress function lets Python hear a signal.
 _SECONDS_BETWEEN_SIGNALS = 0.05
 
@@ -162,8 +165,8 @@ def _report(status: int, text: str) -> str:
 
 def _fill(name: str, extents: Sequence[int], rest: int) -> ctypes.Array:
     """Reverse NumPy's order of axes to the engine's, contiguous axis first; axes an image has not have value `rest`."""
-    for extent in extents:
-        _numbers.integer(name, extent, 0, 2**63 - 1)
+    if not all(0 <= extent <= _LARGEST for extent in extents):
+        raise ValueError(f"{name} is {tuple(extents)}; each number may be from 0 to {_LARGEST}")
     return _Axes(*reversed(extents), *[rest] * (MAXIMUM_DIMENSION - len(extents)))
 
 

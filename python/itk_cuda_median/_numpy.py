@@ -84,7 +84,7 @@ def allocate_output(shape: tuple[int, ...], dtype: np.dtype, output: Any) -> np.
         raise ValueError(f"output has shape {output.shape}, but the input has {shape}")
     if not output.flags.writeable:
         raise ValueError("output is read-only")
-    if _overlaps_itself(output):
+    if not output.flags.forc and _overlaps_itself(output):
         raise ValueError(f"output has shape {shape} and strides {output.strides}: some pixels are the same memory")
     return output
 
@@ -123,7 +123,9 @@ def median_filter(
     pixel = carrier(array.dtype)
     shape, merged_radius = _window.merge_axes(array.shape, radius)
     result = allocate_output(array.shape, array.dtype, output)
-    source = np.require(array, pixel, ["C_CONTIGUOUS", "ALIGNED"])
+    source = np.ascontiguousarray(array, pixel)
+    if not source.flags.aligned:
+        source = source.copy()
     # The engine writes where it is sure to be alone; everything else goes through memory of its own.
     direct = (
         result.dtype == pixel
