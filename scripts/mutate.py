@@ -379,7 +379,7 @@ class Judge:
             environment["LD_PRELOAD"] = shared
         seen = False
         ours = TESTS_OF.get(path) or TESTS_OF[os.path.dirname(path)]
-        order = ours + [key for key in TESTS if key not in order]
+        order = ours + [key for key in TESTS if key not in ours]
         for key in (key for key in order if key in self.build.tests):
             name, arguments = self.build.tests[key]
             changed = self.build.test_objects(path, name)
