@@ -63,19 +63,20 @@ protected:
   const int m_StaleUses{ hostruntime::CountStaleUses() };
 };
 
-/** Small, and faster on CUDA by the automatic choice's estimate. */
 Case<std::int16_t>
 MakeImages()
 {
-  return { { { 150, 120, 1, 1 } }, { { 12, 12, 0, 0 } } };
+  return { { { 150, 120, 1, 1 } }, { { 6, 6, 0, 0 } } };
 }
 
-/** A request of several slabs, with one work unit. */
+/** A request with one work unit, whose algorithm is so much slower on the CPU that the automatic choice is CUDA even
+ * where sanitizers or other programs slow down what is measured. */
 MedianRequest
 MakeAutomatic(Case<std::int16_t> & images)
 {
   auto request = images.MakeRequest();
   request.backend = Backend::Auto;
+  request.algorithm = Algorithm::Selection;
   request.workUnits = 1;
   return request;
 }
@@ -238,9 +239,9 @@ TEST_F(CudaMedianDevices, ADeviceLostOnTheWayLeavesTheImageToTheCpu)
   auto images = MakeImages();
   for (const auto & devices : { std::vector<int>{}, std::vector<int>{ 3 }, std::vector<int>{ 2, 2 } })
   {
-    for (const auto error : { cudaErrorIllegalAddress, cudaErrorLaunchFailure, cudaErrorDevicesUnavailable })
+    for (const auto error : { cudaErrorIllegalAddress, cudaErrorDevicesUnavailable })
     {
-      for (int launches = 0; launches < 3; ++launches)
+      for (const int launches : { 0, 2 })
       {
         auto request = MakeAutomatic(images);
         request.devices = devices;
@@ -280,8 +281,8 @@ TEST_F(CudaMedianDevices, WhatCudaCannotDoTheCpuDoes)
   request.deviceMemoryBudget = 100;
   ExpectCpu(images, request, "CUDA cannot run this: A device memory budget of 100 bytes");
   request.deviceMemoryBudget = 0;
-  hostruntime::SetFreeMemory(1000);
-  ExpectCpu(images, request, "CUDA cannot run this: A device memory budget of 800 bytes");
+  hostruntime::SetFreeMemory(100);
+  ExpectCpu(images, request, "CUDA cannot run this: A device memory budget of 80 bytes");
   hostruntime::SetFreeMemory(std::size_t{ 1 } << 30);
   request.hostMemoryBudget = 100;
   ExpectCpu(images, request, "CUDA cannot run this: A host memory budget of 100 bytes");
@@ -368,7 +369,6 @@ TEST_F(CudaMedianDevices, ProgressGoesOnWhereCudaFailed)
 {
   Case<std::int16_t> images({ { 150, 120, 1, 1 } }, { { 5, 5, 0, 0 } });
   auto               request = MakeAutomatic(images);
-  request.algorithm = Algorithm::Selection;
   request.deviceMemoryBudget = 20000;
   RisingProgress whole;
   request.progress = whole.Get();
@@ -386,7 +386,7 @@ TEST_F(CudaMedianDevices, ProgressGoesOnWhereCudaFailed)
 // Slabs behind the one that was told of are on their way to an image that the caller may give back now.
 TEST_F(CudaMedianDevices, NothingIsUnderWayAfterAnException)
 {
-  Case<std::uint8_t> images({ { 4099, 4501, 1, 1 } }, { { 1, 1, 0, 0 } }, true, true);
+  Case<std::uint8_t> images({ { 4099, 4101, 1, 1 } }, { { 1, 1, 0, 0 } }, true, true);
   auto               request = images.MakeRequest();
   struct Stop
   {};
