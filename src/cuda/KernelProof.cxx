@@ -61,7 +61,8 @@ namespace
 
 using Subject = std::tuple<int, KernelMeans, Extent, KernelVariant>;
 
-/** What was found out about kernels: "" where they are right. Never destroyed, since filters may run until the end. */
+/** What was found out about kernels: "" where they are right. Never destroyed: a thread may be at work when the process
+ * ends. */
 struct Verdicts
 {
   std::mutex                     mutex;

@@ -18,7 +18,8 @@ namespace cudamedian
 const std::vector<KernelSource> &
 GetKernelSources()
 {
-  static const std::vector<KernelSource> sources{
+  // Never destroyed: a thread may be at work when the process ends.
+  static const auto & sources = *new std::vector<KernelSource>{
 @texts@  };
   return sources;
 }

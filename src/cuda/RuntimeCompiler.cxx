@@ -101,7 +101,8 @@ RuntimeCompiler::RuntimeCompiler()
 const RuntimeCompiler &
 RuntimeCompiler::Get()
 {
-  static const RuntimeCompiler compiler;
+  // Never destroyed: a thread may be at work when the process ends.
+  static const auto & compiler = *new RuntimeCompiler;
   return compiler;
 }
 

@@ -62,8 +62,9 @@ LoadKernel(const std::string & binary, const void *& function)
 const EmittedKernel *
 Keep(const EmittedKernel & kernel)
 {
-  static std::mutex                 mutex;
-  static std::deque<EmittedKernel>  kernels; // grows without moving what it holds
+  // Never destroyed: a thread may be at work when the process ends. Grows without moving what it holds.
+  static auto &                     mutex = *new std::mutex;
+  static auto &                     kernels = *new std::deque<EmittedKernel>;
   const std::lock_guard<std::mutex> lock(mutex);
   kernels.push_back(kernel);
   return &kernels.back();
@@ -133,9 +134,9 @@ RuntimeKernel
 FindRuntimeKernel(const Extent & radius, KernelVariant variant, int pixelBytes, int computeCapability)
 {
   using Key = std::tuple<Extent, KernelVariant, int>;
-  static std::mutex                   mutex;
-  static std::map<Key, RuntimeKernel> found;
-  const std::lock_guard<std::mutex>   lock(mutex);
+  static auto &                     mutex = *new std::mutex;
+  static auto &                     found = *new std::map<Key, RuntimeKernel>;
+  const std::lock_guard<std::mutex> lock(mutex);
   const Key                           key(radius, variant, computeCapability);
   const auto                          entry = found.find(key);
   if (entry != found.end())
