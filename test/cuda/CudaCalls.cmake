@@ -32,6 +32,7 @@ set(CudaMedian_CUDA_CALLS
   cudaMemcpy
   cudaMemcpy2DAsync
   cudaMemcpyAsync
+  cudaMemset2DAsync
   cudaMemsetAsync
   cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags
   cudaPeekAtLastError

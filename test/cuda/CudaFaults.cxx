@@ -244,6 +244,7 @@ CUDAMEDIAN_WRAP(cudaMemGetInfo, (size_t * available, size_t * total), (available
 CUDAMEDIAN_WRAP(cudaMemcpy, (void * target, const void * source, size_t bytes, cudaMemcpyKind kind), (target, source, bytes, kind))
 CUDAMEDIAN_WRAP(cudaMemcpy2DAsync, (void * target, size_t targetPitch, const void * source, size_t sourcePitch, size_t width, size_t height, cudaMemcpyKind kind, cudaStream_t stream), (target, targetPitch, source, sourcePitch, width, height, kind, stream))
 CUDAMEDIAN_WRAP(cudaMemcpyAsync, (void * target, const void * source, size_t bytes, cudaMemcpyKind kind, cudaStream_t stream), (target, source, bytes, kind, stream))
+CUDAMEDIAN_WRAP(cudaMemset2DAsync, (void * target, size_t pitch, int value, size_t width, size_t height, cudaStream_t stream), (target, pitch, value, width, height, stream))
 CUDAMEDIAN_WRAP(cudaMemsetAsync, (void * target, int value, size_t bytes, cudaStream_t stream), (target, value, bytes, stream))
 CUDAMEDIAN_WRAP(cudaPointerGetAttributes, (cudaPointerAttributes * attributes, const void * memory), (attributes, memory))
 CUDAMEDIAN_WRAP(cudaSetDevice, (int device), (device))

@@ -841,6 +841,7 @@ CUDAMEDIAN_NOT_HERE(
   (cudaLibrary_t *, const void *, cudaJitOption *, void **, unsigned int, cudaLibraryOption *, void **, unsigned int))
 CUDAMEDIAN_NOT_HERE(cudaMallocAsync, (void **, std::size_t, cudaStream_t))
 CUDAMEDIAN_NOT_HERE(cudaFreeAsync, (void *, cudaStream_t))
+CUDAMEDIAN_NOT_HERE(cudaMemset2DAsync, (void *, std::size_t, int, std::size_t, std::size_t, cudaStream_t))
 CUDAMEDIAN_NOT_HERE(cudaMemcpy, (void *, const void *, std::size_t, cudaMemcpyKind))
 
 } // extern "C"
