@@ -39,6 +39,7 @@ using namespace cudamedianfuzz;
 constexpr const char * usage =
   "usage: CudaMedianFuzz [--seconds S] [--cases N] [--seed N] [--replay \"case\"] [--backend cpu,cuda,auto]\n"
   "                      [--devices 0,1] [--require-gpu] [--jobs N] [--new-windows N] [--case-seconds S]\n"
+  "                      [--shrink-seconds S]\n"
   "Runs random cases, 30 s of them unless told otherwise. CUDAMEDIAN_TEST_SEED is the seed where --seed is not given;\n"
   "without both it is a fresh one. --new-windows: with a device, one case in so many (200) has a window that is new "
   "to\n"
@@ -455,7 +456,9 @@ Case
 Fuzzer::Shrink(Case c, const Finding & finding)
 {
   const auto start = std::chrono::steady_clock::now();
-  const auto timeIsUp = [&] { return std::chrono::steady_clock::now() - start > std::chrono::seconds(20); };
+  const auto timeIsUp = [&] {
+    return std::chrono::steady_clock::now() - start > std::chrono::seconds(m_Options.shrinkSeconds);
+  };
   const auto fails = [&](const Case & other) { return Check(other, nullptr).kind == finding.kind; };
   const auto walk = [&] {
     for (bool smaller = true; smaller && !timeIsUp();)

@@ -134,6 +134,10 @@ Read(Options & options, const std::string & name, const std::string & value)
   {
     options.caseSeconds = static_cast<unsigned>(ToCount(value));
   }
+  else if (name == "--shrink-seconds")
+  {
+    options.shrinkSeconds = static_cast<unsigned>(ToCount(value));
+  }
   else if (name == "--new-windows")
   {
     options.newWindows = std::max(1U, static_cast<unsigned>(ToCount(value)));

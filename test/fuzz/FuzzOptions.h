@@ -40,9 +40,10 @@ struct Options
   std::vector<int>     devices;
   bool                 requireGpu{ false };
   unsigned             jobs{ 1 };
-  unsigned             caseSeconds{ 120 }; ///< a case that takes longer is a failure
-  unsigned             newWindows{ 200 };  ///< with a device one case in so many has a window that it has not met
-  unsigned             threads{ 4 };       ///< of the stress program
+  unsigned             caseSeconds{ 120 };  ///< a case that takes longer is a failure
+  unsigned             shrinkSeconds{ 20 }; ///< for making a case that fails smaller
+  unsigned             newWindows{ 200 };   ///< with a device one case in so many has a window that it has not met
+  unsigned             threads{ 4 };        ///< of the stress program
   bool                 injectsDifference{ false };
 };
 

@@ -15,6 +15,7 @@
  *  limitations under the License.
  *
  *=========================================================================*/
+#include "KernelPolicy.h"
 #include "Planner.h"
 #include "TilePolicy.h"
 
@@ -292,6 +293,36 @@ TEST(CudaMedianRankPolicy, WhatDoesNotCoverAWindowSaysWhy)
   catch (const cudamedian::RequestError & error)
   {
     EXPECT_NE(std::string(error.what()).find("two axes besides the first"), std::string::npos) << error.what();
+  }
+}
+
+/** A tile of a measured row, or of the rule, extends along axes that the window extends along, and along axis 0, in
+ * which rows are moved: along any other axis its outputs would share nothing. */
+TEST(CudaMedianKernelPolicy, TilesExtendAlongTheWindow)
+{
+  for (const Extent & radius : { Extent{ { 1, 1, 0, 0 } },
+                                 Extent{ { 2, 2, 0, 0 } },
+                                 Extent{ { 3, 3, 0, 0 } },
+                                 Extent{ { 4, 4, 0, 0 } },
+                                 Extent{ { 5, 5, 0, 0 } },
+                                 Extent{ { 6, 6, 0, 0 } },
+                                 Extent{ { 7, 7, 0, 0 } },
+                                 Extent{ { 8, 8, 0, 0 } },
+                                 Extent{ { 1, 1, 1, 0 } },
+                                 Extent{ { 2, 2, 2, 0 } } })
+  {
+    for (const int bytes : { 2, 4 })
+    {
+      const auto policy = cudamedian::GetKernelPolicy(radius, cudamedian::GetKernelKind(bytes, 90));
+      for (int axis = 0; axis < cudamedian::Dimension; ++axis)
+      {
+        EXPECT_GE(policy.tile[axis], 1);
+        EXPECT_TRUE(policy.tile[axis] == 1 || axis == 0 || radius[axis] > 0)
+          << "radius " << radius[0] << "x" << radius[1] << "x" << radius[2] << "x" << radius[3] << ", " << bytes
+          << " bytes, axis " << axis;
+      }
+      EXPECT_LE(policy.blockX * policy.blockY, 1024);
+    }
   }
 }
 
