@@ -42,7 +42,10 @@ public:
   }
   ~StreamBuffer()
   {
-    cudaFreeAsync(m_Pointer, m_Stream);
+    if (cudaFreeAsync(m_Pointer, m_Stream) != cudaSuccess)
+    {
+      cudaGetLastError(); // or the next launch would be taken to have failed
+    }
   }
   StreamBuffer(const StreamBuffer &) = delete;
   StreamBuffer &

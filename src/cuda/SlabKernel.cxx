@@ -369,6 +369,7 @@ SlabKernel::UploadProgram(const ProgramSchedule & schedule)
 cudaError_t
 SlabKernel::Launch(const Slab & slab, const void * input, void * output, cudaStream_t stream) const
 {
+  cudaGetLastError(); // what somebody else's call left behind is no error of this launch
   KernelArguments arguments{};
   arguments.input = input;
   arguments.output = output;

@@ -60,7 +60,9 @@ GetName(cudaError_t error)
 bool
 IsNamed(const std::string & text, cudaError_t error)
 {
+  // CUB's launches make other errors of what fails in them; then it is the launch that is named.
   return text.find(GetName(error)) != std::string::npos || text.find(GetFailedCall()) != std::string::npos ||
+         text.find("The kernel launch failed") != std::string::npos ||
          (error == cudaErrorMemoryAllocation && text.find("bytes") != std::string::npos);
 }
 
