@@ -191,7 +191,8 @@ public:
     return m_Device;
   }
 
-  /** Whether this lives in the current device's CUDA context, and not in one that someone has reset. \throws DeviceError
+  /** Whether this lives in the current device's CUDA context, and not in one that someone has reset. \throws
+   * DeviceError
    */
   bool
   IsAlive() const;

@@ -137,8 +137,8 @@ FindRuntimeKernel(const Extent & radius, KernelVariant variant, int pixelBytes, 
   static auto &                     mutex = *new std::mutex;
   static auto &                     found = *new std::map<Key, RuntimeKernel>;
   const std::lock_guard<std::mutex> lock(mutex);
-  const Key                           key(radius, variant, computeCapability);
-  const auto                          entry = found.find(key);
+  const Key                         key(radius, variant, computeCapability);
+  const auto                        entry = found.find(key);
   if (entry != found.end())
   {
     return entry->second;

@@ -50,7 +50,7 @@ struct KernelKind
   }
 };
 
-/** The kind for a pixel width in code that is compiled for an architecture (major * 10 + minor): see GetKeyPacking(). */
+/** The kind for a pixel width in code compiled for an architecture (major * 10 + minor): see GetKeyPacking(). */
 KernelKind
 GetKernelKind(int pixelBytes, int architecture);
 

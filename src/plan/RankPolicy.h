@@ -57,8 +57,8 @@ FindRankShape(const Extent & radius, int pixelBytes, RankShape & shape);
 /** The same for the CPU: one window goes through the block up and down, so region axis 0 is image axis 0, and blocks
  * are large, but enough for all work units.
  *
- * \returns false if there is none: the window has a radius along all axes but the first, or its smallest region has more
- * than 65,536 pixels, which 16 bits number. */
+ * \returns false if there is none: the window has a radius along all axes but the first, or its smallest region has
+ * more than 65,536 pixels, which 16 bits number. */
 bool
 FindHostRankShape(const Extent & radius,
                   int            pixelBytes,
