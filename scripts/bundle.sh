@@ -33,11 +33,12 @@ fi
 rm -rf "${folder}"
 mkdir -p "${folder}/bin" "${folder}/lib" "${folder}/data"
 
+# Devices that are threads of the host need no GPU machine.
 mapfile -t programs < <(find "${build}" -type f -executable \
   \( -path "${build}/test/*/CudaMedian*Test" -o -path "${build}/test/fuzz/CudaMedian*" \
   -o -path "${build}/benchmark/CudaMedian*" \
   -o -path "${build}/examples/CudaMedian*" \) \
-  -not -path '*/CMakeFiles/*' -not -path '*/package/*' -not -name '*.*')
+  -not -path '*/CMakeFiles/*' -not -path '*/package/*' -not -name '*.*' -not -name '*OnHost*')
 [ "${#programs[@]}" -gt 0 ] || fail "no programs under ${build}"
 cp "${programs[@]}" "${folder}/bin/"
 cp "${head_scan}" "${folder}/data/"
@@ -97,4 +98,4 @@ chmod +x "${folder}/run-tests.sh" "${folder}/run"
 packed="$(tar -C "${folder}" -cz . | wc -c)"
 say "programs: $(find "${folder}/bin" -type f | wc -l), libraries: $(find "${folder}/lib" -type f | wc -l)"
 say "bundle: ${folder}, $(du -sm "${folder}" | cut -f1) MiB, $((packed / 1048576)) MiB compressed"
-[ "${packed}" -lt 60000000 ] || fail "the bundle is larger than 60 MB compressed"
+[ "${packed}" -lt 67000000 ] || fail "the bundle is larger than 67 MB compressed"
