@@ -212,8 +212,9 @@ public:
   std::size_t
   GetPinnedBytes() const;
 
-  /** Makes room for the pixels of a slab in a place's device memory, and fills new memory with zeros: the columns
-   * between rows pass to the host with them. \returns false when the memory is not to be had. */
+  /** Makes room in device memory for pixels or for what kernels keep beside them, and fills new memory with zeros: the
+   * columns between rows pass to the host with the pixels, and kernels load whole vectors of sorted ranks. \returns
+   * false when the memory is not to be had. */
   bool
   ReservePixels(CachedBuffer & buffer, std::size_t bytes);
 

@@ -218,7 +218,8 @@ ReserveKernelMemory(const MedianRequest & request, const Plan & plan, const Copi
     // What an earlier request left is too much for this budget.
     CheckCuda(context.ReleaseBuffers(), "cudaFree");
   }
-  if (!context.program.Reserve(plan.deviceProgramBytes) || !context.scratch.Reserve(plan.deviceScratchBytes))
+  if (!context.program.Reserve(plan.deviceProgramBytes) ||
+      !context.ReservePixels(context.scratch, plan.deviceScratchBytes))
   {
     throw DeviceError("Allocating the " + std::to_string(plan.deviceProgramBytes + plan.deviceScratchBytes) +
                       " bytes of device memory that the window's kernel needs failed");

@@ -263,7 +263,7 @@ SlabKernel::RankIfFit(std::string & reason)
   }
   const auto bytes = GetRankScratchBytes(shape, m_Plan.slabs.front().output.extent, m_Plan.deviceMemoryBudget - used);
   if ((bytes == 0 && shape.scratchBytes != 0) || !IsFit(KernelMeans::Ranks, reason) ||
-      !m_Context.scratch.Reserve(bytes))
+      !m_Context.ReservePixels(m_Context.scratch, bytes))
   {
     return false;
   }

@@ -319,7 +319,8 @@ SlabPipeline::Reserve(const MedianRequest & request, const Plan & plan, bool ord
   const auto stage = [ordinaryStaging](CachedBuffer & buffer, std::size_t bytes) {
     return bytes == 0 || (ordinaryStaging ? buffer.ReserveOrdinary(bytes) : buffer.Reserve(bytes));
   };
-  if (!context.program.Reserve(plan.deviceProgramBytes) || !context.scratch.Reserve(plan.deviceScratchBytes))
+  if (!context.program.Reserve(plan.deviceProgramBytes) ||
+      !context.ReservePixels(context.scratch, plan.deviceScratchBytes))
   {
     return MemoryShortage::Device;
   }
