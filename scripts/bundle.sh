@@ -18,12 +18,7 @@ build="${build_root}/test"
 install_missing "${build_packages[@]}" binutils
 find_cuda
 find_head_scan
-cmake -S "${repository_root}" -B "${build}" -G Ninja \
-  -DCMAKE_BUILD_TYPE=Release \
-  -DBUILD_TESTING=ON \
-  -DCUDAMEDIAN_BUILD_EXAMPLES=ON \
-  -DCUDAMEDIAN_BUILD_BENCHMARKS=ON \
-  "${cuda_options[@]}"
+configure_tests "${build}"
 ninja -C "${build}" -j "${jobs}"
 
 # Only a folder that this script made, or an empty one, is replaced.

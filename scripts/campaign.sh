@@ -22,12 +22,7 @@ seconds="$1"
 install_missing "${build_packages[@]}"
 find_cuda
 build="${build_root}/test"
-cmake -S "${repository_root}" -B "${build}" -G Ninja \
-  -DCMAKE_BUILD_TYPE=Release \
-  -DBUILD_TESTING=ON \
-  -DCUDAMEDIAN_BUILD_EXAMPLES=ON \
-  -DCUDAMEDIAN_BUILD_BENCHMARKS=ON \
-  "${cuda_options[@]}"
+configure_tests "${build}"
 # shellcheck disable=SC2054 # 0,1 is one word
 on_host=(--devices 0,1 --new-windows 5)
 random=(CudaMedianFuzz)

@@ -84,6 +84,16 @@ find_cuda() {
   fi
 }
 
+# Configures a folder for the library with its tests, examples and benchmarks, with or without CUDA as find_cuda found.
+configure_tests() {
+  cmake -S "${repository_root}" -B "$1" -G Ninja \
+    -DCMAKE_BUILD_TYPE=Release \
+    -DBUILD_TESTING=ON \
+    -DCUDAMEDIAN_BUILD_EXAMPLES=ON \
+    -DCUDAMEDIAN_BUILD_BENCHMARKS=ON \
+    "${cuda_options[@]}"
+}
+
 # Unpacks a Debian package into a folder of the build tree, without installing it, unless that has been done.
 # Needed for insighttoolkit5-examples: its data lies in /usr/share/doc, which dpkg leaves out on slim systems.
 unpack_package() {

@@ -12,12 +12,7 @@ install_missing "${build_packages[@]}"
 find_cuda
 
 build="${build_root}/test"
-cmake -S "${repository_root}" -B "${build}" -G Ninja \
-  -DCMAKE_BUILD_TYPE=Release \
-  -DBUILD_TESTING=ON \
-  -DCUDAMEDIAN_BUILD_EXAMPLES=ON \
-  -DCUDAMEDIAN_BUILD_BENCHMARKS=ON \
-  "${cuda_options[@]}"
+configure_tests "${build}"
 ninja -C "${build}" -j "${jobs}"
 ctest --test-dir "${build}" --output-on-failure -j "${jobs}"
 # With the CPU backend alone: the kernels have been compiled and tested above.
