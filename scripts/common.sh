@@ -14,6 +14,10 @@ build_packages=(
   libinsighttoolkit5-dev libgtest-dev libgmock-dev libcli11-dev nlohmann-json3-dev libhwy-dev zlib1g-dev libpng-dev
 )
 
+# What the VTK class, the viewer and their tests need: VTK, a display that needs no screen, and Mesa's OpenGL.
+# shellcheck disable=SC2034
+vtk_packages=(libvtk9-dev xvfb xauth libegl1 libgl1-mesa-dri libosmesa6)
+
 # Parallel jobs of builds and tests; JOBS overrides.
 # shellcheck disable=SC2034
 jobs="${JOBS:-$(nproc)}"
@@ -84,6 +88,30 @@ find_cuda() {
   fi
 }
 
+# Sets slicer_python to the Python of an environment with 3D Slicer's libraries and PyPI's VTK, which tests need, made once
+# for every version of their list; empty, with a line that says so, where it cannot be made.
+find_slicer_environment() {
+  local list="${repository_root}/test/slicer/requirements.txt" name environment
+  name="slicer-$(sha256sum "${list}" | cut -c 1-12)"
+  environment="${XDG_CACHE_HOME:-${HOME}/.cache}/cudamedian/${name}"
+  slicer_python=""
+  if [ ! -e "${environment}/.complete" ]; then
+    install_missing python3 python3-venv
+    rm -rf "${environment}"
+    mkdir -p "$(dirname "${environment}")"
+    # Debian's own Python, not one that happens to be on PATH: the packages are made for it.
+    if ! /usr/bin/python3 -m venv "${environment}" ||
+      ! "${environment}/bin/pip" install --quiet --requirement "${list}"; then
+      rm -rf "${environment}"
+      say "tests of the Slicer modules and the VTK gallery left out: PyPI's packages of ${list} could not be installed"
+      return
+    fi
+    touch "${environment}/.complete"
+  fi
+  # shellcheck disable=SC2034
+  slicer_python="${environment}/bin/python"
+}
+
 # Configures a folder for the library with its tests, examples and benchmarks, with or without CUDA as find_cuda found.
 configure_tests() {
   cmake -S "${repository_root}" -B "$1" -G Ninja \
@@ -91,6 +119,7 @@ configure_tests() {
     -DBUILD_TESTING=ON \
     -DCUDAMEDIAN_BUILD_EXAMPLES=ON \
     -DCUDAMEDIAN_BUILD_BENCHMARKS=ON \
+    -DCUDAMEDIAN_SLICER_PYTHON="${slicer_python:-}" \
     "${cuda_options[@]}"
 }
 

@@ -8,8 +8,9 @@ set -euo pipefail
 # shellcheck source=scripts/common.sh
 source "$(dirname "$0")/common.sh"
 
-install_missing "${build_packages[@]}"
+install_missing "${build_packages[@]}" "${vtk_packages[@]}"
 find_cuda
+find_slicer_environment
 
 build="${build_root}/test"
 configure_tests "${build}"
