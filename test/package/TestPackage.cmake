@@ -39,3 +39,13 @@ run(${CMAKE_COMMAND} -S ${PROJECT} -B ${WORK}/build -G ${GENERATOR}
   -D EXPECTED_PACKAGE_PREFIX=${package})
 run(${CMAKE_COMMAND} --build ${WORK}/build --config "${CONFIG}")
 run(${WORK}/build/bin/CudaMedianConsumer)
+
+if(PLUGIN_PROGRAM AND PLACE STREQUAL "Installed")
+  file(GLOB_RECURSE plugin ${package}/*CudaMedianFactory*)
+  get_filename_component(folder "${plugin}" DIRECTORY)
+  execute_process(COMMAND ${CMAKE_COMMAND} -E env "ITK_AUTOLOAD_PATH=${folder}" ${PLUGIN_PROGRAM}
+    RESULT_VARIABLE result OUTPUT_VARIABLE output ERROR_VARIABLE error)
+  if(NOT result EQUAL 0 OR NOT output MATCHES "short3 CudaMedianImageFilter")
+    message(FATAL_ERROR "the installed plugin ${plugin} was not used (${result}): ${error}")
+  endif()
+endif()
