@@ -175,9 +175,14 @@ TEST(CudaMedianEngine, BadRequestsSayWhatIsWrong)
   auto negative = good;
   negative.radius[1] = -1;
   EXPECT_THROW(RunMedian(negative), RequestError);
-  auto enormous = good;
-  enormous.radius = { { std::int64_t{ 1 } << 40, std::int64_t{ 1 } << 40, 0, 0 } };
-  EXPECT_THROW(RunMedian(enormous), RequestError);
+  // A window of more pixels than can be counted, whichever axes it lies along.
+  constexpr std::int64_t large = std::int64_t{ 1 } << 40;
+  for (const Extent & radius : { Extent{ { large, large, 0, 0 } }, Extent{ { 0, 0, large, large } } })
+  {
+    auto enormous = good;
+    enormous.radius = radius;
+    EXPECT_THROW(RunMedian(enormous), RequestError);
+  }
   auto null = good;
   null.input = nullptr;
   EXPECT_THROW(RunMedian(null), RequestError);

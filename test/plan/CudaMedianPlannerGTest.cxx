@@ -256,6 +256,8 @@ TEST(CudaMedianRankPolicy, BlocksHoldTogether)
       }
       EXPECT_LE(shape.words << shape.rankShift, 32768) << "packed ranks have 15 bits";
       EXPECT_EQ(1 << shape.rankShift, 4 * shape.threads);
+      // The words of all threads lie before the ranks of all pixels.
+      EXPECT_GE(shape.sharedBytes, 4 * shape.words * shape.threads + 2 * shape.pixels);
       EXPECT_LE(shape.sharedBytes, 99 * 1024) << "what blocks of sm_86 and sm_89 have";
     }
   }
