@@ -33,17 +33,24 @@ def read_curves(arguments):
 
 
 def main():
+    """Draw the picture that the command line asks for."""
     if len(sys.argv) < 3:
         sys.exit(__doc__)
     curves = read_curves(sys.argv[2:])
     pixels = sorted({pixel for _, pixel, _ in curves}, key=["uint8", "int16", "float32", "float64"].index)
     names = list(dict.fromkeys(argument.split("=", 1)[0] for argument in sys.argv[2:]))
     figure, rows = plt.subplots(2, len(pixels), figsize=(4 * len(pixels), 7), sharey=True, squeeze=False)
-    for dimensions, axes_of_row in zip((2, 3), rows):
-        for pixel, axes in zip(pixels, axes_of_row):
+    for dimensions, axes_of_row in zip((2, 3), rows, strict=True):
+        for pixel, axes in zip(pixels, axes_of_row, strict=True):
             for number, name in enumerate(names):
                 points = sorted(curves.get((dimensions, pixel, name), []))
-                axes.loglog(*zip(*points) if points else ([], []), "o-", markersize=3, color=f"C{number}", label=name)
+                axes.loglog(
+                    *zip(*points, strict=True) if points else ([], []),
+                    "o-",
+                    markersize=3,
+                    color=f"C{number}",
+                    label=name,
+                )
             axes.set_title(f"{pixel}, {'square' if dimensions == 2 else 'cubic'} windows")
             axes.set_xticks([3, 5, 9, 15, 31] if dimensions == 3 else [3, 9, 31, 101, 301])
             axes.xaxis.set_major_formatter(matplotlib.ticker.ScalarFormatter())

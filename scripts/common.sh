@@ -88,28 +88,36 @@ find_cuda() {
   fi
 }
 
-# Sets slicer_python to the Python of an environment with 3D Slicer's libraries and PyPI's VTK, which tests need, made once
-# for every version of their list; empty, with a line that says so, where it cannot be made.
-find_slicer_environment() {
-  local list="${repository_root}/test/slicer/requirements.txt" name environment
-  name="slicer-$(sha256sum "${list}" | cut -c 1-12)"
-  environment="${XDG_CACHE_HOME:-${HOME}/.cache}/cudamedian/${name}"
-  slicer_python=""
-  if [ ! -e "${environment}/.complete" ]; then
-    install_missing python3 python3-venv
-    rm -rf "${environment}"
-    mkdir -p "$(dirname "${environment}")"
-    # Debian's own Python, not one that happens to be on PATH: the packages are made for it.
-    if ! /usr/bin/python3 -m venv "${environment}" ||
-      ! "${environment}/bin/pip" install --quiet --requirement "${list}"; then
-      rm -rf "${environment}"
-      say "tests of the Slicer modules and the VTK gallery left out: PyPI's packages of ${list} could not be installed"
-      return
-    fi
-    touch "${environment}/.complete"
+# Sets environment_python to the Python of a virtual environment that holds what a list of PyPI's packages names, made
+# once for every version of the list; empty where it cannot be made.
+find_environment() {
+  local name="$1" list="$2" environment
+  environment="${XDG_CACHE_HOME:-${HOME}/.cache}/cudamedian/${name}-$(sha256sum "${list}" | cut -c 1-12)"
+  environment_python="${environment}/bin/python"
+  if [ -e "${environment}/.complete" ]; then
+    return
   fi
+  install_missing python3 python3-venv
+  rm -rf "${environment}"
+  mkdir -p "$(dirname "${environment}")"
+  # Debian's own Python, not one that happens to be on PATH: the packages are made for it.
+  if /usr/bin/python3 -m venv "${environment}" && "${environment}/bin/pip" install --quiet --requirement "${list}"; then
+    touch "${environment}/.complete"
+    return
+  fi
+  rm -rf "${environment}"
+  environment_python=""
+}
+
+# Sets slicer_python to a Python with 3D Slicer's libraries and PyPI's VTK, which tests need; empty, with a line that says
+# so, where PyPI cannot be reached.
+find_slicer_environment() {
+  find_environment slicer "${repository_root}/test/slicer/requirements.txt"
   # shellcheck disable=SC2034
-  slicer_python="${environment}/bin/python"
+  slicer_python="${environment_python}"
+  if [ -z "${slicer_python}" ]; then
+    say "tests of the Slicer modules and the VTK gallery left out: PyPI's packages could not be installed"
+  fi
 }
 
 # Configures a folder for the library with its tests, examples and benchmarks, with or without CUDA as find_cuda found.

@@ -39,7 +39,10 @@ TESTS = {
     "plan": ("test/plan/CudaMedianPlanTest", []),
     "engine": ("test/cpu/CudaMedianEngineTest", []),
     "pipeline": ("test/cuda/CudaMedianPipelineTest", []),
-    "fuzz": ("test/fuzz/CudaMedianFuzz", ["--cases", "3000", "--seed", "1", "--backend", "cpu", "--shrink-seconds", "0"]),
+    "fuzz": (
+        "test/fuzz/CudaMedianFuzz",
+        ["--cases", "3000", "--seed", "1", "--backend", "cpu", "--shrink-seconds", "0"],
+    ),
     "rows": ("test/cpu/CudaMedianRowProgramsTest", []),
     "portable": ("test/cpu/CudaMedianPortableTest", []),
     "merge": ("test/cuda/CudaMedianMergeTilingTest", []),
@@ -52,8 +55,8 @@ TESTS = {
     ),
     "pipeline on host": ("test/cuda/CudaMedianPipelineOnHostTest", []),
 }
-# Which of them run for a change in a folder's files, or in one of them, those that find most in the least time first. A program whose own
-# objects depend on the change runs in any case.
+# Which of them run for a change in a folder's files, or in one of them, those that find most in the least time first. A
+# program whose own objects depend on the change runs in any case.
 TESTS_OF = {
     "src/program": ["fuzz", "rows", "program", "kernels"],
     "src/plan": ["plan", "fuzz", "fuzz on host", "merge", "kernels"],
@@ -126,7 +129,7 @@ def without_directives(text):
 
 
 def change_number(text):
-    """The neighbours of a whole number, the half and the double of another."""
+    """Give the neighbours of a whole number, the half and the double of another."""
     body = re.sub(r"[uUlL]+$", "", text) if not re.search(r"[.eE]", text) or text[:2] in ("0x", "0X") else text
     suffix = text[len(body) :]
     digits = body.replace("'", "")
@@ -188,7 +191,9 @@ def find_mutations(path, text):
                 is_value = before in (")", "]") or before_kind == "number" or after_kind == "number" or word == "&&"
                 if word == "&&" and before in ("auto", "T"):
                     is_value = False
-            if word == "<<" and ('"' in text[token.end() : token.end() + 3] or before in ("text", "os", "stream", "out")):
+            if word == "<<" and (
+                '"' in text[token.end() : token.end() + 3] or before in ("text", "os", "stream", "out")
+            ):
                 is_value = False
             if before in ("return", "operator", "case"):
                 is_value = False
@@ -202,6 +207,7 @@ class Build:
     """A copy of the checkout, built once, and what its objects depend on."""
 
     def __init__(self, source, folder, jobs):
+        """Copy the checkout, build it, and read what depends on what."""
         self.source = os.path.join(folder, "source")
         self.build = os.path.join(self.source, "build", "test")
         self.copy(source)
@@ -220,12 +226,13 @@ class Build:
         self.read_dependencies()
 
     def call(self, command):
+        """Run a command, and end the program where it fails."""
         result = subprocess.run(command, capture_output=True, text=True, check=False)
         if result.returncode != 0:
             sys.exit(f"failed: {shlex.join(command)}\n{result.stdout[-4000:]}\n{result.stderr[-4000:]}")
 
     def copy(self, source):
-        """Copies what differs; what is the same keeps its time, so that little is built again."""
+        """Copy what differs; what is the same keeps its time, so that little is built again."""
         names = subprocess.run(
             ["git", "-C", source, "ls-files", "-z", "--cached", "--others", "--exclude-standard"],
             capture_output=True,
@@ -251,13 +258,16 @@ class Build:
                         os.remove(full)
 
     def read_dependencies(self):
+        """Learn how objects are compiled, what they include, and how programs are linked."""
         self.commands = {}
         with open(os.path.join(self.build, "compile_commands.json"), encoding="utf-8") as file:
             for entry in json.load(file):
                 words = shlex.split(entry["command"])
                 self.commands[os.path.normpath(words[words.index("-o") + 1])] = words
         self.users = collections.defaultdict(set)
-        text = subprocess.run(["ninja", "-C", self.build, "-t", "deps"], capture_output=True, text=True, check=True).stdout
+        text = subprocess.run(
+            ["ninja", "-C", self.build, "-t", "deps"], capture_output=True, text=True, check=True
+        ).stdout
         current = None
         for line in text.splitlines():
             if line and not line[0].isspace():
@@ -275,7 +285,7 @@ class Build:
             self.links[name] = shlex.split(re.sub(r"^: && | && :$", "", line).split(" && ")[0])
 
     def estimate(self, path):
-        """What a change costs to compile, in objects; some are large."""
+        """Tell what a change costs to compile, in objects; some are large."""
         large = {"CudaMedianHostKernelsGTest": 30, "CudaMedianRowProgramsGTest": 5, "CpuBackend": 10, "rows/Row": 10}
         return sum(
             max([weight for name, weight in large.items() if name in item] or [1])
@@ -285,16 +295,18 @@ class Build:
         )
 
     def library_objects(self, path):
+        """List the library's objects that depend on a file."""
         objects = [o for o in self.users[path] if o.startswith("src/CMakeFiles/CudaMedian.dir/")]
         return sorted(o for o in objects if not ROWS.search(o) or ROWS_COMPILED.search(o))
 
     def test_objects(self, path, name):
+        """List a test program's own objects that depend on a file."""
         users = self.users[path]
         return [word for word in self.links[name] if os.path.normpath(word) in users]
 
 
 def run(command, limit, environment=None, folder=None):
-    """The exit status and the text, or None where the time was up."""
+    """Return the exit status and the text, or None where the time was up."""
     process = subprocess.Popen(
         command,
         stdout=subprocess.PIPE,
@@ -316,6 +328,7 @@ class Judge:
     """Compiles a change and runs the tests."""
 
     def __init__(self, build, folder):
+        """Take a build, and a folder for what is compiled from changes."""
         self.build = build
         self.folder = os.path.join(folder, "mutant")
         os.makedirs(self.folder, exist_ok=True)
@@ -347,6 +360,7 @@ class Judge:
             json.dump(self.seconds, file)
 
     def compile(self, item, number):
+        """Compile an object anew. Return its path, "timeout", or what the compiler said."""
         words = list(self.build.commands[os.path.normpath(item)])
         out = os.path.join(self.folder, f"{number}.o")
         words[words.index("-o") + 1] = out
@@ -361,7 +375,7 @@ class Judge:
         return out if status == 0 else ("timeout" if status is None else text)
 
     def judge(self, path):
-        """What became of the change that the file has now: killed, survived, did not compile."""
+        """Tell what becomes of the change that the file has now: killed, survived, did not compile."""
         start = time.monotonic()
         library = self.build.library_objects(path)
         environment = dict(self.environment)
@@ -411,6 +425,7 @@ class Judge:
 
     @staticmethod
     def describe(name, status, text):
+        """Name the test that failed."""
         found = re.search(r"\[  FAILED  \] (\S+)", text)
         if found:
             return found.group(1)
@@ -421,6 +436,7 @@ class Judge:
 
 
 def list_files(source, given):
+    """List the files that are changed, relative to the checkout."""
     import glob
 
     files = []
@@ -430,6 +446,7 @@ def list_files(source, given):
 
 
 def main():
+    """Draw changes, judge each, and print what survived."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--source", required=True)
     parser.add_argument("--folder", required=True)
@@ -486,7 +503,9 @@ def main():
     judged = outcomes["killed"] + outcomes["survived"]
     print(f"\n{judged} changes compiled, {outcomes['not compiled']} did not")
     if judged:
-        print(f"{outcomes['killed']} killed, {100 * outcomes['killed'] / judged:.1f} %; {outcomes['survived']} survived:")
+        print(
+            f"{outcomes['killed']} killed, {100 * outcomes['killed'] / judged:.1f} %; {outcomes['survived']} survived:"
+        )
         print("\n".join(survivors))
     return 0
 

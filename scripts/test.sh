@@ -12,6 +12,8 @@ install_missing "${build_packages[@]}" "${vtk_packages[@]}"
 find_cuda
 find_slicer_environment
 
+"$(dirname "$0")/style.sh"
+
 build="${build_root}/test"
 configure_tests "${build}"
 ninja -C "${build}" -j "${jobs}"

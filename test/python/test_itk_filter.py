@@ -218,10 +218,13 @@ def test_no_leak_over_a_thousand_calls(random):
         call()
     gc.collect()
     process = psutil.Process(os.getpid())
-    memory, counts = process.memory_info().rss, (
-        sys.getrefcount(image),
-        sys.getrefcount(array),
-        image.GetReferenceCount(),
+    memory, counts = (
+        process.memory_info().rss,
+        (
+            sys.getrefcount(image),
+            sys.getrefcount(array),
+            image.GetReferenceCount(),
+        ),
     )
     for _ in range(1000):
         call()

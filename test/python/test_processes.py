@@ -44,7 +44,9 @@ sender = threading.Thread(target=send, args=(0.3 * whole,))
 """
 
 
-@pytest.mark.parametrize("options", ["", "threads=1, progress=seen.append", "threads=1, progress=lambda fraction: None"])
+@pytest.mark.parametrize(
+    "options", ["", "threads=1, progress=seen.append", "threads=1, progress=lambda fraction: None"]
+)
 def test_ctrl_c_stops_a_run(run, options):
     run(f"""
 {SEND}
