@@ -251,6 +251,8 @@ class MedianDenoisingWidget(ScriptedLoadableModuleWidget, VTKObservationMixin):
         self._find_engine()
 
     def _on_scene_changed(self, _caller, _event):
+        self._preview.checked = False
+        self._source = self._target = None
         self._load_settings()
 
     def _on_changed(self, _value=None):
@@ -325,6 +327,9 @@ class MedianDenoisingWidget(ScriptedLoadableModuleWidget, VTKObservationMixin):
     def _on_before(self, before):
         if self._target is None:
             self._say("Apply the filter first; then this shows the volume before it.")
+            return
+        if not all(slicer.mrmlScene.IsNodePresent(node) for node in (self._source, self._target)):
+            self._say("A volume of the last run is no longer in the scene.")
             return
         try:
             if self._source is self._target:
