@@ -130,9 +130,15 @@ class CommandLineEngine:
             target[...] = medians
             return run.GetParameterAsString("report") or ""
         finally:
-            for node in [*added, run]:
-                if node is not None and self._scene.IsNodePresent(node):
-                    self._scene.RemoveNode(node)
+            for node in added:
+                # Slicer gives what a module returns a way to be stored and shown.
+                for own in (node.GetStorageNode(), node.GetDisplayNode(), node):
+                    self._remove(own)
+            self._remove(run)
+
+    def _remove(self, node) -> None:
+        if node is not None and self._scene.IsNodePresent(node):
+            self._scene.RemoveNode(node)
 
     def _wait(self, run, progress: Progress | None) -> None:
         while run.IsBusy():

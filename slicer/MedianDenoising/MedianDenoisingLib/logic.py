@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import dataclasses
+import re
 import time
 
 import numpy as np
@@ -50,10 +51,11 @@ class Result:
 
     def in_words(self) -> str:
         """Return a few lines for the person who asked."""
-        where = next((line for line in self.report.splitlines() if line.startswith("Device: ")), None)
+        # Lines of a report that went through a file of parameters are joined by semicolons.
+        device = re.search(r"\bDevice: ([^;\n]+)", self.report)
         lines = [f"Window {self.window}, {self.seconds:.3g} s, by the {self.engine}."]
-        if where is not None:
-            lines.append("Ran on the CPU." if where == "Device: host" else f"Ran on {where.partition(': ')[2]}.")
+        if device is not None:
+            lines.append("Ran on the CPU." if device[1] == "host" else f"Ran on {device[1]}.")
         return "\n".join([*lines, *self.notes])
 
 
