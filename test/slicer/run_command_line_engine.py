@@ -4,9 +4,9 @@
 
 usage: run_command_line_engine.py PROGRAM FOLDER
 
-Slicer's logic writes the volumes, starts the program, and reads the result. `ModuleDescription` has no Python wrapping, so
-it is filled through ctypes, by the mangled names of the one version of slicer-core that requirements.txt names. It is a
-process of its own, since Slicer's processing thread does not end.
+Slicer's logic writes the volumes, starts the program, and reads the result. `ModuleDescription` has no Python wrapping,
+so it is filled through ctypes, by the mangled names of the one version of slicer-core that requirements.txt names. This
+is a process of its own, since Slicer's processing thread does not end.
 """
 
 import ctypes

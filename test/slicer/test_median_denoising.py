@@ -247,6 +247,36 @@ def test_display_is_the_same_before_and_after(scene, logic):
     assert not display.GetAutoWindowLevel()
 
 
+def test_window_and_level_are_not_chosen_anew(scene, logic):
+    array = noise()
+    array[0, 0, 0] = 32767
+    source = add_volume(scene, array)
+    shown = source.GetDisplayNode()
+    assert shown.GetAutoWindowLevel()
+    display = logic.run(ReferenceEngine(), source, None, Kernel()).node.GetDisplayNode()
+    assert not display.GetAutoWindowLevel()
+    assert (display.GetWindow(), display.GetLevel()) == (shown.GetWindow(), shown.GetLevel())
+
+
+def coded(meaning):
+    entry = slicer.vtkCodedEntry()
+    entry.SetValueSchemeMeaning("1", "TEST", meaning)
+    return entry
+
+
+def test_quantity_and_units_are_taken_over_and_restored(scene, logic):
+    source, target = add_volume(scene, noise()), add_volume(scene, noise())
+    for node, quantity, units in ((source, "attenuation", "Hounsfield unit"), (target, "dose", "gray")):
+        node.SetVoxelValueQuantity(coded(quantity))
+        node.SetVoxelValueUnits(coded(units))
+    logic.run(ReferenceEngine(), source, target, Kernel())
+    assert target.GetVoxelValueQuantity().GetCodeMeaning() == "attenuation"
+    assert target.GetVoxelValueUnits().GetCodeMeaning() == "Hounsfield unit"
+    logic.restore()
+    assert target.GetVoxelValueQuantity().GetCodeMeaning() == "dose"
+    assert target.GetVoxelValueUnits().GetCodeMeaning() == "gray"
+
+
 def test_slice_by_slice_is_each_slice_by_itself(scene, logic):
     array = noise((5, 8, 9))
     source = add_volume(scene, array)

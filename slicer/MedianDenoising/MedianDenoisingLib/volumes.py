@@ -121,7 +121,6 @@ def copy_display(source, target) -> None:
         display = target.GetScene().AddNewNodeByClass(shown.GetClassName())
         target.SetAndObserveDisplayNodeID(display.GetID())
     display.CopyContent(shown)
-    display.SetAndObserveColorNodeID(shown.GetColorNodeID())
     if hasattr(shown, "GetWindow"):
         # Chosen anew for other voxels, they would make before and after look different where they are not.
         display.SetAutoWindowLevel(False)
