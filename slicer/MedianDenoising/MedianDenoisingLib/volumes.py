@@ -119,12 +119,13 @@ def copy_display(source, target) -> None:
     display = target.GetDisplayNode()
     if display is None or display.GetClassName() != shown.GetClassName():
         display = target.GetScene().AddNewNodeByClass(shown.GetClassName())
-        target.SetAndObserveDisplayNodeID(display.GetID())
     display.CopyContent(shown)
     if hasattr(shown, "GetWindow"):
         # Chosen anew for other voxels, they would make before and after look different where they are not.
         display.SetAutoWindowLevel(False)
         display.SetWindowLevel(shown.GetWindow(), shown.GetLevel())
+    # Last: a display that chooses window and level itself would go through all voxels as soon as it sees them.
+    target.SetAndObserveDisplayNodeID(display.GetID())
 
 
 @dataclasses.dataclass(frozen=True)
