@@ -811,11 +811,19 @@ def test_command_line_failure_is_one_line_and_leaves_no_node(scene, logic, progr
     assert scene.GetNumberOfNodes() == count
 
 
-def test_command_line_is_cancelled(scene, logic, command_line):
+def test_command_line_is_cancelled(scene, logic, program, tmp_path):
+    runs = []
+
+    def start(parameters):
+        runs.append(ProgramRun.start(program, tmp_path, parameters, scene))
+        return runs[0]
+
     source = add_volume(scene, noise((60, 60, 60)))
     count = scene.GetNumberOfNodes()
+    engine = engines.CommandLineEngine(scene, start, lambda: None)
     with pytest.raises(engines.Cancelled):
-        logic.run(command_line, source, None, Kernel((7, 7, 7), VOXELS), lambda fraction: True)
+        logic.run(engine, source, None, Kernel((7, 7, 7), VOXELS), lambda fraction: True)
+    assert runs[0].GetStatus() == runs[0].Cancelled
     assert scene.GetNumberOfNodes() == count
 
 
