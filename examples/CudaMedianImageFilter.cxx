@@ -17,6 +17,8 @@
  *=========================================================================*/
 // The median of an image file, as a command: CudaMedianImageFilter [options] input output
 
+#include "DicomOutput.h"
+#include "DicomSeries.h"
 #include "FilterImage.h"
 #include "ImageFile.h"
 #include "Interruption.h"
@@ -35,7 +37,9 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <filesystem>
 #include <iostream>
+#include <optional>
 
 #include <unistd.h>
 
@@ -55,10 +59,23 @@ CheckOutputFormat(const std::string & path)
   }
 }
 
+/** Whether the output is to be a folder with a new DICOM series. */
+bool
+NamesFolder(const std::string & path)
+{
+  return (!path.empty() && path.back() == '/') || std::filesystem::is_directory(path);
+}
+
 int
 Run(const Options & options)
 {
-  const itk::ImageIOBase::Pointer imageIO = OpenImage(options.input);
+  const bool isFolder = std::filesystem::is_directory(options.input);
+  if (!isFolder && !options.series.empty())
+  {
+    throw UserError("--series " + options.series + ": '" + options.input + "' is not a folder of DICOM slices");
+  }
+  const itk::ImageIOBase::Pointer imageIO =
+    isFolder ? OpenDicomSeries(options.input, options.series) : OpenImage(options.input);
   if (imageIO->GetNumberOfComponents() != 1)
   {
     throw UserError("'" + options.input + "' has pixels of type " +
@@ -66,20 +83,31 @@ Run(const Options & options)
                     std::to_string(imageIO->GetNumberOfComponents()) +
                     " components; the median is defined for scalar pixels only");
   }
-  const unsigned int dimension = imageIO->GetNumberOfDimensions();
-  RadiusPerAxis(options.radius, dimension); // before anything is read or written
-  const OutputFile outputFile(options.output);
-  CheckOutputFormat(outputFile.Destination().string());
+  const unsigned int         dimension = imageIO->GetNumberOfDimensions();
+  std::vector<std::uint64_t> radius = RadiusPerAxis(options.radius, dimension); // before anything is read or written
+  std::optional<OutputFile>  outputFile;
+  std::optional<DicomOutput> outputSeries;
+  if (isFolder && NamesFolder(options.output))
+  {
+    radius.back() = options.sliceWise ? 0 : radius.back();
+    outputSeries.emplace(options.output, *imageIO, radius);
+  }
+  else
+  {
+    outputFile.emplace(options.output);
+    CheckOutputFormat(outputFile->Destination().string());
+  }
+  const Destination destination{ outputFile ? &*outputFile : nullptr, outputSeries ? &*outputSeries : nullptr };
   switch (dimension)
   {
     case 1:
-      return FilterImage<1>(options, imageIO, outputFile);
+      return FilterImage<1>(options, imageIO, destination);
     case 2:
-      return FilterImage<2>(options, imageIO, outputFile);
+      return FilterImage<2>(options, imageIO, destination);
     case 3:
-      return FilterImage<3>(options, imageIO, outputFile);
+      return FilterImage<3>(options, imageIO, destination);
     case 4:
-      return FilterImage<4>(options, imageIO, outputFile);
+      return FilterImage<4>(options, imageIO, destination);
     default:
       throw UserError("'" + options.input + "' has " + std::to_string(dimension) +
                       " dimensions; images of 1 to 4 dimensions are taken");
@@ -116,6 +144,21 @@ RunSelfTest(const Options & options)
   return 0;
 }
 
+/** \throws UserError */
+void
+ListSeries(const Options & options)
+{
+  if (!options.output.empty())
+  {
+    throw UserError("--series list writes no image, but '" + options.output + "' is given");
+  }
+  if (!std::filesystem::is_directory(options.input))
+  {
+    throw UserError("--series list: '" + options.input + "' is not a folder");
+  }
+  ListDicomSeries(options.input, std::cout);
+}
+
 int
 RunCommandLine(int argc, char * argv[])
 {
@@ -140,11 +183,22 @@ RunCommandLine(int argc, char * argv[])
   const CLI::Option * const memoryOption =
     app.add_option("--memory", memory, "device memory to use at most, in bytes; K, M and G are powers of 1024")
       ->type_name("BYTES");
+  CLI::Option * const seriesOption =
+    app
+      .add_option("--series",
+                  options.series,
+                  "of a folder of DICOM slices, the series to take: its UID or its number; 'list' lists them")
+      ->type_name("NAME");
   app.add_flag("--verify", options.verify, "also run itk::MedianImageFilter and compare; exit with 2 if voxels differ");
   app.add_flag("--report", options.report, "print what ran, where, and why");
-  CLI::Option * const input = app.add_option("input", options.input, "image to read")->required();
-  CLI::Option * const output = app.add_option("output", options.output, "image to write")->required();
-  bool                selfTest = false;
+  CLI::Option * const input =
+    app.add_option("input", options.input, "image to read, or a folder of DICOM slices")->required();
+  CLI::Option * const output =
+    app
+      .add_option("output", options.output, "image to write, or a folder that is new (ends with /) or empty, for DICOM")
+      ->required();
+  seriesOption->each([output](const std::string & name) { output->required(name != "list"); });
+  bool selfTest = false;
   app.add_flag_callback(
     "--self-test",
     [&] {
@@ -175,14 +229,21 @@ RunCommandLine(int argc, char * argv[])
     {
       return RunSelfTest(options);
     }
-    const int exitCode = Run(options);
+    const bool isList = options.series == "list";
+    if (isList)
+    {
+      ListSeries(options);
+    }
+    const int exitCode = isList ? 0 : Run(options);
     if (!std::cout.flush())
     {
       // The stream does not say why; another byte does.
       const bool        failed = write(STDOUT_FILENO, "\n", 1) < 0;
       const std::string reason = failed ? std::string(": ") + std::strerror(errno) : std::string();
-      throw UserError("'" + options.output + (exitCode == 0 ? "' is in place" : "' was not written") +
-                      ", but standard output cannot be written" + reason);
+      const std::string what = isList          ? "the series cannot be listed: "
+                               : exitCode == 0 ? "'" + options.output + "' is in place, but "
+                                               : "'" + options.output + "' was not written, but ";
+      throw UserError(what + "standard output cannot be written" + reason);
     }
     return exitCode;
   }

@@ -20,6 +20,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstdint>
+#include <cstdlib>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
@@ -450,7 +451,242 @@ WhyBmpIncomplete(Bytes & bytes)
   return bytes.Size() < needed ? Ends(bytes.Size(), needed) : "";
 }
 
+// What follows walks through the data elements of a DICOM file. GDCM takes a file that ends too early without a word.
+
+constexpr std::uint64_t DicomUndefinedLength = 0xFFFFFFFF;
+constexpr std::uint64_t DicomItem = 0xFFFEE000;
+constexpr std::uint64_t DicomItemEnd = 0xFFFEE00D;
+constexpr std::uint64_t DicomSequenceEnd = 0xFFFEE0DD;
+/** Of a walk: the file ends before, or it holds what this walk does not know and leaves to the reader. */
+constexpr std::uint64_t DicomEndsEarly = Most;
+constexpr std::uint64_t DicomIsUnknown = Most - 1;
+
+struct DicomElement
+{
+  std::uint64_t tag{ 0 };
+  std::string   type; ///< its value representation, two letters; empty where the file does not say it
+  std::uint64_t value{ 0 };
+  std::uint64_t length{ 0 };
+
+  std::uint64_t
+  End() const
+  {
+    return MultiplyAdd(1, value, length);
+  }
+};
+
+/** Reads the head of the data element at a position. \returns whether it is one */
+bool
+ReadDicomElement(Bytes & bytes, std::uint64_t position, bool isExplicit, DicomElement & element)
+{
+  element.tag = bytes.Number(position, 2) << 16 | bytes.Number(position + 2, 2);
+  element.type.clear();
+  constexpr std::uint64_t delimiters = 0xFFFE;
+  if (!isExplicit || element.tag >> 16 == delimiters)
+  {
+    element.length = bytes.Number(position + 4, 4);
+    element.value = position + 8;
+    return true;
+  }
+  element.type = { static_cast<char>(bytes.At(position + 4)), static_cast<char>(bytes.At(position + 5)) };
+  for (const char letter : element.type)
+  {
+    if (letter < 'A' || letter > 'Z')
+    {
+      return false;
+    }
+  }
+  const std::string longTypes = "OB OD OF OL OV OW SQ SV UC UN UR UT UV";
+  const bool        isLong = longTypes.find(element.type) != std::string::npos;
+  element.length = isLong ? bytes.Number(position + 8, 4) : bytes.Number(position + 6, 2);
+  element.value = position + (isLong ? 12 : 8);
+  return true;
+}
+
+/** The position behind the delimiter `end` of the elements that begin at a position, or one of the two above. */
+std::uint64_t
+SkipDicomElements(Bytes & bytes, std::uint64_t position, bool isExplicit, std::uint64_t end, unsigned int depth = 0)
+{
+  constexpr unsigned int deepest = 64;
+  while (position < bytes.Size() && bytes.Size() - position >= 8)
+  {
+    DicomElement element;
+    if (depth > deepest || !ReadDicomElement(bytes, position, isExplicit, element))
+    {
+      return DicomIsUnknown;
+    }
+    if (element.tag == end)
+    {
+      return element.value;
+    }
+    if (element.length != DicomUndefinedLength)
+    {
+      position = element.End();
+      continue;
+    }
+    // What is of unknown type is written without types inside.
+    position = SkipDicomElements(bytes,
+                                 element.value,
+                                 isExplicit && element.type != "UN",
+                                 element.tag == DicomItem ? DicomItemEnd : DicomSequenceEnd,
+                                 depth + 1);
+    if (position >= DicomIsUnknown)
+    {
+      return position;
+    }
+  }
+  return DicomEndsEarly;
+}
+
+/** Where the data elements of a DICOM file begin: behind its mark, or at 0 in files of before there was a mark; the
+ * largest number there is when it is no DICOM file. */
+std::uint64_t
+BeginOfDicom(Bytes & bytes)
+{
+  if (bytes.Matches(128, "DICM", 4))
+  {
+    return 132;
+  }
+  // The first element is one of group 8, or of group 2 with its length.
+  const std::uint64_t group = bytes.Number(0, 2);
+  const std::uint64_t element = bytes.Number(2, 2);
+  if (group == 2 && element == 0 && bytes.Matches(4, "UL", 2))
+  {
+    return 0;
+  }
+  const bool hasType = bytes.Matches(4, "UL", 2) || bytes.Matches(4, "CS", 2) || bytes.Matches(4, "UI", 2) ||
+                       bytes.Matches(4, "LO", 2) || bytes.Matches(4, "DA", 2);
+  const bool hasLength = bytes.Number(4, 4) <= 64 && bytes.Number(8 + bytes.Number(4, 4), 2) == 8;
+  return group == 8 && element < 0x20 && (hasType || hasLength) ? 0 : Most;
+}
+
+/** Looks at the data elements up to the pixels, and at these if they are wanted. */
+std::string
+WhyDicomIncomplete(Bytes & bytes, std::uint64_t position, bool withPixels)
+{
+  constexpr std::uint64_t transferSyntax = 0x00020010;
+  constexpr std::uint64_t samplesTag = 0x00280002;
+  constexpr std::uint64_t framesTag = 0x00280008;
+  constexpr std::uint64_t rowsTag = 0x00280010;
+  constexpr std::uint64_t columnsTag = 0x00280011;
+  constexpr std::uint64_t bitsTag = 0x00280100;
+  constexpr std::uint64_t pixels = 0x7FE00010;
+
+  std::string  syntax;
+  DicomElement element;
+  const auto   text = [&] {
+    std::string value;
+    for (std::uint64_t i = 0; i < std::min<std::uint64_t>(element.length, 64); ++i)
+    {
+      const char letter = static_cast<char>(bytes.At(element.value + i));
+      value += letter == '\0' || letter == ' ' ? "" : std::string(1, letter);
+    }
+    return value;
+  };
+  // The elements about the file itself are little endian with types, whatever the others are.
+  bytes.SetBigEndian(false);
+  while (position < bytes.Size() && bytes.Number(position, 2) == 2)
+  {
+    if (!ReadDicomElement(bytes, position, true, element) || element.length == DicomUndefinedLength)
+    {
+      return "";
+    }
+    if (element.End() > bytes.Size())
+    {
+      return Ends(bytes.Size(), element.End());
+    }
+    syntax = element.tag == transferSyntax ? text() : syntax;
+    position = element.End();
+  }
+  const bool isDeflated = syntax == "1.2.840.10008.1.2.1.99";
+  const bool isBigEndian = syntax == "1.2.840.10008.1.2.2";
+  bool       isExplicit = syntax != "1.2.840.10008.1.2" && syntax != "1.2.840.113619.5.2";
+  const bool isNative = !isExplicit || isBigEndian || syntax == "1.2.840.10008.1.2.1" || syntax.empty();
+  if (isDeflated)
+  {
+    return "";
+  }
+  if (syntax.empty())
+  {
+    isExplicit = bytes.At(position + 4) >= 'A' && bytes.At(position + 5) >= 'A';
+  }
+  bytes.SetBigEndian(isBigEndian);
+
+  std::uint64_t samples = 1;
+  std::uint64_t frames = 1;
+  std::uint64_t count = 1;
+  std::uint64_t bits = 0;
+  while (position < bytes.Size())
+  {
+    if (bytes.Size() - position < 8)
+    {
+      return Ends(bytes.Size(), position + 8);
+    }
+    if (!ReadDicomElement(bytes, position, isExplicit, element))
+    {
+      return "";
+    }
+    if (element.tag == pixels && !withPixels)
+    {
+      return "";
+    }
+    if (element.length == DicomUndefinedLength)
+    {
+      position = SkipDicomElements(bytes, element.value, isExplicit && element.type != "UN", DicomSequenceEnd);
+      if (position == DicomIsUnknown)
+      {
+        return "";
+      }
+      if (position > bytes.Size())
+      {
+        return element.tag == pixels ? "the file ends within its compressed pixels" : "the file ends within its header";
+      }
+    }
+    else
+    {
+      position = element.End();
+      if (position > bytes.Size())
+      {
+        return Ends(bytes.Size(), position);
+      }
+    }
+    if (element.tag == samplesTag)
+    {
+      samples = bytes.Number(element.value, 2);
+    }
+    else if (element.tag == framesTag)
+    {
+      frames = static_cast<std::uint64_t>(std::max(1L, std::strtol(text().c_str(), nullptr, 10)));
+    }
+    else if (element.tag == rowsTag || element.tag == columnsTag)
+    {
+      count *= bytes.Number(element.value, 2);
+    }
+    else if (element.tag == bitsTag)
+    {
+      bits = bytes.Number(element.value, 2);
+    }
+    else if (element.tag == pixels)
+    {
+      // Some forms of colours take less than their samples.
+      const std::uint64_t needed = MultiplyAdd(MultiplyAdd(count, frames, 0), bits, 7) / 8;
+      const bool          isShort = isNative && samples == 1 && element.length < needed;
+      return isShort
+               ? "it holds " + std::to_string(element.length) + " of " + std::to_string(needed) + " bytes of its pixels"
+               : "";
+    }
+  }
+  return "";
+}
+
 } // namespace
+
+bool
+IsDicom(const std::string & path)
+{
+  Bytes bytes(path);
+  return BeginOfDicom(bytes) != Most;
+}
 
 std::string
 WhyIncomplete(const std::string & path)
@@ -459,6 +695,12 @@ WhyIncomplete(const std::string & path)
   if (bytes.Size() == 0)
   {
     return "it is empty";
+  }
+  // A DICOM file may begin as a TIFF file does.
+  const std::uint64_t dicom = BeginOfDicom(bytes);
+  if (dicom != Most)
+  {
+    return WhyDicomIncomplete(bytes, dicom, true);
   }
   if (bytes.Matches(0, "II*\0", 4) || bytes.Matches(0, "MM\0*", 4) || bytes.Matches(0, "II+\0", 4) ||
       bytes.Matches(0, "MM\0+", 4))
@@ -485,4 +727,12 @@ WhyIncomplete(const std::string & path)
     return isNiftiName ? WhyNiftiIncomplete(path, content) : "";
   }
   return "";
+}
+
+std::string
+WhyDicomHeaderIncomplete(const std::string & path)
+{
+  Bytes               bytes(path);
+  const std::uint64_t begin = BeginOfDicom(bytes);
+  return begin == Most ? "it is no DICOM file" : WhyDicomIncomplete(bytes, begin, false);
 }

@@ -24,9 +24,19 @@
  *
  * Some of ITK's readers fill up what a short file lacks without a word, and some crash on it. So formats of which that
  * is known are looked at first: every gzip stream has to end as it should and to have its checksum, NIfTI and Analyze
- * images and BMP need the bytes that their header promises, TIFF all directories and strips, and JPEG its end. What is
- * not known here is left to the reader. */
+ * images and BMP need the bytes that their header promises, TIFF all directories and strips, JPEG its end, and DICOM
+ * all data elements up to its pixels and as many bytes of them as its header promises. What is not known here is left
+ * to the reader. */
 std::string
 WhyIncomplete(const std::string & path);
+
+/** Whether a file begins as DICOM files do. */
+bool
+IsDicom(const std::string & path);
+
+/** As WhyIncomplete(), for a DICOM file without its pixels: GDCM ends the program when it meets a header that is cut.
+ */
+std::string
+WhyDicomHeaderIncomplete(const std::string & path);
 
 #endif

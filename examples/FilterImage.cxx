@@ -129,8 +129,13 @@ CheckWritten(const TImage & image, const itk::ImageIOBase & given, const std::st
 /** Writes the image, reads it back, and puts it in place. \throws UserError */
 template <typename TImage>
 void
-WriteImage(TImage * image, const itk::ImageIOBase & imageIO, const Options & options, const OutputFile & outputFile)
+WriteImage(TImage * image, const itk::ImageIOBase & imageIO, const Options & options, const Destination & destination)
 {
+  if (destination.series != nullptr)
+  {
+    destination.series->Write(image->GetBufferPointer(), BytesOf(*image));
+    return;
+  }
   const std::string prefix = "cannot write '" + options.output + "': ";
   // What is to be found in the written file: the input's header, with the geometry that its reader made of it.
   const itk::ImageIOBase::Pointer given = CopyHeader(imageIO);
@@ -148,7 +153,7 @@ WriteImage(TImage * image, const itk::ImageIOBase & imageIO, const Options & opt
   try
   {
     const QuietScope quiet;
-    outputFile.Write(
+    destination.file->Write(
       [&](const std::string & path) {
         const auto writer = itk::ImageFileWriter<TImage>::New();
         writer->SetInput(image);
@@ -170,7 +175,7 @@ WriteImage(TImage * image, const itk::ImageIOBase & imageIO, const Options & opt
 
 template <typename TPixel, unsigned int VDimension>
 int
-FilterImageOfType(const Options & options, itk::ImageIOBase * imageIO, const OutputFile & outputFile)
+FilterImageOfType(const Options & options, itk::ImageIOBase * imageIO, const Destination & destination)
 {
   using ImageType = itk::Image<TPixel, VDimension>;
   using FilterType = itk::CudaMedianImageFilter<ImageType>;
@@ -219,7 +224,7 @@ FilterImageOfType(const Options & options, itk::ImageIOBase * imageIO, const Out
   // The image that is read back takes the place of the input.
   filter = nullptr;
   image = nullptr;
-  WriteImage(result.GetPointer(), *imageIO, options, outputFile);
+  WriteImage(result.GetPointer(), *imageIO, options, destination);
   return 0;
 }
 
@@ -227,7 +232,7 @@ FilterImageOfType(const Options & options, itk::ImageIOBase * imageIO, const Out
 
 template <unsigned int VDimension>
 int
-FilterImage(const Options & options, itk::ImageIOBase * imageIO, const OutputFile & outputFile)
+FilterImage(const Options & options, itk::ImageIOBase * imageIO, const Destination & destination)
 {
   using ComponentEnum = itk::IOComponentEnum;
   const ComponentEnum type = imageIO->GetComponentType();
@@ -235,27 +240,27 @@ FilterImage(const Options & options, itk::ImageIOBase * imageIO, const OutputFil
   switch (type)
   {
     case ComponentEnum::CHAR:
-      return FilterImageOfType<char, VDimension>(options, imageIO, outputFile);
+      return FilterImageOfType<char, VDimension>(options, imageIO, destination);
     case ComponentEnum::UCHAR:
-      return FilterImageOfType<unsigned char, VDimension>(options, imageIO, outputFile);
+      return FilterImageOfType<unsigned char, VDimension>(options, imageIO, destination);
     case ComponentEnum::SHORT:
-      return FilterImageOfType<short, VDimension>(options, imageIO, outputFile);
+      return FilterImageOfType<short, VDimension>(options, imageIO, destination);
     case ComponentEnum::USHORT:
-      return FilterImageOfType<unsigned short, VDimension>(options, imageIO, outputFile);
+      return FilterImageOfType<unsigned short, VDimension>(options, imageIO, destination);
     case ComponentEnum::INT:
-      return FilterImageOfType<int, VDimension>(options, imageIO, outputFile);
+      return FilterImageOfType<int, VDimension>(options, imageIO, destination);
     case ComponentEnum::UINT:
-      return FilterImageOfType<unsigned int, VDimension>(options, imageIO, outputFile);
+      return FilterImageOfType<unsigned int, VDimension>(options, imageIO, destination);
     case ComponentEnum::LONG:
     case ComponentEnum::LONGLONG:
-      return FilterImageOfType<std::int64_t, VDimension>(options, imageIO, outputFile);
+      return FilterImageOfType<std::int64_t, VDimension>(options, imageIO, destination);
     case ComponentEnum::ULONG:
     case ComponentEnum::ULONGLONG:
-      return FilterImageOfType<std::uint64_t, VDimension>(options, imageIO, outputFile);
+      return FilterImageOfType<std::uint64_t, VDimension>(options, imageIO, destination);
     case ComponentEnum::FLOAT:
-      return FilterImageOfType<float, VDimension>(options, imageIO, outputFile);
+      return FilterImageOfType<float, VDimension>(options, imageIO, destination);
     case ComponentEnum::DOUBLE:
-      return FilterImageOfType<double, VDimension>(options, imageIO, outputFile);
+      return FilterImageOfType<double, VDimension>(options, imageIO, destination);
     default:
       throw UserError("'" + options.input + "' has pixels of type " + itk::ImageIOBase::GetComponentTypeAsString(type) +
                       ", which the filter does not take");
@@ -264,4 +269,4 @@ FilterImage(const Options & options, itk::ImageIOBase * imageIO, const OutputFil
 
 // The build compiles this file once per dimension.
 template int
-FilterImage<CUDAMEDIAN_IMAGE_DIMENSION>(const Options &, itk::ImageIOBase *, const OutputFile &);
+FilterImage<CUDAMEDIAN_IMAGE_DIMENSION>(const Options &, itk::ImageIOBase *, const Destination &);

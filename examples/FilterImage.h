@@ -18,11 +18,18 @@
 #ifndef FilterImage_h
 #define FilterImage_h
 
+#include "DicomOutput.h"
 #include "Options.h"
-
 #include "OutputFile.h"
 
 #include "itkImageIOBase.h"
+
+/** Where the result goes: to one of the two. */
+struct Destination
+{
+  const OutputFile *  file{ nullptr };
+  const DicomOutput * series{ nullptr };
+};
 
 /** Reads the image that `imageIO` has opened, filters it as the options say, and writes it.
  *
@@ -31,6 +38,6 @@
  * \throws UserError, itk::ExceptionObject or an exception of the engine */
 template <unsigned int VDimension>
 int
-FilterImage(const Options & options, itk::ImageIOBase * imageIO, const OutputFile & outputFile);
+FilterImage(const Options & options, itk::ImageIOBase * imageIO, const Destination & destination);
 
 #endif

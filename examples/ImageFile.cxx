@@ -244,7 +244,9 @@ ReadPixels(itk::ImageIOBase & imageIO, void * buffer, std::size_t bytes)
     const auto          firstCount = std::count(begin, end, firstFill);
     const std::uint64_t firstSum = isFilledUp ? Checksum(begin, bytes) : 0;
     std::memset(buffer, secondFill, bytes);
-    ReadInto(*OpenImage(imageIO.GetFileName()), buffer);
+    // A series opens its files each time that it is read.
+    const bool isSeries = std::filesystem::is_directory(imageIO.GetFileName());
+    ReadInto(isSeries ? imageIO : *OpenImage(imageIO.GetFileName()), buffer);
     const auto secondCount = std::count(begin, end, firstFill);
     if (firstCount != secondCount)
     {

@@ -37,6 +37,7 @@ struct Options
 {
   std::string                input;
   std::string                output;
+  std::string                series;      ///< of a folder of DICOM slices, the UID or the number of the series to take
   std::vector<std::uint64_t> radius{ 1 }; ///< one number for all axes, or one per axis
   bool                       sliceWise{ false };
   cudamedian::Backend        backend{ cudamedian::Backend::Auto };

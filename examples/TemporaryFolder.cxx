@@ -294,8 +294,11 @@ TemporaryFolder::TemporaryFolder(const fs::path & parent)
 
 TemporaryFolder::~TemporaryFolder()
 {
-  UndoMove(m_Folder, m_Parent);
-  RemoveFolder(m_Folder, m_Path.c_str());
+  if (FileIdentity(AT_FDCWD, m_Path.c_str()).exists)
+  {
+    UndoMove(m_Folder, m_Parent);
+    RemoveFolder(m_Folder, m_Path.c_str());
+  }
   close(m_Parent);
   close(m_Folder);
 }
@@ -409,6 +412,35 @@ TemporaryFolder::MoveToParent(const std::vector<std::string> & names) const
   if (fsync(m_Parent) != 0 && errno != EINVAL && errno != ENOTSUP)
   {
     throw UserError("'" + (directory / names.back()).string() +
+                    "' is in place, but the disk may not keep it: " + std::strerror(errno));
+  }
+}
+
+void
+TemporaryFolder::MoveTo(const std::string & name) const
+{
+  const fs::path     destination = m_Path.parent_path() / name;
+  const FileIdentity old(m_Parent, name.c_str());
+  const mode_t       mask = umask(0);
+  umask(mask);
+  constexpr mode_t everybody = S_IRWXU | S_IRWXG | S_IRWXO;
+  if (old.exists)
+  {
+    CopyPermissions(m_Parent, m_Path.filename(), old);
+  }
+  else
+  {
+    fchmod(m_Folder, everybody & ~mask);
+  }
+  fsync(m_Folder);
+  // An empty folder gives way; one that somebody has filled meanwhile does not, and neither does a file.
+  if (renameat(m_Parent, m_Path.filename().c_str(), m_Parent, name.c_str()) != 0)
+  {
+    ThrowError(destination, errno);
+  }
+  if (fsync(m_Parent) != 0 && errno != EINVAL && errno != ENOTSUP)
+  {
+    throw UserError("'" + destination.string() +
                     "' is in place, but the disk may not keep it: " + std::strerror(errno));
   }
 }

@@ -65,6 +65,12 @@ public:
   void
   MoveToParent(const std::vector<std::string> & names) const;
 
+  /** Gives the folder itself a name in the parent folder, in one step. There may be an empty folder of that name, of
+   * which it takes the permissions. The files are no longer this object's then.
+   * \throws UserError when it cannot be moved; nothing has changed then. */
+  void
+  MoveTo(const std::string & name) const;
+
 private:
   std::filesystem::path m_Path;
   int                   m_Folder{ -1 };

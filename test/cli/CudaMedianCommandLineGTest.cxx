@@ -503,7 +503,7 @@ TEST_F(CudaMedianCommandLine, RefusesWhatIsNotAnImage)
 {
   const std::string output = File("output.mha");
   ExpectFailure({ File("missing.mha"), output }, "there is no such file");
-  ExpectFailure({ fs::path(output).parent_path(), output }, "not an ordinary file");
+  ExpectFailure({ fs::path(output).parent_path(), output }, "folder");
   std::ofstream(File("text.txt")) << "not an image\n";
   ExpectFailure({ File("text.txt"), output }, "not an image");
   std::ofstream(File("fake.png")) << "not an image\n";
