@@ -1,0 +1,298 @@
+/*=========================================================================
+ *
+ *  Copyright NumFOCUS
+ *
+ *  Licensed under the Apache License, Version 2.0 (the "License");
+ *  you may not use this file except in compliance with the License.
+ *  You may obtain a copy of the License at
+ *
+ *         https://www.apache.org/licenses/LICENSE-2.0.txt
+ *
+ *  Unless required by applicable law or agreed to in writing, software
+ *  distributed under the License is distributed on an "AS IS" BASIS,
+ *  WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ *  See the License for the specific language governing permissions and
+ *  limitations under the License.
+ *
+ *=========================================================================*/
+#include "vtkCudaMedianImage3D.h"
+
+#include "ClippedMedian.h"
+
+#include "vtkDataArray.h"
+#include "vtkImageData.h"
+#include "vtkMultiThreader.h"
+#include "vtkNew.h"
+#include "vtkObjectFactory.h"
+#include "vtkPointData.h"
+
+#include <algorithm>
+#include <exception>
+#include <memory>
+#include <optional>
+#include <sstream>
+
+namespace
+{
+
+/** What the progress throws to stop the engine. */
+struct Aborted
+{};
+
+template <typename T>
+cudamedian::PixelType
+TypeOf()
+{
+  using cudamedian::PixelType;
+  if (std::is_same_v<T, float>)
+  {
+    return PixelType::Float32;
+  }
+  if (std::is_same_v<T, double>)
+  {
+    return PixelType::Float64;
+  }
+  constexpr bool isSigned = std::is_signed_v<T>;
+  return sizeof(T) == 1   ? (isSigned ? PixelType::Int8 : PixelType::UInt8)
+         : sizeof(T) == 2 ? (isSigned ? PixelType::Int16 : PixelType::UInt16)
+         : sizeof(T) == 4 ? (isSigned ? PixelType::Int32 : PixelType::UInt32)
+                          : (isSigned ? PixelType::Int64 : PixelType::UInt64);
+}
+
+/** The engine's type of an array's values, if it has one. */
+std::optional<cudamedian::PixelType>
+GetPixelType(int vtkType)
+{
+  switch (vtkType)
+  {
+    vtkTemplateMacro(return TypeOf<VTK_TT>());
+    default:
+      return std::nullopt;
+  }
+}
+
+cudamedian::ClippedBox
+ToBox(const int extent[6])
+{
+  cudamedian::ClippedBox box;
+  for (std::size_t axis = 0; axis < 3; ++axis)
+  {
+    box.first[axis] = extent[2 * axis];
+    box.size[axis] = std::int64_t{ extent[2 * axis + 1] } - extent[2 * axis] + 1;
+  }
+  return box;
+}
+
+/** Runs body(0) to body(count - 1) on VTK's threads. */
+void
+RunOnThreads(vtkMultiThreader & threader, std::size_t count, const std::function<void(std::size_t)> & body)
+{
+  const auto function = [](void * data) -> VTK_THREAD_RETURN_TYPE {
+    const auto * const info = static_cast<vtkMultiThreader::ThreadInfo *>(data);
+    (*static_cast<const std::function<void(std::size_t)> *>(info->UserData))(static_cast<std::size_t>(info->ThreadID));
+    return VTK_THREAD_RETURN_VALUE;
+  };
+  threader.SetNumberOfThreads(static_cast<int>(count));
+  threader.SetSingleMethod(function, const_cast<std::function<void(std::size_t)> *>(&body));
+  threader.SingleMethodExecute();
+}
+
+/** Copies one component out of all, or into them. */
+template <typename T>
+void
+CopyComponent(const void * from, int fromStep, void * to, int toStep, std::int64_t pixels)
+{
+  const auto * source = static_cast<const T *>(from);
+  auto *       target = static_cast<T *>(to);
+  for (std::int64_t i = 0; i < pixels; ++i)
+  {
+    target[i * toStep] = source[i * fromStep];
+  }
+}
+
+void
+CopyComponent(std::size_t bytes, const void * from, int fromStep, void * to, int toStep, std::int64_t pixels)
+{
+  switch (bytes)
+  {
+    case 1:
+      return CopyComponent<std::uint8_t>(from, fromStep, to, toStep, pixels);
+    case 2:
+      return CopyComponent<std::uint16_t>(from, fromStep, to, toStep, pixels);
+    case 4:
+      return CopyComponent<std::uint32_t>(from, fromStep, to, toStep, pixels);
+    default:
+      return CopyComponent<std::uint64_t>(from, fromStep, to, toStep, pixels);
+  }
+}
+
+} // namespace
+
+vtkStandardNewMacro(vtkCudaMedianImage3D);
+
+vtkCudaMedianImage3D::vtkCudaMedianImage3D() = default;
+vtkCudaMedianImage3D::~vtkCudaMedianImage3D() = default;
+
+void
+vtkCudaMedianImage3D::PrintSelf(ostream & os, vtkIndent indent)
+{
+  this->Superclass::PrintSelf(os, indent);
+  os << indent << "Backend: " << this->Backend << endl;
+  os << indent << "DeviceMemoryBudget: " << this->DeviceMemoryBudget << endl;
+  os << indent << "ExecutionReport: " << (this->ExecutionReport.empty() ? "(none)" : this->ExecutionReport) << endl;
+}
+
+int
+vtkCudaMedianImage3D::RequestData(vtkInformation *        request,
+                                  vtkInformationVector ** inputs,
+                                  vtkInformationVector *  outputs)
+{
+  // The superclass would cut the extent for its own threads, and each part would have a border of its own.
+  const bool smp = this->EnableSMP;
+  const int  threads = this->NumberOfThreads;
+  this->WorkUnits = threads;
+  this->EnableSMP = false;
+  this->NumberOfThreads = 1;
+  this->ExecutionReport.clear();
+  const int result = this->Superclass::RequestData(request, inputs, outputs);
+  this->EnableSMP = smp;
+  this->NumberOfThreads = threads;
+  return result;
+}
+
+void
+vtkCudaMedianImage3D::ThreadedRequestData(vtkInformation *        vtkNotUsed(request),
+                                          vtkInformationVector ** inputs,
+                                          vtkInformationVector *  vtkNotUsed(outputs),
+                                          vtkImageData ***        inputImages,
+                                          vtkImageData **         outputImages,
+                                          int                     extent[6],
+                                          int                     vtkNotUsed(threadId))
+{
+  vtkImageData * const input = inputImages[0][0];
+  vtkImageData * const output = outputImages[0];
+  vtkDataArray * const inputArray = this->GetInputArrayToProcess(0, inputs);
+  vtkDataArray * const outputArray = output->GetPointData()->GetScalars();
+  if (inputArray == nullptr || outputArray == nullptr)
+  {
+    vtkErrorMacro("There is no array to filter");
+    return;
+  }
+  outputArray->SetName(inputArray->GetName());
+  const auto type = GetPixelType(inputArray->GetDataType());
+  if (!type)
+  {
+    vtkErrorMacro("The median of values of type " << inputArray->GetDataTypeAsString() << " is not defined");
+    return;
+  }
+  if (inputArray->GetDataType() != outputArray->GetDataType() ||
+      inputArray->GetNumberOfComponents() != outputArray->GetNumberOfComponents())
+  {
+    vtkErrorMacro("The input has " << inputArray->GetNumberOfComponents() << " components of type "
+                                   << inputArray->GetDataTypeAsString() << ", but the output has "
+                                   << outputArray->GetNumberOfComponents() << " of type "
+                                   << outputArray->GetDataTypeAsString());
+    return;
+  }
+  const int                  components = inputArray->GetNumberOfComponents();
+  vtkNew<vtkMultiThreader>   threader;
+  cudamedian::ClippedRequest request;
+  request.type = *type;
+  request.image = ToBox(input->GetExtent());
+  request.wanted = ToBox(extent);
+  for (std::size_t axis = 0; axis < 3; ++axis)
+  {
+    request.kernel[axis] = this->KernelSize[axis];
+  }
+  request.workUnits = static_cast<unsigned>(std::max(1, this->WorkUnits));
+  request.parallelFor = [&threader](std::size_t count, const std::function<void(std::size_t)> & body) {
+    RunOnThreads(*threader, count, body);
+  };
+  request.backend = this->Backend == Cuda  ? cudamedian::Backend::Cuda
+                    : this->Backend == Cpu ? cudamedian::Backend::Cpu
+                                           : cudamedian::Backend::Auto;
+  request.deviceMemoryBudget = this->DeviceMemoryBudget;
+  int component = 0;
+  request.progress = [this, &component, components](double fraction) {
+    this->UpdateProgress((component + fraction) / components);
+    if (this->AbortExecute)
+    {
+      throw Aborted();
+    }
+  };
+  const auto outputBox = ToBox(output->GetExtent());
+  request.outputRow = outputBox.size[0];
+  request.outputSlice = outputBox.size[0] * outputBox.size[1];
+  // Where the first wanted pixel lies in the output, which may have more.
+  const auto         bytes = static_cast<std::size_t>(inputArray->GetDataTypeSize());
+  std::int64_t       offset = 0;
+  const std::int64_t steps[3] = { 1, request.outputRow, request.outputSlice };
+  for (std::size_t axis = 0; axis < 3; ++axis)
+  {
+    offset += (request.wanted.first[axis] - outputBox.first[axis]) * steps[axis];
+  }
+  try
+  {
+    cudamedian::ExecutionReport report;
+    if (components == 1)
+    {
+      request.input = inputArray->GetVoidPointer(0);
+      request.output = static_cast<char *>(outputArray->GetVoidPointer(0)) + static_cast<std::size_t>(offset) * bytes;
+      report = cudamedian::RunClippedMedian(request);
+    }
+    else
+    {
+      const auto pixels = request.image.GetVolume();
+      const auto wanted = request.wanted.GetVolume();
+      // One component at a time, without gaps, as the engine takes it.
+      const std::unique_ptr<char[]> plane(new char[static_cast<std::size_t>(pixels) * bytes]);
+      const std::unique_ptr<char[]> result(new char[static_cast<std::size_t>(wanted) * bytes]);
+      request.input = plane.get();
+      request.output = result.get();
+      request.outputRow = request.wanted.size[0];
+      request.outputSlice = request.wanted.size[0] * request.wanted.size[1];
+      for (; component < components; ++component)
+      {
+        const auto place = static_cast<std::size_t>(component) * bytes;
+        CopyComponent(
+          bytes, static_cast<const char *>(inputArray->GetVoidPointer(0)) + place, components, plane.get(), 1, pixels);
+        report = cudamedian::RunClippedMedian(request);
+        const auto row = request.wanted.size[0];
+        for (std::int64_t number = 0; number < wanted / std::max<std::int64_t>(row, 1); ++number)
+        {
+          const auto target =
+            offset + number % request.wanted.size[1] * steps[1] + number / request.wanted.size[1] * steps[2];
+          CopyComponent(bytes,
+                        result.get() + static_cast<std::size_t>(number * row) * bytes,
+                        1,
+                        static_cast<char *>(outputArray->GetVoidPointer(0)) +
+                          static_cast<std::size_t>(target * components) * bytes + place,
+                        components,
+                        row);
+        }
+      }
+    }
+    std::ostringstream text;
+    if (report.backend.empty())
+    {
+      text << "Backend: CPU (kernels of even size, and nothing else, are selected window by window)\n";
+    }
+    else
+    {
+      report.Print(text);
+    }
+    this->ExecutionReport = text.str();
+  }
+  catch (const Aborted &)
+  {
+    // What is asked for: the output is not complete, as with VTK's class.
+  }
+  catch (const std::bad_alloc &)
+  {
+    vtkErrorMacro("There is not enough memory for an image of " << request.image.GetVolume() << " pixels");
+  }
+  catch (const std::exception & error)
+  {
+    vtkErrorMacro(<< error.what());
+  }
+}
