@@ -36,9 +36,13 @@ run(${CMAKE_COMMAND} -S ${PROJECT} -B ${WORK}/build -G ${GENERATOR}
   -D CMAKE_PREFIX_PATH=${package}
   -D CMAKE_FIND_USE_PACKAGE_REGISTRY=OFF
   -D ITK_DIR=${ITK_DIR}
+  -D WITH_VTK=${WITH_VTK}
   -D EXPECTED_PACKAGE_PREFIX=${package})
 run(${CMAKE_COMMAND} --build ${WORK}/build --config "${CONFIG}")
 run(${WORK}/build/bin/CudaMedianConsumer)
+if(WITH_VTK)
+  run(${WORK}/build/bin/CudaMedianVTKConsumer)
+endif()
 
 if(PLUGIN_PROGRAM AND PLACE STREQUAL "Installed")
   file(GLOB_RECURSE plugin ${package}/*CudaMedianFactory*)
