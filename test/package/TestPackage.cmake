@@ -45,7 +45,7 @@ if(WITH_VTK)
 endif()
 
 if(PLUGIN_PROGRAM AND PLACE STREQUAL "Installed")
-  file(GLOB_RECURSE plugin ${package}/*CudaMedianFactory*)
+  file(GLOB_RECURSE plugin ${package}/libCudaMedianFactory*)
   get_filename_component(folder "${plugin}" DIRECTORY)
   execute_process(COMMAND ${CMAKE_COMMAND} -E env "ITK_AUTOLOAD_PATH=${folder}" ${PLUGIN_PROGRAM}
     RESULT_VARIABLE result OUTPUT_VARIABLE output ERROR_VARIABLE error)
