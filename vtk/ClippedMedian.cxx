@@ -445,9 +445,10 @@ private:
   }
 
   /** Writes a row of a block, which begins at a position and lies along an axis: the image's pixels, and around them
-   * two values in turn. A plane of a block may stand for one outside the image. */
+   * two values in turn. A plane of a block may stand for one outside the image. The image's pixels may be left to
+   * CopyAcross(). */
   void
-  FillRow(T * row, std::int64_t length, int axis, Triple position, bool isOutside, bool isOdd) const
+  FillRow(T * row, std::int64_t length, int axis, Triple position, bool isOutside, bool isOdd, bool withImage) const
   {
     const T    values[2] = { GetLowest<T>(), GetHighest<T>() };
     const auto begin = m_Request.image.first[Index(axis)];
@@ -463,7 +464,7 @@ private:
     };
     pad(0, first);
     pad(last, length);
-    if (first >= last)
+    if (first >= last || !withImage)
     {
       return;
     }
@@ -478,6 +479,31 @@ private:
     for (auto x = first; x < last; ++x)
     {
       row[x] = source[(x - first) * step];
+    }
+  }
+
+  /** Copies the image's pixels of a row along an axis other than 0, and of the rows behind it in the planes that
+   * follow: pixels that lie side by side in the image. */
+  void
+  CopyAcross(T * row, std::int64_t planeStep, std::int64_t planes, std::int64_t length, int axis, Triple position) const
+  {
+    const auto begin = m_Request.image.first[Index(axis)];
+    const auto start = position[Index(axis)];
+    const auto first = std::clamp<std::int64_t>(begin - start, 0, length);
+    const auto last = std::clamp<std::int64_t>(begin + m_Request.image.size[Index(axis)] - start, first, length);
+    if (first >= last)
+    {
+      return;
+    }
+    position[Index(axis)] += first;
+    const T *  source = GetInput(position);
+    const auto step = GetInputStep(axis);
+    for (auto x = first; x < last; ++x, source += step)
+    {
+      for (std::int64_t plane = 0; plane < planes; ++plane)
+      {
+        row[plane * planeStep + x] = source[plane];
+      }
     }
   }
 
@@ -503,27 +529,34 @@ private:
     const auto columns = layer.box.size[Index(rowAxis)] + 2 * m_Radius[Index(rowAxis)];
     const auto slices = layer.box.size[Index(sliceAxis)] + 2 * m_Radius[Index(sliceAxis)];
     T *        row = buffers.block.Get(columns * slices * planes);
+    // Across the image's rows all planes of a pixel lie side by side: they are read together, not plane by plane.
+    const bool isAcross = layer.axis == 0;
+    const auto planeStep = columns * slices;
+    const auto imagePlane = std::max(layer.position - m_Radius[i], m_Request.image.first[i]);
     for (std::int64_t plane = 0; plane < planes; ++plane)
     {
       const bool isPlaneOutside = plane < firstOfImage || plane >= firstOfImage + planesOfImage;
       Triple     position{};
-      position[i] = isPlaneOutside
-                      ? m_Request.image.first[i]
-                      : std::max(layer.position - m_Radius[i], m_Request.image.first[i]) + plane - firstOfImage;
-      // Planes from the image do not count where they are even in number, nor when a window holds all of them.
+      position[i] = isPlaneOutside ? m_Request.image.first[i] : imagePlane + plane - firstOfImage;
+      // Planes outside alternate as though there were none between; those from the image do by themselves.
       const auto number = plane < firstOfImage + planesOfImage ? plane : plane - planesOfImage;
       const bool isPlaneOdd = ((isPlaneOutside ? number : plane - firstOfImage) & 1) != 0;
       for (std::int64_t slice = 0; slice < slices; ++slice, row += columns)
       {
         position[Index(sliceAxis)] = layer.box.first[Index(sliceAxis)] - m_Radius[Index(sliceAxis)] + slice;
         position[Index(rowAxis)] = layer.box.first[Index(rowAxis)] - m_Radius[Index(rowAxis)];
-        const bool isSliceInside = IsInside(sliceAxis, position[Index(sliceAxis)]);
+        const bool isOutside = isPlaneOutside || !IsInside(sliceAxis, position[Index(sliceAxis)]);
         FillRow(row,
                 columns,
                 rowAxis,
                 position,
-                isPlaneOutside || !isSliceInside,
-                isPlaneOdd != IsOddOutside(sliceAxis, position[Index(sliceAxis)]));
+                isOutside,
+                isPlaneOdd != IsOddOutside(sliceAxis, position[Index(sliceAxis)]),
+                !isAcross);
+        if (isAcross && !isOutside && plane == firstOfImage)
+        {
+          CopyAcross(row, planeStep, planesOfImage, columns, rowAxis, position);
+        }
       }
     }
 
