@@ -165,10 +165,13 @@ public:
       {
         report = RunInside(inside);
       }
-      if (m_Next < m_Layers.size())
+      // Layers beside those inside are left when there is nothing inside, or when a device does it.
+      for (const std::size_t end : { m_LayersBeside, m_Layers.size() })
       {
-        // There is nothing inside, or a device does it.
-        RunTogether([this](unsigned unit) { RunLayers(unit); });
+        if (m_Next < end && !m_Stopped)
+        {
+          RunTogether([this, end](unsigned unit) { RunLayers(unit, end); });
+        }
       }
     }
     if (m_Failure)
@@ -206,12 +209,22 @@ private:
     return std::max<std::int64_t>(position + m_Radius[Index(axis)] - last, 0);
   }
 
-  /** The wanted pixels whose windows lie inside the image. */
+  /** The wanted pixels whose windows lie inside the image, in whole rows: whole blocks of pixels are stored faster than
+   * others, and the layers across the rows come later. Nothing where no window does. */
   ClippedBox
   GetInside() const
   {
     ClippedBox inside;
-    for (std::size_t axis = 0; axis < 3; ++axis)
+    const auto firstInside = m_Request.image.first[0] + m_Radius[0];
+    const auto endInside = m_Request.image.first[0] + m_Request.image.size[0] - m_Radius[0];
+    if (std::max(m_Request.wanted.first[0], firstInside) >=
+        std::min(m_Request.wanted.first[0] + m_Request.wanted.size[0], endInside))
+    {
+      return inside;
+    }
+    inside.first[0] = m_Request.wanted.first[0];
+    inside.size[0] = m_Request.wanted.size[0];
+    for (std::size_t axis = 1; axis < 3; ++axis)
     {
       const ClippedBox & image = m_Request.image;
       const ClippedBox & wanted = m_Request.wanted;
@@ -231,6 +244,7 @@ private:
     constexpr std::int64_t partBytes = 256 * 1024;
     for (const int axis : { 2, 1, 0 })
     {
+      m_LayersBeside = axis == 0 ? m_Layers.size() : 0;
       const ClippedBox & wanted = m_Request.wanted;
       for (auto position = wanted.first[Index(axis)]; position < wanted.first[Index(axis)] + wanted.size[Index(axis)];
            ++position)
@@ -356,7 +370,7 @@ private:
     request.parallelFor = [this](std::size_t count, const std::function<void(std::size_t)> & body) {
       const auto both = [&](std::size_t unit) {
         body(unit);
-        RunLayers(static_cast<unsigned>(unit));
+        RunLayers(static_cast<unsigned>(unit), m_LayersBeside);
       };
       if (m_Request.parallelFor)
       {
@@ -397,14 +411,18 @@ private:
     return RunMedian(request);
   }
 
-  /** Takes layers as long as there are any. */
+  /** Takes layers up to one of them as long as there are any. */
   void
-  RunLayers(unsigned unit)
+  RunLayers(unsigned unit, std::size_t end)
   {
     try
     {
-      for (auto number = m_Next++; number < m_Layers.size() && !m_Stopped; number = m_Next++)
+      for (auto number = m_Next.load(); number < end && !m_Stopped; number = m_Next)
       {
+        if (!m_Next.compare_exchange_weak(number, number + 1))
+        {
+          continue;
+        }
         RunLayer(m_Layers[number], m_Buffers[unit]);
         const auto done = ++m_Done;
         if (std::this_thread::get_id() == m_Caller)
@@ -725,6 +743,7 @@ private:
   std::int64_t              m_Total{ 0 };
   std::int64_t              m_Rows{ 0 };
   std::vector<Layer>        m_Layers;
+  std::size_t               m_LayersBeside{ 0 }; ///< the first of those that overwrite what is inside
   std::vector<Buffers>      m_Buffers;
   std::atomic<std::size_t>  m_Next{ 0 };
   std::atomic<std::int64_t> m_NextRow{ 0 };
