@@ -165,10 +165,13 @@ public:
       {
         report = RunInside(inside);
       }
-      if (m_Next < m_Layers.size())
+      // Layers beside those inside are left when there is nothing inside, or when a device does it.
+      for (const std::size_t end : { m_LayersBeside, m_Layers.size() })
       {
-        // There is nothing inside, or a device does it.
-        RunTogether([this](unsigned unit) { RunLayers(unit); });
+        if (m_Next < end && !m_Stopped)
+        {
+          RunTogether([this, end](unsigned unit) { RunLayers(unit, end); });
+        }
       }
     }
     if (m_Failure)
@@ -206,12 +209,22 @@ private:
     return std::max<std::int64_t>(position + m_Radius[Index(axis)] - last, 0);
   }
 
-  /** The wanted pixels whose windows lie inside the image. */
+  /** The wanted pixels whose windows lie inside the image, in whole rows: whole blocks of pixels are stored faster than
+   * others, and the layers across the rows come later. Nothing where no window does. */
   ClippedBox
   GetInside() const
   {
     ClippedBox inside;
-    for (std::size_t axis = 0; axis < 3; ++axis)
+    const auto firstInside = m_Request.image.first[0] + m_Radius[0];
+    const auto endInside = m_Request.image.first[0] + m_Request.image.size[0] - m_Radius[0];
+    if (std::max(m_Request.wanted.first[0], firstInside) >=
+        std::min(m_Request.wanted.first[0] + m_Request.wanted.size[0], endInside))
+    {
+      return inside;
+    }
+    inside.first[0] = m_Request.wanted.first[0];
+    inside.size[0] = m_Request.wanted.size[0];
+    for (std::size_t axis = 1; axis < 3; ++axis)
     {
       const ClippedBox & image = m_Request.image;
       const ClippedBox & wanted = m_Request.wanted;
@@ -231,6 +244,7 @@ private:
     constexpr std::int64_t partBytes = 256 * 1024;
     for (const int axis : { 2, 1, 0 })
     {
+      m_LayersBeside = axis == 0 ? m_Layers.size() : 0;
       const ClippedBox & wanted = m_Request.wanted;
       for (auto position = wanted.first[Index(axis)]; position < wanted.first[Index(axis)] + wanted.size[Index(axis)];
            ++position)
@@ -356,7 +370,7 @@ private:
     request.parallelFor = [this](std::size_t count, const std::function<void(std::size_t)> & body) {
       const auto both = [&](std::size_t unit) {
         body(unit);
-        RunLayers(static_cast<unsigned>(unit));
+        RunLayers(static_cast<unsigned>(unit), m_LayersBeside);
       };
       if (m_Request.parallelFor)
       {
@@ -397,14 +411,18 @@ private:
     return RunMedian(request);
   }
 
-  /** Takes layers as long as there are any. */
+  /** Takes layers up to one of them as long as there are any. */
   void
-  RunLayers(unsigned unit)
+  RunLayers(unsigned unit, std::size_t end)
   {
     try
     {
-      for (auto number = m_Next++; number < m_Layers.size() && !m_Stopped; number = m_Next++)
+      for (auto number = m_Next.load(); number < end && !m_Stopped; number = m_Next)
       {
+        if (!m_Next.compare_exchange_weak(number, number + 1))
+        {
+          continue;
+        }
         RunLayer(m_Layers[number], m_Buffers[unit]);
         const auto done = ++m_Done;
         if (std::this_thread::get_id() == m_Caller)
@@ -445,9 +463,10 @@ private:
   }
 
   /** Writes a row of a block, which begins at a position and lies along an axis: the image's pixels, and around them
-   * two values in turn. A plane of a block may stand for one outside the image. */
+   * two values in turn. A plane of a block may stand for one outside the image. The image's pixels may be left to
+   * CopyAcross(). */
   void
-  FillRow(T * row, std::int64_t length, int axis, Triple position, bool isOutside, bool isOdd) const
+  FillRow(T * row, std::int64_t length, int axis, Triple position, bool isOutside, bool isOdd, bool withImage) const
   {
     const T    values[2] = { GetLowest<T>(), GetHighest<T>() };
     const auto begin = m_Request.image.first[Index(axis)];
@@ -463,7 +482,7 @@ private:
     };
     pad(0, first);
     pad(last, length);
-    if (first >= last)
+    if (first >= last || !withImage)
     {
       return;
     }
@@ -478,6 +497,31 @@ private:
     for (auto x = first; x < last; ++x)
     {
       row[x] = source[(x - first) * step];
+    }
+  }
+
+  /** Copies the image's pixels of a row along an axis other than 0, and of the rows behind it in the planes that
+   * follow: pixels that lie side by side in the image. */
+  void
+  CopyAcross(T * row, std::int64_t planeStep, std::int64_t planes, std::int64_t length, int axis, Triple position) const
+  {
+    const auto begin = m_Request.image.first[Index(axis)];
+    const auto start = position[Index(axis)];
+    const auto first = std::clamp<std::int64_t>(begin - start, 0, length);
+    const auto last = std::clamp<std::int64_t>(begin + m_Request.image.size[Index(axis)] - start, first, length);
+    if (first >= last)
+    {
+      return;
+    }
+    position[Index(axis)] += first;
+    const T *  source = GetInput(position);
+    const auto step = GetInputStep(axis);
+    for (auto x = first; x < last; ++x, source += step)
+    {
+      for (std::int64_t plane = 0; plane < planes; ++plane)
+      {
+        row[plane * planeStep + x] = source[plane];
+      }
     }
   }
 
@@ -503,27 +547,34 @@ private:
     const auto columns = layer.box.size[Index(rowAxis)] + 2 * m_Radius[Index(rowAxis)];
     const auto slices = layer.box.size[Index(sliceAxis)] + 2 * m_Radius[Index(sliceAxis)];
     T *        row = buffers.block.Get(columns * slices * planes);
+    // Across the image's rows all planes of a pixel lie side by side: they are read together, not plane by plane.
+    const bool isAcross = layer.axis == 0;
+    const auto planeStep = columns * slices;
+    const auto imagePlane = std::max(layer.position - m_Radius[i], m_Request.image.first[i]);
     for (std::int64_t plane = 0; plane < planes; ++plane)
     {
       const bool isPlaneOutside = plane < firstOfImage || plane >= firstOfImage + planesOfImage;
       Triple     position{};
-      position[i] = isPlaneOutside
-                      ? m_Request.image.first[i]
-                      : std::max(layer.position - m_Radius[i], m_Request.image.first[i]) + plane - firstOfImage;
-      // Planes from the image do not count where they are even in number, nor when a window holds all of them.
+      position[i] = isPlaneOutside ? m_Request.image.first[i] : imagePlane + plane - firstOfImage;
+      // Planes outside alternate as though there were none between; those from the image do by themselves.
       const auto number = plane < firstOfImage + planesOfImage ? plane : plane - planesOfImage;
       const bool isPlaneOdd = ((isPlaneOutside ? number : plane - firstOfImage) & 1) != 0;
       for (std::int64_t slice = 0; slice < slices; ++slice, row += columns)
       {
         position[Index(sliceAxis)] = layer.box.first[Index(sliceAxis)] - m_Radius[Index(sliceAxis)] + slice;
         position[Index(rowAxis)] = layer.box.first[Index(rowAxis)] - m_Radius[Index(rowAxis)];
-        const bool isSliceInside = IsInside(sliceAxis, position[Index(sliceAxis)]);
+        const bool isOutside = isPlaneOutside || !IsInside(sliceAxis, position[Index(sliceAxis)]);
         FillRow(row,
                 columns,
                 rowAxis,
                 position,
-                isPlaneOutside || !isSliceInside,
-                isPlaneOdd != IsOddOutside(sliceAxis, position[Index(sliceAxis)]));
+                isOutside,
+                isPlaneOdd != IsOddOutside(sliceAxis, position[Index(sliceAxis)]),
+                !isAcross);
+        if (isAcross && !isOutside && plane == firstOfImage)
+        {
+          CopyAcross(row, planeStep, planesOfImage, columns, rowAxis, position);
+        }
       }
     }
 
@@ -692,6 +743,7 @@ private:
   std::int64_t              m_Total{ 0 };
   std::int64_t              m_Rows{ 0 };
   std::vector<Layer>        m_Layers;
+  std::size_t               m_LayersBeside{ 0 }; ///< the first of those that overwrite what is inside
   std::vector<Buffers>      m_Buffers;
   std::atomic<std::size_t>  m_Next{ 0 };
   std::atomic<std::int64_t> m_NextRow{ 0 };

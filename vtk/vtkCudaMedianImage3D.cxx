@@ -142,6 +142,27 @@ vtkCudaMedianImage3D::PrintSelf(ostream & os, vtkIndent indent)
   os << indent << "ExecutionReport: " << (this->ExecutionReport.empty() ? "(none)" : this->ExecutionReport) << endl;
 }
 
+void
+vtkCudaMedianImage3D::AllocateOutputData(vtkImageData * output, vtkInformation * information, int * extent)
+{
+  const auto box = ToBox(extent);
+  if (this->Kept && this->Kept->GetReferenceCount() == 1 &&
+      this->Kept->GetDataType() == vtkImageData::GetScalarType(information) &&
+      this->Kept->GetNumberOfComponents() == vtkImageData::GetNumberOfScalarComponents(information) &&
+      this->Kept->GetNumberOfTuples() == box.GetVolume())
+  {
+    output->SetExtent(extent);
+    output->GetPointData()->SetScalars(this->Kept);
+  }
+  else
+  {
+    this->Kept = nullptr;
+    this->Superclass::AllocateOutputData(output, information, extent);
+  }
+  const bool isReleased = this->GetReleaseDataFlag() != 0 || vtkDataObject::GetGlobalReleaseDataFlag() != 0;
+  this->Kept = isReleased ? nullptr : output->GetPointData()->GetScalars();
+}
+
 int
 vtkCudaMedianImage3D::RequestData(vtkInformation *        request,
                                   vtkInformationVector ** inputs,

@@ -20,7 +20,9 @@
 
 #include "CudaMedianVTKExport.h"
 
+#include "vtkDataArray.h"
 #include "vtkImageMedian3D.h"
+#include "vtkSmartPointer.h"
 
 #include <string>
 
@@ -88,6 +90,11 @@ protected:
   vtkCudaMedianImage3D();
   ~vtkCudaMedianImage3D() override;
 
+  /** Gives the output the memory that it had at the last update, where nobody else uses that: new memory takes as long
+   * to get as a small window takes to filter. */
+  void
+  AllocateOutputData(vtkImageData * output, vtkInformation * information, int * extent) override;
+
   int
   RequestData(vtkInformation * request, vtkInformationVector ** inputs, vtkInformationVector * outputs) override;
 
@@ -105,10 +112,11 @@ private:
   void
   operator=(const vtkCudaMedianImage3D &) = delete;
 
-  int           Backend{ Auto };
-  vtkTypeUInt64 DeviceMemoryBudget{ 0 };
-  int           WorkUnits{ 1 };
-  std::string   ExecutionReport;
+  vtkSmartPointer<vtkDataArray> Kept; ///< the output's values
+  int                           Backend{ Auto };
+  vtkTypeUInt64                 DeviceMemoryBudget{ 0 };
+  int                           WorkUnits{ 1 };
+  std::string                   ExecutionReport;
 };
 
 #endif

@@ -422,6 +422,32 @@ TEST(CudaMedianVTK, ReportsProgressAndStopsWhenAsked)
   EXPECT_EQ(CountDifferences(RunFilter(theirs, image, { 3, 3, 3 }), RunFilter(filter, image, { 3, 3, 3 })), 0);
 }
 
+TEST(CudaMedianVTK, MemoryThatOthersHoldIsLeftAlone)
+{
+  std::mt19937_64              generator(1);
+  const auto                   one = MakeImage(VTK_SHORT, { 0, 30, 0, 20, 0, 9 }, 1, generator);
+  const auto                   other = MakeImage(VTK_SHORT, { 0, 30, 0, 20, 0, 9 }, 1, generator);
+  vtkNew<vtkCudaMedianImage3D> filter;
+  vtkNew<vtkImageMedian3D>     theirs;
+  filter->SetInputData(one);
+  filter->SetKernelSize(3, 3, 3);
+  filter->Update();
+  // A user's own view of the first result.
+  vtkNew<vtkImageData> view;
+  view->ShallowCopy(filter->GetOutput());
+  const auto expected = RunFilter(theirs, one, { 3, 3, 3 });
+  const auto second = RunFilter(filter, other, { 3, 3, 3 });
+  EXPECT_EQ(CountDifferences(expected, view), 0);
+  EXPECT_EQ(CountDifferences(RunFilter(theirs, other, { 3, 3, 3 }), second), 0);
+  // Nobody holds the second: a third update uses its memory, another kind of image does not.
+  const void * const memory = filter->GetOutput()->GetScalarPointer();
+  const auto         third = RunFilter(filter, one, { 3, 3, 3 });
+  EXPECT_EQ(filter->GetOutput()->GetScalarPointer(), memory);
+  EXPECT_EQ(CountDifferences(expected, third), 0);
+  const auto colours = MakeImage(VTK_UNSIGNED_CHAR, { 0, 30, 0, 20, 0, 9 }, 2, generator);
+  EXPECT_EQ(CountDifferences(RunFilter(theirs, colours, { 3, 3, 3 }), RunFilter(filter, colours, { 3, 3, 3 })), 0);
+}
+
 TEST(CudaMedianVTK, ErrorsAreReported)
 {
   std::mt19937_64              generator(1);
