@@ -137,7 +137,7 @@ def test_pictures_are_written(scan, tmp_path):
     for name, picture, panels in zip(vtk_gallery.PICTURES, drawn, (3, 6, 3), strict=True):
         pixels = read_picture(folder / name)
         np.testing.assert_array_equal(pixels, picture.pixels)
-        assert 300 < pixels.shape[0] < 1200 and 600 < pixels.shape[1] < 1200
+        assert 300 < pixels.shape[0] < 1200 and 600 < pixels.shape[1] < 1400
         assert 5_000 < (folder / name).stat().st_size < 300_000
         assert len(picture.panels) == panels
         for panel in picture.panels:
