@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: Copyright NumFOCUS
 # SPDX-License-Identifier: Apache-2.0
-"""The command line program as 3D Slicer runs it: through the parser and the logic of Slicer itself, without a window."""
+"""The command line program as 3D Slicer runs it: by the parser and the logic of Slicer itself, without a window."""
 
 import json
 import os

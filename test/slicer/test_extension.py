@@ -20,7 +20,7 @@ ROOT = Path(__file__).resolve().parents[2]
 EXTENSION = ROOT / "slicer"
 MODULE = EXTENSION / "MedianDenoising"
 
-# The rules of Slicer's slicer-extension-catalog-entry-schema-v1.0.2.json, in this project's words. The schema itself is
+# The rules of Slicer's slicer-catalog-entry-schema-v1.0.2.json, in this project's words. The schema itself is
 # Slicer's and is not copied.
 TEXT = {"type": "string"}
 CATALOGUE_RULES = {
@@ -148,7 +148,7 @@ def test_program_and_its_description_go_to_slicer_and_nothing_else(configured):
 def test_catalogue_entry_follows_the_rules():
     entry = json.loads((EXTENSION / "MedianDenoising.json").read_text())
     jsonschema.validate(entry, CATALOGUE_RULES)
-    assert entry["$schema"].endswith("/slicer-extension-catalog-entry-schema-v1.0.2.json#")
+    assert entry["$schema"].endswith("/slicer-catalog-entry-schema-v1.0.2.json#")
 
 
 @pytest.mark.parametrize(
