@@ -52,7 +52,7 @@ def describe(xml, target):
 
 
 def make_scene(folder, cache_folder):
-    """Return a scene, its application logic and the logic of modules, with Slicer's own cache apart from its temporary files."""
+    """Return a scene, its application logic and the logic of modules, with a cache apart from temporary files."""
     scene = slicer.vtkMRMLScene()
     cache = slicer.vtkCacheManager()
     cache.SetRemoteCacheDirectory(cache_folder)
