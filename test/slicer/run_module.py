@@ -4,8 +4,8 @@
 
 usage: run_module.py CASE.json RESULT.json
 
-It is a process of its own, since Slicer's processing thread does not end. `ModuleDescription` has no Python wrapping: it is
-filled through ctypes, by the mangled names of the one version of slicer-core that requirements.txt names.
+It is a process of its own, since Slicer's processing thread does not end. `ModuleDescription` has no Python wrapping:
+it is filled through ctypes, by the mangled names of the one version of slicer-core that requirements.txt names.
 """
 
 import ctypes
