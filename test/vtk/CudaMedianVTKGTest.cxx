@@ -20,6 +20,7 @@
 #include "vtkCudaMedianFactory.h"
 #include "vtkCudaMedianImage3D.h"
 
+#include "CudaMedianTestDevice.h"
 #include "CudaMedianTestSeed.h"
 #include "itkCudaMedianEngine.h"
 
@@ -446,6 +447,30 @@ TEST(CudaMedianVTK, MemoryThatOthersHoldIsLeftAlone)
   EXPECT_EQ(CountDifferences(expected, third), 0);
   const auto colours = MakeImage(VTK_UNSIGNED_CHAR, { 0, 30, 0, 20, 0, 9 }, 2, generator);
   EXPECT_EQ(CountDifferences(RunFilter(theirs, colours, { 3, 3, 3 }), RunFilter(filter, colours, { 3, 3, 3 })), 0);
+}
+
+TEST(CudaMedianVTK, OnADeviceItEqualsVtk)
+{
+  CUDAMEDIAN_NEEDS_GPU();
+  CUDAMEDIAN_TRACE_SEED();
+  std::mt19937_64 generator(cudamediantest::Seed());
+  for (const int type : allTypes)
+  {
+    const auto image = MakeImage(type, { -3, 40, 0, 25, 2, 14 }, type == VTK_FLOAT ? 2 : 1, generator);
+    for (const std::array<int, 3> & kernel :
+         { std::array<int, 3>{ 3, 3, 3 }, std::array<int, 3>{ 5, 5, 5 }, std::array<int, 3>{ 7, 3, 1 } })
+    {
+      vtkNew<vtkImageMedian3D>     theirs;
+      vtkNew<vtkCudaMedianImage3D> ours;
+      ours->SetBackendToCuda();
+      ours->SetNumberOfThreads(2);
+      const auto expected = RunFilter(theirs, image, kernel);
+      EXPECT_EQ(CountDifferences(expected, RunFilter(ours, image, kernel)), 0)
+        << vtkImageScalarTypeNameMacro(type) << ", kernel " << kernel[0];
+      EXPECT_NE(std::string(ours->GetExecutionReport()).find("Backend: CUDA"), std::string::npos)
+        << ours->GetExecutionReport();
+    }
+  }
 }
 
 TEST(CudaMedianVTK, ErrorsAreReported)
