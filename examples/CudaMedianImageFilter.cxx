@@ -22,6 +22,7 @@
 #include "Interruption.h"
 #include "Options.h"
 #include "OutputFile.h"
+#include "SlicerModule.h"
 #include "Terminal.h"
 
 #include "itkCudaMedianSelfTest.h"
@@ -36,6 +37,7 @@
 #include <cerrno>
 #include <cstring>
 #include <iostream>
+#include <optional>
 
 #include <unistd.h>
 
@@ -116,6 +118,20 @@ RunSelfTest(const Options & options)
   return 0;
 }
 
+/** \throws UserError which tells also that the image is there. */
+void
+EndModule(SlicerModule & module, const Options & options)
+{
+  try
+  {
+    module.End();
+  }
+  catch (const UserError & error)
+  {
+    throw UserError("'" + options.output + "' is in place, but " + error.what());
+  }
+}
+
 int
 RunCommandLine(int argc, char * argv[])
 {
@@ -125,15 +141,26 @@ RunCommandLine(int argc, char * argv[])
   Options     options;
   std::string radius = "1";
   std::string backend = "auto";
+  std::string algorithm = "automatic";
   std::string devices;
   std::string memory;
+  std::string parameterFile;
   CLI::App app("The exact median of itk::MedianImageFilter, on an NVIDIA GPU or on the CPU.", "CudaMedianImageFilter");
   app
-    .add_option(
-      "--radius", radius, "radius of the window in pixels: one number, or one per axis as in 2,2,1 (default 1)")
+    .add_option("--radius,--neighborhood",
+                radius,
+                "radius of the window in pixels: one number, or one per axis as in 2,2,1 (default 1)")
     ->type_name("NUMBERS");
-  app.add_flag("--slice-wise", options.sliceWise, "filter slice by slice: the radius along the last axis counts as 0");
+  app.add_flag("--slice-wise,--sliceWise,--slicewise",
+               options.sliceWise,
+               "filter slice by slice: the radius along the last axis counts as 0");
   app.add_option("--backend", backend, "where to run: auto (the faster, the default), cuda or cpu")->type_name("NAME");
+  app
+    .add_option("--algorithm",
+                algorithm,
+                "how to find the medians: automatic (the fastest, the default), tileProgram, localRank, "
+                "slidingHistogram, mergeTiling or selection")
+    ->type_name("NAME");
   const CLI::Option * const devicesOption =
     app.add_option("--devices", devices, "CUDA devices that share the work, as in 0,1 (default: the current one)")
       ->type_name("NUMBERS");
@@ -145,7 +172,16 @@ RunCommandLine(int argc, char * argv[])
   CLI::Option * const input = app.add_option("input", options.input, "image to read")->required();
   CLI::Option * const output = app.add_option("output", options.output, "image to write")->required();
   bool                selfTest = false;
-  app.add_flag_callback(
+  CLI::Option * const parameterFileOption =
+    app
+      .add_option("--returnparameterfile",
+                  parameterFile,
+                  "file for what ran, for 3D Slicer: progress goes to standard output as Slicer reads it")
+      ->type_name("FILE");
+  bool describe = false;
+  app.add_flag("--xml", describe, "print the description of this program for 3D Slicer; takes nothing else");
+  app.set_version_flag("--version", CUDAMEDIAN_VERSION, "print the version");
+  CLI::Option * const selfTestOption = app.add_flag_callback(
     "--self-test",
     [&] {
       selfTest = true;
@@ -153,12 +189,18 @@ RunCommandLine(int argc, char * argv[])
       output->required(false);
     },
     "check every kernel and algorithm on the host and on all GPUs, or those of --devices, and print a table");
+  parameterFileOption->excludes(selfTestOption);
 
   try
   {
     app.parse(argc, argv);
     options.radius = ParseRadius(radius);
     options.backend = ParseBackend(backend);
+    options.algorithm = ParseAlgorithm(algorithm);
+    if (describe)
+    {
+      throw UserError("--xml: it takes nothing else");
+    }
     if (devicesOption->count() > 0)
     {
       options.devices = ParseDevices(devices);
@@ -175,7 +217,18 @@ RunCommandLine(int argc, char * argv[])
     {
       return RunSelfTest(options);
     }
+    std::optional<SlicerModule> module;
+    if (parameterFileOption->count() > 0)
+    {
+      module.emplace(parameterFile);
+      options.module = &*module;
+      module->Begin("Reading the image");
+    }
     const int exitCode = Run(options);
+    if (module && exitCode == 0)
+    {
+      EndModule(*module, options);
+    }
     if (!std::cout.flush())
     {
       // The stream does not say why; another byte does.
@@ -213,6 +266,11 @@ RunCommandLine(int argc, char * argv[])
 int
 main(int argc, char * argv[])
 {
+  // Before anything else: Slicer asks every program that it finds, and does not wait for long.
+  if (AsksForModuleDescription(argc, argv))
+  {
+    return PrintModuleDescription();
+  }
   int exitCode = ExitFailure;
   {
     const Interruption interruption;

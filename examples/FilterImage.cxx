@@ -19,6 +19,7 @@
 
 #include "CompareWithITK.h"
 #include "ImageFile.h"
+#include "SlicerModule.h"
 #include "Terminal.h"
 
 #include "itkCudaMedianImageFilter.h"
@@ -184,10 +185,20 @@ FilterImageOfType(const Options & options, itk::ImageIOBase * imageIO, const Out
   filter->SetRadius(radius);
   filter->SetSliceWise(options.sliceWise);
   filter->SetBackend(static_cast<itk::CudaMedianImageFilterEnums::Backend>(options.backend));
+  filter->SetAlgorithm(static_cast<itk::CudaMedianImageFilterEnums::Algorithm>(options.algorithm));
   filter->SetDevices(options.devices);
   filter->SetDeviceMemoryBudget(options.deviceMemoryBudget);
 
   const auto start = std::chrono::steady_clock::now();
+  if (options.module != nullptr)
+  {
+    options.module->Begin("Filtering");
+    filter->AddObserver(itk::ProgressEvent(),
+                        [&](const itk::EventObject &) { options.module->ShowFiltered(filter->GetProgress()); });
+    filter->Update();
+    options.module->SetReport(filter->GetExecutionReportAsString());
+  }
+  else
   {
     ProgressBar bar;
     filter->AddObserver(itk::ProgressEvent(), [&](const itk::EventObject &) { bar.Show(filter->GetProgress()); });
@@ -214,6 +225,10 @@ FilterImageOfType(const Options & options, itk::ImageIOBase * imageIO, const Out
     }
   }
 
+  if (options.module != nullptr)
+  {
+    options.module->Begin("Writing the image");
+  }
   // Filters hand on spacing, origin and direction, but not the dictionary.
   result->SetMetaDataDictionary(image->GetMetaDataDictionary());
   // The image that is read back takes the place of the input.

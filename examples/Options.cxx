@@ -21,6 +21,7 @@
 #include <limits>
 #include <sstream>
 #include <system_error>
+#include <utility>
 
 namespace
 {
@@ -88,6 +89,27 @@ ParseBackend(const std::string & text)
     return cudamedian::Backend::Cpu;
   }
   throw UserError("--backend " + text + ": not one of auto, cuda and cpu");
+}
+
+cudamedian::Algorithm
+ParseAlgorithm(const std::string & text)
+{
+  using cudamedian::Algorithm;
+  constexpr std::pair<const char *, Algorithm> algorithms[] = {
+    { "automatic", Algorithm::Automatic },     { "tileProgram", Algorithm::TileProgram },
+    { "localRank", Algorithm::LocalRank },     { "slidingHistogram", Algorithm::SlidingHistogram },
+    { "mergeTiling", Algorithm::MergeTiling }, { "selection", Algorithm::Selection },
+  };
+  std::string names;
+  for (const auto & [name, algorithm] : algorithms)
+  {
+    if (text == name)
+    {
+      return algorithm;
+    }
+    names += (names.empty() ? "" : ", ") + std::string(name);
+  }
+  throw UserError("--algorithm " + text + ": not one of " + names);
 }
 
 std::uint64_t

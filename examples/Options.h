@@ -25,6 +25,8 @@
 #include <string>
 #include <vector>
 
+class SlicerModule;
+
 /** An error the user can act on. The text is one line, without the name of the program. */
 class UserError : public std::runtime_error
 {
@@ -40,10 +42,12 @@ struct Options
   std::vector<std::uint64_t> radius{ 1 }; ///< one number for all axes, or one per axis
   bool                       sliceWise{ false };
   cudamedian::Backend        backend{ cudamedian::Backend::Auto };
+  cudamedian::Algorithm      algorithm{ cudamedian::Algorithm::Automatic };
   std::vector<int>           devices;                 ///< numbers of CUDA devices; empty: the current one
   std::uint64_t              deviceMemoryBudget{ 0 }; ///< bytes; 0: the filter's default
   bool                       verify{ false };
   bool                       report{ false };
+  SlicerModule *             module{ nullptr }; ///< what 3D Slicer is told; null: Slicer does not run this program
 };
 
 /** Reads "2" or "2,2,1". \throws UserError */
@@ -57,6 +61,10 @@ ParseDevices(const std::string & text);
 /** Reads "auto", "cuda" or "cpu". \throws UserError */
 cudamedian::Backend
 ParseBackend(const std::string & text);
+
+/** Reads the name of an algorithm, such as "automatic" or "localRank". \throws UserError */
+cudamedian::Algorithm
+ParseAlgorithm(const std::string & text);
 
 /** Reads a number of bytes such as "4096", "64K", "512M" or "2G"; the suffixes are powers of 1024. \throws UserError */
 std::uint64_t
