@@ -333,7 +333,8 @@ main(int argc, char * argv[])
   }
   int exitCode = ExitFailure;
   {
-    const Interruption interruption;
+    const Interruption interruption(IsRunBySlicer(argc, argv) ? Interruption::Watcher::Apart
+                                                              : Interruption::Watcher::Child);
     exitCode = RunCommandLine(argc, argv);
   }
   if (exitCode == ExitFailure)

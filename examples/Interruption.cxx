@@ -142,6 +142,14 @@ Handle(int signal, void (*handler)(int))
   sigaction(signal, &action, nullptr);
 }
 
+/** Waits for the end of a child; of none, if the number is not positive. */
+void
+WaitFor(pid_t child)
+{
+  while (child > 0 && waitpid(child, nullptr, 0) < 0 && errno == EINTR)
+  {}
+}
+
 /** The life of the process that waits for the end of this one. */
 [[noreturn]] void
 Watch(int alive)
@@ -172,7 +180,7 @@ Watch(int alive)
 
 } // namespace
 
-Interruption::Interruption()
+Interruption::Interruption(Watcher watcher)
 {
   // A file that is written must not get the number of a standard stream that somebody closed.
   for (int descriptor = open("/dev/null", O_RDWR); descriptor >= 0; descriptor = open("/dev/null", O_RDWR))
@@ -188,17 +196,35 @@ Interruption::Interruption()
 
   void * const shared = mmap(nullptr, PATH_MAX, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
   int          ends[2] = { -1, -1 };
+  int          gone[2] = { -1, -1 };
   folder = shared == MAP_FAILED ? nullptr : static_cast<char *>(shared);
   if (folder != nullptr && pipe2(ends, O_CLOEXEC) == 0)
   {
+    if (watcher == Watcher::Apart && pipe2(gone, O_CLOEXEC) != 0)
+    {
+      watcher = Watcher::Child;
+    }
     m_Watcher = fork();
     if (m_Watcher == 0)
     {
       close(ends[1]);
+      close(gone[0]);
+      // The child of a process that has ended belongs to nobody who is killed with this one.
+      if (watcher == Watcher::Apart && fork() != 0)
+      {
+        _exit(0);
+      }
       Watch(ends[0]);
     }
     close(ends[0]);
     m_Alive = ends[1];
+    if (watcher == Watcher::Apart)
+    {
+      WaitFor(m_Watcher);
+      m_Watcher = -1;
+      close(gone[1]);
+      m_Gone = gone[0];
+    }
   }
   // Without that process, where no more are allowed, the signals below still put the folder away.
 
@@ -222,8 +248,12 @@ Interruption::Interruption()
 Interruption::~Interruption()
 {
   close(m_Alive);
-  while (m_Watcher > 0 && waitpid(m_Watcher, nullptr, 0) < 0 && errno == EINTR)
+  WaitFor(m_Watcher);
+  // Its end of the pipe is closed when it ends.
+  char byte = 0;
+  while (m_Gone >= 0 && read(m_Gone, &byte, 1) < 0 && errno == EINTR)
   {}
+  close(m_Gone);
 }
 
 void

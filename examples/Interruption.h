@@ -31,8 +31,16 @@
 class Interruption
 {
 public:
+  /** Whose child the second process is. Who kills a program may kill its children with it, as 3D Slicer does: then that
+   * process must not be one. */
+  enum class Watcher
+  {
+    Child,
+    Apart
+  };
+
   /** To be made first in main, before there is any other thread. */
-  Interruption();
+  explicit Interruption(Watcher watcher);
   ~Interruption();
   Interruption(const Interruption &) = delete;
   Interruption &
@@ -70,7 +78,8 @@ public:
 
 private:
   int m_Alive{ -1 };
-  int m_Watcher{ -1 };
+  int m_Watcher{ -1 }; ///< number of the second process, if it is a child
+  int m_Gone{ -1 };    ///< what is read from here ends with the second process, if it is none
 };
 
 #endif

@@ -58,6 +58,15 @@ AsksForModuleDescription(int argc, const char * const argv[])
   return argc == 2 && std::strcmp(argv[1], "--xml") == 0;
 }
 
+bool
+IsRunBySlicer(int argc, const char * const argv[])
+{
+  const std::string flag = "--returnparameterfile";
+  return std::any_of(argv + 1, argv + std::max(argc, 1), [&](const char * argument) {
+    return std::strncmp(argument, flag.c_str(), flag.size()) == 0;
+  });
+}
+
 int
 PrintModuleDescription()
 {

@@ -30,6 +30,10 @@ extern const char * const ModuleDescriptionXml;
 bool
 AsksForModuleDescription(int argc, const char * const argv[]);
 
+/** Whether 3D Slicer has started the program: it asks for the output parameters of every module that has some. */
+bool
+IsRunBySlicer(int argc, const char * const argv[]);
+
 /** Prints the description to standard output. \returns the exit code of the program */
 int
 PrintModuleDescription();
