@@ -40,7 +40,7 @@ public:
   };
 
   /** To be made first in main, before there is any other thread. */
-  explicit Interruption(Watcher watcher);
+  explicit Interruption(Watcher watcher = Watcher::Child);
   ~Interruption();
   Interruption(const Interruption &) = delete;
   Interruption &
