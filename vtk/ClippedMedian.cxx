@@ -67,6 +67,12 @@ GetMean(T a, T b)
   }
   else
   {
+    // Neither std::min nor std::max gives NaN for a number and NaN.
+    const T sum = a + b;
+    if (sum != sum)
+    {
+      return sum;
+    }
     const T low = std::min(a, b);
     const T high = std::max(a, b);
     // A difference that is not finite is too large for the type, or one of the two is infinite.
@@ -82,11 +88,12 @@ GetLowest()
   return std::is_floating_point_v<T> ? -std::numeric_limits<T>::infinity() : std::numeric_limits<T>::lowest();
 }
 
+/** NaN orders above infinity: infinity would come before the NaN of the image, and be their median. */
 template <typename T>
 constexpr T
 GetHighest()
 {
-  return std::is_floating_point_v<T> ? std::numeric_limits<T>::infinity() : std::numeric_limits<T>::max();
+  return std::is_floating_point_v<T> ? std::numeric_limits<T>::quiet_NaN() : std::numeric_limits<T>::max();
 }
 
 /** Room for pixels that are all written before they are read. */

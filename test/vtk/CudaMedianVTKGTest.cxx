@@ -37,6 +37,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <cstring>
@@ -371,6 +372,58 @@ TEST(CudaMedianVTK, InfinitiesAndNaNAreOrdered)
   EXPECT_EQ(values[2], 3);
   EXPECT_EQ(values[3], 3);
   EXPECT_EQ(values[4], -infinity); // of 3 and -infinity
+}
+
+TEST(CudaMedianVTK, ClippedWindowsOfNaNAreNaN)
+{
+  // Every clipped shape: one to three axes at the border, odd and even numbers of pixels.
+  const float  nan = std::numeric_limits<float>::quiet_NaN();
+  const Extent extent{ 0, 8, 0, 7, 0, 6 };
+  for (const std::array<int, 3> & kernel : { std::array<int, 3>{ 3, 3, 1 },
+                                             std::array<int, 3>{ 3, 3, 3 },
+                                             std::array<int, 3>{ 5, 3, 5 },
+                                             std::array<int, 3>{ 2, 4, 3 } })
+  {
+    for (const int every : { 1, 2, 5 })
+    {
+      // All pixels are NaN, or one in two or five is a number.
+      vtkNew<vtkImageData> image;
+      image->SetExtent(const_cast<int *>(extent.data()));
+      image->AllocateScalars(VTK_FLOAT, 1);
+      auto * const pixels = static_cast<float *>(image->GetScalarPointer());
+      const auto   count = image->GetNumberOfPoints();
+      for (vtkIdType i = 0; i < count; ++i)
+      {
+        pixels[i] = every > 1 && i % every == 0 ? static_cast<float>(i) : nan;
+      }
+      vtkNew<vtkCudaMedianImage3D> filter;
+      const auto                   result = RunFilter(filter, image, kernel);
+      const auto *                 values = static_cast<const float *>(result->GetScalarPointer());
+      vtkIdType                    wrong = 0;
+      for (vtkIdType i = 0; i < count; ++i)
+      {
+        const std::array<int, 3> at{ static_cast<int>(i % 9), static_cast<int>(i / 9 % 8), static_cast<int>(i / 72) };
+        int                      numbers = 0;
+        int                      all = 0;
+        for (int z = std::max(at[2] - kernel[2] / 2, 0); z <= std::min(at[2] - kernel[2] / 2 + kernel[2] - 1, 6); ++z)
+        {
+          for (int y = std::max(at[1] - kernel[1] / 2, 0); y <= std::min(at[1] - kernel[1] / 2 + kernel[1] - 1, 7); ++y)
+          {
+            for (int x = std::max(at[0] - kernel[0] / 2, 0); x <= std::min(at[0] - kernel[0] / 2 + kernel[0] - 1, 8);
+                 ++x)
+            {
+              ++all;
+              numbers += std::isnan(pixels[x + 9 * (y + 8 * z)]) ? 0 : 1;
+            }
+          }
+        }
+        // The higher of the middle values is NaN: so is the median.
+        wrong += std::isnan(values[i]) == (numbers <= all / 2) ? 0 : 1;
+      }
+      EXPECT_EQ(wrong, 0) << "of " << count << ", kernel " << kernel[0] << "x" << kernel[1] << "x" << kernel[2]
+                          << ", every " << every;
+    }
+  }
 }
 
 TEST(CudaMedianVTK, AFactoryGivesItForVtksClass)
