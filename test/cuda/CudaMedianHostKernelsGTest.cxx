@@ -205,6 +205,11 @@ void
 RunRanked(const KernelArguments & slab, const RankShape & shape)
 {
   const auto arguments = MakeRankArguments(slab, shape, KernelVariant{});
+  // A region's ranks, and its pixels behind them, have the room that the planner gave them.
+  const int padded = arguments.GetPaddedPixels();
+  ASSERT_GE(padded, shape.pixels);
+  ASSERT_EQ(padded % 8, 0);
+  ASSERT_TRUE(shape.scratchBytes == 0 || std::int64_t{ padded } * int{ 2 + sizeof(TBits) } <= shape.scratchBytes);
   const auto blocks = CountRankBlocks(
     shape, { { slab.outputExtent[0], slab.outputExtent[1], slab.outputExtent[2], slab.outputExtent[3] } });
   for (std::int64_t number = 0; number < blocks; ++number)
@@ -517,12 +522,9 @@ RunSelected(const KernelArguments & arguments)
                 [&](const std::int64_t * index) { RunSelectedPixel<TBits, VMapping>(arguments, index); });
 }
 
-/** Image sizes: one pixel, one wide, smaller than a tile, not a multiple of anything. */
-const Extent sizes2D[] = { { { 1, 1, 1, 1 } },
-                           { { 1, 7, 1, 1 } },
-                           { { 23, 1, 1, 1 } },
-                           { { 3, 2, 1, 1 } },
-                           { { 37, 29, 1, 1 } } };
+/** Image sizes: one pixel, one wide, smaller than a tile, not a multiple of anything, wider than a block. */
+const Extent sizes2D[] = { { { 1, 1, 1, 1 } }, { { 1, 7, 1, 1 } },   { { 23, 1, 1, 1 } },
+                           { { 3, 2, 1, 1 } }, { { 37, 29, 1, 1 } }, { { 530, 2, 1, 1 } } };
 const Extent sizes3D[] = { { { 1, 1, 1, 1 } }, { { 5, 1, 3, 1 } }, { { 13, 11, 7, 1 } }, { { 9, 6, 4, 2 } } };
 
 template <typename TProgram, typename TBits, KeyMapping VMapping, KeyPacking VPacking, typename TSizes>
