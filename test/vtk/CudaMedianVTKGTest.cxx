@@ -440,6 +440,7 @@ TEST(CudaMedianVTK, ReportsProgressAndStopsWhenAsked)
   std::mt19937_64              generator(1);
   const auto                   image = MakeImage(VTK_SHORT, { 0, 99, 0, 99, 0, 19 }, 1, generator);
   vtkNew<vtkCudaMedianImage3D> filter;
+  filter->SetBackendToCpu(); // a device does it in few steps
   filter->SetNumberOfThreads(1);
   filter->SetInputData(image);
   filter->SetKernelSize(3, 3, 3);
