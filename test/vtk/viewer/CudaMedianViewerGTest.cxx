@@ -70,10 +70,17 @@ protected:
   int
   Run(const std::string & arguments)
   {
-    const std::string command = std::string(CUDAMEDIAN_XVFB_RUN) + " -a -s '-screen 0 1280x1024x24' " +
-                                CUDAMEDIAN_VIEWER + " " + arguments + " > " + Path("output") + " 2>&1";
+    // xvfb-run has errors of its own when it clears up: what the viewer says and returns goes to files.
+    std::filesystem::remove(m_Folder / "status");
+    const std::string viewer =
+      std::string(CUDAMEDIAN_VIEWER) + " " + arguments + " > " + Path("output") + " 2>&1; echo $? > " + Path("status");
+    const std::string command = std::string(CUDAMEDIAN_XVFB_RUN) + " -a -s '-screen 0 1280x1024x24' sh -c '" + viewer +
+                                "' > " + Path("display") + " 2>&1";
     const int status = std::system(command.c_str());
-    return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+    int       exitCode = -1;
+    EXPECT_TRUE(std::ifstream(m_Folder / "status") >> exitCode)
+      << "no display (" << status << "): " << std::ifstream(m_Folder / "display").rdbuf();
+    return exitCode;
   }
 
   std::string
