@@ -47,14 +47,14 @@ Check(cudaError_t error, const char * call)
 
 struct PixelKind
 {
-  const char *  name;
-  PixelType     type;
-  KernelVariant variant;
+  const char * name;
+  PixelType    type;
+  KeyFormat    keyFormat;
 };
-constexpr PixelKind pixelKinds[] = { { "uint8", PixelType::UInt8, KernelVariant::Integer8 },
-                                     { "int16", PixelType::Int16, KernelVariant::Integer16 },
-                                     { "float32", PixelType::Float32, KernelVariant::Float32 },
-                                     { "float64", PixelType::Float64, KernelVariant::Float64 } };
+constexpr PixelKind pixelKinds[] = { { "uint8", PixelType::UInt8, KeyFormat::Integer8 },
+                                     { "int16", PixelType::Int16, KeyFormat::Integer16 },
+                                     { "float32", PixelType::Float32, KeyFormat::Float32 },
+                                     { "float64", PixelType::Float64, KeyFormat::Float64 } };
 
 /** "3x3" or "5x5x3" as radii. */
 Extent
@@ -244,7 +244,7 @@ CountDifferences(const Extent &    radius,
     expected.gridOrigin = expected.outputOrigin[0];
     const auto blockBytes = static_cast<std::size_t>(Volume(block)) * bytes;
     expected.output = static_cast<char *>(memory.GetOutput()) + Memory::bytes - (1 << 20);
-    Check(LaunchSelection(expected, pixel.variant, nullptr), "LaunchSelection");
+    Check(LaunchSelection(expected, pixel.keyFormat, nullptr), "LaunchSelection");
     std::vector<char> reference(blockBytes);
     Check(cudaMemcpy(reference.data(), expected.output, blockBytes, cudaMemcpyDeviceToHost), "cudaMemcpy");
     const auto        rowBytes = static_cast<std::size_t>(block[0]) * bytes;
@@ -507,7 +507,7 @@ public:
     void *     scratch = nullptr;
     Check(cudaMalloc(&scratch, std::max<std::size_t>(bytes, 1)), "cudaMalloc");
     Time(radius, pixel, size, launches, row, [&](const KernelArguments & arguments) {
-      return LaunchRankWindows(arguments, shape, pixel.variant, scratch, bytes, nullptr);
+      return LaunchRankWindows(arguments, shape, pixel.keyFormat, scratch, bytes, nullptr);
     });
     Check(cudaFree(scratch), "cudaFree");
     return row;
@@ -543,7 +543,7 @@ public:
     void *     scratch = nullptr;
     Check(cudaMalloc(&scratch, std::max<std::size_t>(bytes, 1)), "cudaMalloc");
     Time(radius, pixel, size, launches, row, [&](const KernelArguments & arguments) {
-      return LaunchHistograms(arguments, shape, pixel.variant, scratch, bytes, nullptr);
+      return LaunchHistograms(arguments, shape, pixel.keyFormat, scratch, bytes, nullptr);
     });
     Check(cudaFree(scratch), "cudaFree");
     return row;
@@ -580,7 +580,7 @@ public:
     Check(cudaMalloc(&scratch, static_cast<std::size_t>(shape.scratchBytes)), "cudaMalloc");
     Time(radius, pixel, size, launches, row, [&](const KernelArguments & arguments) {
       return LaunchMergeTiling(
-        arguments, shape, pixel.variant, scratch, static_cast<std::size_t>(shape.scratchBytes), streams, nullptr);
+        arguments, shape, pixel.keyFormat, scratch, static_cast<std::size_t>(shape.scratchBytes), streams, nullptr);
     });
     Check(cudaFree(scratch), "cudaFree");
     return row;
@@ -613,7 +613,7 @@ public:
     }
     const auto            policy = GetKernelPolicy(radius, kind);
     const EmittedKernel * emitted = nullptr;
-    Check(FindEmittedKernel(radius, pixel.variant, emitted), "FindEmittedKernel");
+    Check(FindEmittedKernel(radius, pixel.keyFormat, emitted), "FindEmittedKernel");
     if (emitted != nullptr && emitted->packing == kind.packing)
     {
       auto row = Measure(*emitted, policy, pixel, size, "ahead", launches);
@@ -624,7 +624,7 @@ public:
       return row;
     }
     const auto compiled =
-      CompileRuntimeKernel(radius, pixel.variant, kind, policy, { m_Device.computeCapability }, ~std::size_t{ 0 });
+      CompileRuntimeKernel(radius, pixel.keyFormat, kind, policy, { m_Device.computeCapability }, ~std::size_t{ 0 });
     if (compiled.kernel == nullptr)
     {
       throw std::runtime_error(compiled.explanation);
@@ -832,7 +832,7 @@ main(int argc, char * argv[])
               try
               {
                 kernels[n] = CompileRuntimeKernel(radius,
-                                                  pixel.variant,
+                                                  pixel.keyFormat,
                                                   kind,
                                                   policies[n],
                                                   { benchmark.GetDevice().computeCapability },

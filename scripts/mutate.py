@@ -21,14 +21,15 @@ import time
 # What tests without a GPU can run.
 FILES = """
 src/CudaMedianEngine.cxx
+src/core/*
 src/program/*
 src/plan/*
 src/cpu/*
 src/cuda/CudaBackend.cxx src/cuda/DeviceContext.cxx src/cuda/DeviceContext.h src/cuda/MergeStreams.cxx
-src/cuda/SlabPipeline.cxx src/cuda/SlabPipeline.h src/cuda/SlabDealer.cxx src/cuda/SlabDealer.h
-src/cuda/ThreadTeam.cxx src/cuda/ThreadTeam.h src/cuda/KernelCache.cxx src/cuda/ProgramEmitter.cxx
+src/cuda/SlabPipeline.cxx src/cuda/SlabPipeline.h src/plan/SlabDealer.cxx src/plan/SlabDealer.h
+src/cpu/ThreadTeam.cxx src/cpu/ThreadTeam.h src/cuda/KernelCache.cxx src/cuda/ProgramEmitter.cxx
 src/cuda/HistogramKernels.h src/cuda/KernelBodies.h src/cuda/KeyRegisters.h src/cuda/LaneBins.h src/cuda/MergeKernels.h
-src/cuda/RankKernels.h src/cuda/StripKernel.h src/cuda/TileKernel.h src/cuda/VariantMapping.h
+src/cuda/RankKernels.h src/cuda/StripKernel.h src/cuda/TileKernel.h
 """.split()
 # Not compiled as they are, or run at build time alone.
 NOT_FILES = r"\.cmake$|\.in$|RowEmitter"
@@ -58,10 +59,16 @@ TESTS = {
 # Which of them run for a change in a folder's files, or in one of them, those that find most in the least time first. A
 # program whose own objects depend on the change runs in any case.
 TESTS_OF = {
+    "src/core": ["fuzz", "rows", "engine", "fuzz on host"],
     "src/program": ["fuzz", "rows", "program", "kernels"],
     "src/plan": ["plan", "fuzz", "fuzz on host", "merge", "kernels"],
     "src/cpu": ["fuzz", "rows", "engine"],
     "src/cuda": ["pipeline", "merge", "kernels", "compiler", "fuzz on host", "pipeline on host"],
+    # Slabs and threads of devices.
+    "src/plan/SlabDealer.cxx": ["pipeline", "pipeline on host"],
+    "src/plan/SlabDealer.h": ["pipeline", "pipeline on host"],
+    "src/cpu/ThreadTeam.cxx": ["pipeline", "pipeline on host"],
+    "src/cpu/ThreadTeam.h": ["pipeline", "pipeline on host"],
     # Tables that were measured: kernels are emitted from them when tests are built, so no test run sees a change.
     "src/plan/KernelPolicy.cxx": ["plan", "fuzz on host"],
     "src/plan/RankPolicy.cxx": ["plan", "fuzz", "fuzz on host"],

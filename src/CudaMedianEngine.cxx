@@ -22,6 +22,7 @@
 #include "CudaBackend.h"
 #include "HostMemory.h"
 #include "HostRates.h"
+#include "PixelFormat.h"
 #include "RequestCheck.h"
 
 #include <algorithm>
@@ -299,21 +300,7 @@ RunOnEither(const MedianRequest & request, Progress & progress)
 std::size_t
 PixelBytes(PixelType type)
 {
-  switch (type)
-  {
-    case PixelType::Int8:
-    case PixelType::UInt8:
-      return 1;
-    case PixelType::Int16:
-    case PixelType::UInt16:
-      return 2;
-    case PixelType::Int32:
-    case PixelType::UInt32:
-    case PixelType::Float32:
-      return 4;
-    default:
-      return 8;
-  }
+  return static_cast<std::size_t>(GetPixelBytes(GetKeyFormat(type)));
 }
 
 const char *

@@ -18,7 +18,7 @@
 #include "itkCudaMedianSelfTest.h"
 
 #include "HistogramPolicy.h"
-#include "PixelKey.h"
+#include "PixelFormat.h"
 #include "RowPrograms.h"
 #include "SelfTestChecks.h"
 #include "TrialImage.h"
@@ -71,20 +71,9 @@ FilterByDefinition(const MedianRequest & request, void * output)
 void
 FilterByDefinition(const MedianRequest & request, void * output)
 {
-  const bool isFloat = request.pixelType == PixelType::Float32 || request.pixelType == PixelType::Float64;
-  switch (PixelBytes(request.pixelType))
-  {
-    case 1:
-      return FilterByDefinition<std::uint8_t, KeyMapping::Integer>(request, output);
-    case 2:
-      return FilterByDefinition<std::uint16_t, KeyMapping::Integer>(request, output);
-    case 4:
-      return isFloat ? FilterByDefinition<std::uint32_t, KeyMapping::Float>(request, output)
-                     : FilterByDefinition<std::uint32_t, KeyMapping::Integer>(request, output);
-    default:
-      return isFloat ? FilterByDefinition<std::uint64_t, KeyMapping::Float>(request, output)
-                     : FilterByDefinition<std::uint64_t, KeyMapping::Integer>(request, output);
-  }
+  DispatchKeys(GetKeyFormat(request.pixelType), [&](auto key) {
+    FilterByDefinition<typename decltype(key)::Bits, decltype(key)::mapping>(request, output);
+  });
 }
 
 /** Filters a small image on the host. \returns "" or what was wrong; `kernel` says what ran. */

@@ -18,7 +18,7 @@
 #ifndef CudaMedianTestReference_h
 #define CudaMedianTestReference_h
 
-#include "PixelKey.h"
+#include "PixelFormat.h"
 
 #include <algorithm>
 #include <random>

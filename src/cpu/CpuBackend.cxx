@@ -249,24 +249,9 @@ void
 RunOnCpu(const MedianRequest & request, const Plan & plan, ExecutionReport & report)
 {
   const auto start = std::chrono::steady_clock::now();
-  const bool isFloat = GetKeyMapping(request.pixelType) == KeyMapping::Float;
-  switch (PixelBytes(request.pixelType))
-  {
-    case 1:
-      RunKeyed<std::uint8_t, KeyMapping::Integer>(request, plan, report);
-      break;
-    case 2:
-      RunKeyed<std::uint16_t, KeyMapping::Integer>(request, plan, report);
-      break;
-    case 4:
-      isFloat ? RunKeyed<std::uint32_t, KeyMapping::Float>(request, plan, report)
-              : RunKeyed<std::uint32_t, KeyMapping::Integer>(request, plan, report);
-      break;
-    default:
-      isFloat ? RunKeyed<std::uint64_t, KeyMapping::Float>(request, plan, report)
-              : RunKeyed<std::uint64_t, KeyMapping::Integer>(request, plan, report);
-      break;
-  }
+  DispatchKeys(GetKeyFormat(request.pixelType), [&](auto key) {
+    RunKeyed<typename decltype(key)::Bits, decltype(key)::mapping>(request, plan, report);
+  });
   if (plan.algorithm == Algorithm::TileProgram)
   {
     report.algorithm += plan.rowProgram == nullptr

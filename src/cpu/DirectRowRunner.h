@@ -18,6 +18,7 @@
 #ifndef DirectRowRunner_h
 #define DirectRowRunner_h
 
+#include "DivideUp.h"
 #include "AlignedVector.h"
 #include "KeyLines.h"
 #include "KeyedImage.h"
@@ -127,11 +128,6 @@ private:
     }
   };
 
-  static std::int64_t
-  Divide(std::int64_t a, std::int64_t b)
-  {
-    return (a + b - 1) / b;
-  }
   static Division
   Cut(const MedianRequest & request, const Plan & plan)
   {
@@ -143,7 +139,7 @@ private:
     Division     cut;
     for (int axis = 0; axis < Dimension; ++axis)
     {
-      cut.tiles[axis] = Divide(extent[axis], tile[axis]);
+      cut.tiles[axis] = DivideUp(extent[axis], tile[axis]);
     }
     const auto planes = (tile[2] + 2 * request.radius[2]) * (tile[3] + 2 * request.radius[3]);
     const auto tileRowBytes = extent[0] * std::int64_t{ sizeof(TKey) } * planes * tile[1];
@@ -152,16 +148,16 @@ private:
     cut.runSlices = cut.tiles[2];
     const auto wanted = 16 * static_cast<std::int64_t>(std::max(1U, request.workUnits));
     const auto divide = [&] {
-      cut.strips = Divide(extent[0], cut.strip);
-      cut.bands = Divide(cut.tiles[1], cut.bandRows);
-      cut.runs = Divide(cut.tiles[2], cut.runSlices);
+      cut.strips = DivideUp(extent[0], cut.strip);
+      cut.bands = DivideUp(cut.tiles[1], cut.bandRows);
+      cut.runs = DivideUp(cut.tiles[2], cut.runSlices);
       return cut.Count();
     };
     // A run reads its first slices for itself alone, and a strip its first columns.
     const auto shorten = [&](std::int64_t & length, std::int64_t unit, std::int64_t least) {
       while (divide() < wanted && length > least * unit)
       {
-        length = std::max(least, Divide(length / unit, 2)) * unit;
+        length = std::max(least, DivideUp(length / unit, 2)) * unit;
       }
     };
     shorten(cut.runSlices, 1, 8);

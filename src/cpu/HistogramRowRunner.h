@@ -18,6 +18,7 @@
 #ifndef HistogramRowRunner_h
 #define HistogramRowRunner_h
 
+#include "DivideUp.h"
 #include "AlignedVector.h"
 #include "ColumnHistograms.h"
 #include "KeyedImage.h"
@@ -122,16 +123,16 @@ private:
     constexpr std::int64_t mostColumns = 1536;
     const auto             most = std::max<std::int64_t>(256, mostColumns - halo);
     Division               cut;
-    cut.strips = (extent[0] + most - 1) / most;
-    cut.stripColumns = (extent[0] + cut.strips - 1) / cut.strips;
+    cut.strips = DivideUp(extent[0], most);
+    cut.stripColumns = DivideUp(extent[0], cut.strips);
     // A band begins with all pixels of its columns, so that short ones cost more; but no work unit may be without one,
     // and none is to be busy with its second while others have none.
     const auto units = static_cast<std::int64_t>(std::max(1U, request.workUnits));
     const auto thrifty = 4 * request.radius[1] + 2;
     const auto rows = extent[1] * cut.strips * extent[2] * extent[3];
     const auto turns = std::min<std::int64_t>(std::max<std::int64_t>(1, rows / (units * thrifty)), 8);
-    cut.bandRows = std::min((rows + units * turns - 1) / (units * turns), extent[1]);
-    cut.bands = (extent[1] + cut.bandRows - 1) / cut.bandRows;
+    cut.bandRows = std::min(DivideUp(rows, units * turns), extent[1]);
+    cut.bands = DivideUp(extent[1], cut.bandRows);
     return cut;
   }
 

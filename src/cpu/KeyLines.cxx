@@ -130,15 +130,15 @@ Join(const void * const * rowLines, void * row, int number, std::size_t count, s
 void
 SplitAny(const PixelFormat & format, const void * pixels, void * const * lines, int number, std::size_t count)
 {
-  DispatchFormat(format, [&](auto key, auto mapping) HWY_ATTR {
-    Split<decltype(key), decltype(mapping)::value>(pixels, lines, number, count, format.signMask);
+  DispatchKeys(format.keys, [&](auto key) HWY_ATTR {
+    Split<typename decltype(key)::Bits, decltype(key)::mapping>(pixels, lines, number, count, GetSignMask(format));
   });
 }
 void
 JoinAny(const PixelFormat & format, const void * const * lines, void * pixels, int number, std::size_t count)
 {
-  DispatchFormat(format, [&](auto key, auto mapping) HWY_ATTR {
-    Join<decltype(key), decltype(mapping)::value>(lines, pixels, number, count, format.signMask);
+  DispatchKeys(format.keys, [&](auto key) HWY_ATTR {
+    Join<typename decltype(key)::Bits, decltype(key)::mapping>(lines, pixels, number, count, GetSignMask(format));
   });
 }
 

@@ -18,11 +18,10 @@
 #ifndef KeyLines_h
 #define KeyLines_h
 
-#include "PixelKey.h"
+#include "PixelFormat.h"
 
 #include <cstddef>
 #include <cstdint>
-#include <type_traits>
 
 namespace cudamedian
 {
@@ -40,35 +39,6 @@ constexpr std::int64_t
 RoundUpToBlocks(std::int64_t keys)
 {
   return (keys + lineBlockKeys<TKey> - 1) / lineBlockKeys<TKey> * lineBlockKeys<TKey>;
-}
-
-/** What the pixels of a row are, and how they become keys (PixelKey.h). */
-struct PixelFormat
-{
-  std::size_t   bytes;
-  KeyMapping    mapping;
-  std::uint64_t signMask;
-};
-
-/** Calls body(key, mapping) with a zero of the format's key type and its mapping as a constant. */
-template <typename TBody>
-void
-DispatchFormat(const PixelFormat & format, const TBody & body)
-{
-  constexpr std::integral_constant<KeyMapping, KeyMapping::Integer> asInteger{};
-  constexpr std::integral_constant<KeyMapping, KeyMapping::Float>   asFloat{};
-  const bool                                                        isFloat = format.mapping == KeyMapping::Float;
-  switch (format.bytes)
-  {
-    case 1:
-      return body(std::uint8_t{ 0 }, asInteger);
-    case 2:
-      return body(std::uint16_t{ 0 }, asInteger);
-    case 4:
-      return isFloat ? body(std::uint32_t{ 0 }, asFloat) : body(std::uint32_t{ 0 }, asInteger);
-    default:
-      return isFloat ? body(std::uint64_t{ 0 }, asFloat) : body(std::uint64_t{ 0 }, asInteger);
-  }
 }
 
 /** Turns a row of pixels into lines of keys, one for each column of a tile: line c gets the keys of pixels c, c +

@@ -59,11 +59,11 @@ JoinBy(const void * const * lines, void * row, std::size_t number, std::size_t c
 void
 PixelsToLines(const PixelFormat & format, const void * pixels, void * const * lines, int number, std::size_t count)
 {
-  DispatchFormat(format, [&](auto key, auto mapping) {
-    using Key = decltype(key);
-    constexpr auto mapped = decltype(mapping)::value;
+  DispatchKeys(format.keys, [&](auto pixelKey) {
+    using Key = typename decltype(pixelKey)::Bits;
+    constexpr auto mapped = decltype(pixelKey)::mapping;
     const auto     columns = static_cast<std::size_t>(number);
-    const auto     mask = static_cast<Key>(format.signMask);
+    const auto     mask = static_cast<Key>(GetSignMask(format));
     number == 1   ? SplitBy<Key, mapped, 1>(pixels, lines, columns, count, mask)
         : number == 2 ? SplitBy<Key, mapped, 2>(pixels, lines, columns, count, mask)
         : number == 4 ? SplitBy<Key, mapped, 4>(pixels, lines, columns, count, mask)
@@ -74,11 +74,11 @@ PixelsToLines(const PixelFormat & format, const void * pixels, void * const * li
 void
 LinesToPixels(const PixelFormat & format, const void * const * lines, void * pixels, int number, std::size_t count)
 {
-  DispatchFormat(format, [&](auto key, auto mapping) {
-    using Key = decltype(key);
-    constexpr auto mapped = decltype(mapping)::value;
+  DispatchKeys(format.keys, [&](auto pixelKey) {
+    using Key = typename decltype(pixelKey)::Bits;
+    constexpr auto mapped = decltype(pixelKey)::mapping;
     const auto     columns = static_cast<std::size_t>(number);
-    const auto     mask = static_cast<Key>(format.signMask);
+    const auto     mask = static_cast<Key>(GetSignMask(format));
     number == 1   ? JoinBy<Key, mapped, 1>(lines, pixels, columns, count, mask)
         : number == 2 ? JoinBy<Key, mapped, 2>(lines, pixels, columns, count, mask)
         : number == 4 ? JoinBy<Key, mapped, 4>(lines, pixels, columns, count, mask)

@@ -18,7 +18,7 @@
 #ifndef KeyedImage_h
 #define KeyedImage_h
 
-#include "PixelKey.h"
+#include "PixelFormat.h"
 #include "Planner.h"
 
 #include <algorithm>

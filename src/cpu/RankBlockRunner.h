@@ -18,6 +18,7 @@
 #ifndef RankBlockRunner_h
 #define RankBlockRunner_h
 
+#include "DivideUp.h"
 #include "AlignedVector.h"
 #include "KeyedImage.h"
 #include "Planner.h"
@@ -76,7 +77,7 @@ private:
     for (int i = 0; i < 3; ++i)
     {
       const int  axis = m_Shape.axes[i];
-      const auto tiles = (m_Output.extent[axis] + m_Shape.tile[i] - 1) / m_Shape.tile[i];
+      const auto tiles = DivideUp(m_Output.extent[axis], m_Shape.tile[i]);
       const auto first = block % tiles * m_Shape.tile[i];
       block /= tiles;
       m_Origin[axis] += first;

@@ -18,6 +18,7 @@
 #ifndef TileRowRunner_h
 #define TileRowRunner_h
 
+#include "DivideUp.h"
 #include "AlignedVector.h"
 #include "KeyLines.h"
 #include "KeyedImage.h"
@@ -46,10 +47,10 @@ class TileRowRunner
 {
 public:
   TileRowRunner(const MedianRequest & request, const Plan & plan)
-    : m_Image(request), m_Format{ sizeof(TKey), VMapping, GetSignMask(request.pixelType) },
-      m_Extent(request.inputExtent), m_Radius(request.radius), m_Output(plan.slabs.front().output),
-      m_Program(plan.rowProgram), m_Compiled(plan.compiled), m_Tile(plan.GetHostTile()),
-      m_Footprint(GetFootprint(request, plan)), m_Cut(Cut(request, plan)), m_Columns(static_cast<int>(m_Tile[0]))
+    : m_Image(request), m_Format(GetPixelFormat(request.pixelType)), m_Extent(request.inputExtent),
+      m_Radius(request.radius), m_Output(plan.slabs.front().output), m_Program(plan.rowProgram),
+      m_Compiled(plan.compiled), m_Tile(plan.GetHostTile()), m_Footprint(GetFootprint(request, plan)),
+      m_Cut(Cut(request, plan)), m_Columns(static_cast<int>(m_Tile[0]))
   {
     if (m_Program != nullptr)
     {
@@ -167,7 +168,7 @@ private:
     const auto & tile = plan.GetHostTile();
     const auto   footprint = GetFootprint(request, plan);
     const auto & extent = plan.slabs.front().output.extent;
-    const auto   tiles = [&](int axis) { return (extent[axis] + tile[axis] - 1) / tile[axis]; };
+    const auto   tiles = [&](int axis) { return DivideUp(extent[axis], tile[axis]); };
     const auto   most = (plan.rowProgram != nullptr ? compiledBytes : interpretedBytes) / std::int64_t{ sizeof(TKey) };
 
     Division cut;
@@ -179,12 +180,12 @@ private:
     const auto             tileBytes = CountLines(footprint) * tile[0] * std::int64_t{ sizeof(TKey) };
     const auto             shared = plan.rowProgram != nullptr ? plan.rowProgram->sharedValues : 0;
     const auto             sharedBytes = static_cast<std::int64_t>(shared * sizeof(TKey));
-    const auto             segments = (tiles(0) + cut.lanes - 1) / cut.lanes;
+    const auto             segments = DivideUp(tiles(0), cut.lanes);
     const auto             stripSegments =
       std::max<std::int64_t>(1, mostRingBytes / (std::max(tileBytes, sharedBytes) * cut.lanes));
-    cut.strips = (segments + stripSegments - 1) / stripSegments;
-    cut.stripTiles = RoundUpToBlocks<TKey>((tiles(0) + cut.strips - 1) / cut.strips);
-    cut.strips = (tiles(0) + cut.stripTiles - 1) / cut.stripTiles;
+    cut.strips = DivideUp(segments, stripSegments);
+    cut.stripTiles = RoundUpToBlocks<TKey>(DivideUp(tiles(0), cut.strips));
+    cut.strips = DivideUp(tiles(0), cut.stripTiles);
     // Bands and runs give all work units something to do, and load little twice.
     const auto units = static_cast<std::int64_t>(std::max(1U, request.workUnits));
     const auto work = CountWork(request, plan) / static_cast<double>(units);
@@ -202,8 +203,8 @@ private:
     const auto divide = [&] {
       cut.bandRows = std::min(cut.bandRows, tiles(1));
       cut.runSlices = std::min(cut.runSlices, tiles(2));
-      cut.bands = (tiles(1) + cut.bandRows - 1) / cut.bandRows;
-      cut.runs = (tiles(2) + cut.runSlices - 1) / cut.runSlices;
+      cut.bands = DivideUp(tiles(1), cut.bandRows);
+      cut.runs = DivideUp(tiles(2), cut.runSlices);
       return cut.strips * cut.bands * cut.runs * cut.places;
     };
     // A unit without work costs more than rows that are loaded twice.
@@ -413,7 +414,7 @@ private:
                      m_Rows.data(),
                      m_Slots.data(),
                      static_cast<std::size_t>(tiles),
-                     m_Format.signMask,
+                     GetSignMask(m_Format),
                      VMapping == KeyMapping::Float,
                      false });
   }

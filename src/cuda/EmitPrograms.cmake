@@ -16,7 +16,7 @@ if(NOT TARGET CudaMedianEmitPrograms)
     ${rooms}/plan/KernelProgram.cxx
     ${rooms}/plan/TilePolicy.cxx)
   target_include_directories(CudaMedianEmitPrograms PRIVATE
-    ${rooms}/program ${rooms}/plan ${rooms}/cpu ${rooms}/cuda ${rooms}/../include)
+    ${rooms}/core ${rooms}/program ${rooms}/plan ${rooms}/cpu ${rooms}/cuda ${rooms}/../include)
   set_target_properties(CudaMedianEmitPrograms PROPERTIES CXX_STANDARD 17 CXX_STANDARD_REQUIRED ON)
 endif()
 

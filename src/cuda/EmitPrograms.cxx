@@ -84,7 +84,7 @@ WriteDescription(const Extent & radius, const std::map<KeyPacking, KernelKind> &
         os << "  kernels.push_back(Describe"
            << (IsFilteredInStrips(radius) ? "StripKernel<" : "EmittedKernel<Packings_of_" + name + ", ") << "std::uint"
            << bits << "_t, KeyMapping::" << mapping << ", KeyPacking::" << ToString(entry.first)
-           << ">(KernelVariant::" << mapping << bits << "));\n";
+           << ">(KeyFormat::" << mapping << bits << "));\n";
       }
     }
   }

@@ -87,13 +87,13 @@ __launch_bounds__(StripKernel<TPixelBits, VMapping, compiledPacking<TPixelBits>>
 /** The table's entry for a program compiled ahead, where the loaded code has this packing. */
 template <typename TPrograms, typename TPixelBits, KeyMapping VMapping, KeyPacking VPacking>
 EmittedKernel
-DescribeEmittedKernel(KernelVariant variant)
+DescribeEmittedKernel(KeyFormat keyFormat)
 {
   using Program = typename TPrograms::template Of<VPacking>::Type;
   using Kernel = EmittedTileKernelOf<Program, TPixelBits, VMapping, VPacking>;
   EmittedKernel emitted;
   emitted.radius = { { Program::RadiusX, Program::RadiusY, Program::RadiusZ, Program::RadiusW } };
-  emitted.variant = variant;
+  emitted.keyFormat = keyFormat;
   emitted.packing = VPacking;
   emitted.tile = { { Program::TileX, Program::TileY, Program::TileZ, Program::TileW } };
   emitted.operations = Program::Operations;
@@ -110,12 +110,12 @@ DescribeEmittedKernel(KernelVariant variant)
 /** The table's entry for the 3x3 window, where the loaded code has this packing. */
 template <typename TPixelBits, KeyMapping VMapping, KeyPacking VPacking>
 EmittedKernel
-DescribeStripKernel(KernelVariant variant)
+DescribeStripKernel(KeyFormat keyFormat)
 {
   using Kernel = StripKernel<TPixelBits, VMapping, VPacking>;
   EmittedKernel emitted;
   emitted.radius = { { 1, 1, 0, 0 } };
-  emitted.variant = variant;
+  emitted.keyFormat = keyFormat;
   emitted.packing = VPacking;
   emitted.tile = { { Kernel::Width, 2, 1, 1 } };
   emitted.operations = Kernel::Operations;

@@ -95,58 +95,31 @@ LaunchSelectionOf(const KernelArguments & arguments, cudaStream_t stream)
 } // namespace
 
 std::size_t
-GetInterpreterSharedBytes(const ProgramSchedule & schedule, KernelVariant variant)
+GetInterpreterSharedBytes(const ProgramSchedule & schedule, KeyFormat keyFormat)
 {
-  const bool wide = variant == KernelVariant::Integer64 || variant == KernelVariant::Float64;
+  const bool wide = GetPixelBytes(keyFormat) == 8;
   return static_cast<std::size_t>(schedule.numberOfSlots) * interpreterBlock * (wide ? 8 : 4);
 }
 
 cudaError_t
 LaunchInterpreter(const KernelArguments &    arguments,
                   const InterpretedProgram & program,
-                  KernelVariant              variant,
+                  KeyFormat                  keyFormat,
                   std::size_t                sharedBytes,
                   cudaStream_t               stream)
 {
-  constexpr auto Integer = KeyMapping::Integer;
-  constexpr auto Float = KeyMapping::Float;
-  switch (variant)
-  {
-    case KernelVariant::Integer8:
-      return LaunchInterpreterOf<std::uint8_t, Integer>(arguments, program, sharedBytes, stream);
-    case KernelVariant::Integer16:
-      return LaunchInterpreterOf<std::uint16_t, Integer>(arguments, program, sharedBytes, stream);
-    case KernelVariant::Integer32:
-      return LaunchInterpreterOf<std::uint32_t, Integer>(arguments, program, sharedBytes, stream);
-    case KernelVariant::Integer64:
-      return LaunchInterpreterOf<std::uint64_t, Integer>(arguments, program, sharedBytes, stream);
-    case KernelVariant::Float32:
-      return LaunchInterpreterOf<std::uint32_t, Float>(arguments, program, sharedBytes, stream);
-    default:
-      return LaunchInterpreterOf<std::uint64_t, Float>(arguments, program, sharedBytes, stream);
-  }
+  return DispatchKeys(keyFormat, [&](auto key) {
+    return LaunchInterpreterOf<typename decltype(key)::Bits, decltype(key)::mapping>(
+      arguments, program, sharedBytes, stream);
+  });
 }
 
 cudaError_t
-LaunchSelection(const KernelArguments & arguments, KernelVariant variant, cudaStream_t stream)
+LaunchSelection(const KernelArguments & arguments, KeyFormat keyFormat, cudaStream_t stream)
 {
-  constexpr auto Integer = KeyMapping::Integer;
-  constexpr auto Float = KeyMapping::Float;
-  switch (variant)
-  {
-    case KernelVariant::Integer8:
-      return LaunchSelectionOf<std::uint8_t, Integer>(arguments, stream);
-    case KernelVariant::Integer16:
-      return LaunchSelectionOf<std::uint16_t, Integer>(arguments, stream);
-    case KernelVariant::Integer32:
-      return LaunchSelectionOf<std::uint32_t, Integer>(arguments, stream);
-    case KernelVariant::Integer64:
-      return LaunchSelectionOf<std::uint64_t, Integer>(arguments, stream);
-    case KernelVariant::Float32:
-      return LaunchSelectionOf<std::uint32_t, Float>(arguments, stream);
-    default:
-      return LaunchSelectionOf<std::uint64_t, Float>(arguments, stream);
-  }
+  return DispatchKeys(keyFormat, [&](auto key) {
+    return LaunchSelectionOf<typename decltype(key)::Bits, decltype(key)::mapping>(arguments, stream);
+  });
 }
 
 cudaError_t

@@ -371,7 +371,7 @@ LaunchHistogramsOf(HistogramArguments arguments, void * scratch, std::size_t scr
 cudaError_t
 LaunchHistograms(const KernelArguments & slab,
                  const HistogramShape &  shape,
-                 KernelVariant           variant,
+                 KeyFormat               keyFormat,
                  void *                  scratch,
                  std::size_t             scratchBytes,
                  cudaStream_t            stream)
@@ -379,19 +379,10 @@ LaunchHistograms(const KernelArguments & slab,
   HistogramArguments arguments{};
   arguments.slab = slab;
   arguments.shape = shape;
-  arguments.variant = variant;
-  switch (variant)
-  {
-    case KernelVariant::Integer8:
-      return LaunchHistogramsOf<std::uint8_t>(arguments, scratch, scratchBytes, stream);
-    case KernelVariant::Integer16:
-      return LaunchHistogramsOf<std::uint16_t>(arguments, scratch, scratchBytes, stream);
-    case KernelVariant::Integer32:
-    case KernelVariant::Float32:
-      return LaunchHistogramsOf<std::uint32_t>(arguments, scratch, scratchBytes, stream);
-    default:
-      return LaunchHistogramsOf<std::uint64_t>(arguments, scratch, scratchBytes, stream);
-  }
+  arguments.keyFormat = keyFormat;
+  return DispatchKeys(keyFormat, [&](auto key) {
+    return LaunchHistogramsOf<typename decltype(key)::Bits>(arguments, scratch, scratchBytes, stream);
+  });
 }
 
 } // namespace cudamedian

@@ -20,9 +20,9 @@
 
 #include "HistogramPolicy.h"
 #include "KernelArguments.h"
-#include "KernelVariant.h"
+#include "PixelFormat.h"
 #include "LaneBins.h"
-#include "VariantMapping.h"
+#include "PixelFormat.h"
 
 /** Medians of the largest windows by sliding histograms.
  *
@@ -50,7 +50,7 @@ struct HistogramArguments
 {
   KernelArguments       slab;
   HistogramShape        shape;
-  KernelVariant         variant;
+  KeyFormat             keyFormat;
   std::int64_t          firstRegion; ///< of this launch
   const std::uint8_t *  bins;        ///< of the launch's regions, one pixel after the other; null for 8-bit pixels
   const std::uint32_t * positions;   ///< packed positions of the regions' pixels in their order; histogramRunPixels
@@ -155,7 +155,7 @@ ListRegionRow(const HistogramArguments & arguments,
   {
     const std::int64_t offset = rowOffset + GetHistogramOffset(arguments, region, 0, x);
     const TPixelBits   bits = static_cast<const TPixelBits *>(arguments.slab.input)[offset];
-    keys[x] = CallWithMapping<TPixelBits>(arguments.variant, [&](auto mapping) {
+    keys[x] = CallWithMapping<TPixelBits>(arguments.keyFormat, [&](auto mapping) {
       return mapping.FromBits(bits, static_cast<TPixelBits>(arguments.slab.signMask));
     });
     positions[x] = first + static_cast<std::uint32_t>(x);
@@ -560,7 +560,7 @@ private:
         {
           const auto key = static_cast<const TPixelBits *>(m_Arguments.sorted)[list + index + lane];
           static_cast<TPixelBits *>(m_Arguments.slab.output)[output] =
-            CallWithMapping<TPixelBits>(m_Arguments.variant, [&](auto mapping) {
+            CallWithMapping<TPixelBits>(m_Arguments.keyFormat, [&](auto mapping) {
               return mapping.ToBits(key, static_cast<TPixelBits>(m_Arguments.slab.signMask));
             });
         }

@@ -20,7 +20,7 @@
 
 #include "HistogramPolicy.h"
 #include "KernelArguments.h"
-#include "KernelVariant.h"
+#include "PixelFormat.h"
 
 #include <cuda_runtime_api.h>
 
@@ -35,7 +35,7 @@ namespace cudamedian
 cudaError_t
 LaunchHistograms(const KernelArguments & slab,
                  const HistogramShape &  shape,
-                 KernelVariant           variant,
+                 KeyFormat               keyFormat,
                  void *                  scratch,
                  std::size_t             scratchBytes,
                  cudaStream_t            stream);

@@ -17,6 +17,8 @@
  *=========================================================================*/
 #include "KernelLaunch.h"
 
+#include "DivideUp.h"
+
 #include "SharedMemoryLimit.h"
 
 #include <algorithm>
@@ -39,12 +41,6 @@ IsForcedToTranslate()
 /** What CUDA allows of blocks along the second and third axis of a grid. */
 constexpr std::int64_t largestGrid = 65535;
 
-std::int64_t
-DivideUp(std::int64_t dividend, std::int64_t divisor)
-{
-  return (dividend + divisor - 1) / divisor;
-}
-
 /** Rows of a strip such that all multiprocessors are busy to the end: a whole number of waves of blocks, of strips
  * short enough for small images and long enough that the rows above and below them do not count. */
 std::int32_t
@@ -61,12 +57,12 @@ GetStripRows(const KernelShape & shape, std::int64_t columnsOfBlocks, std::int64
 } // namespace
 
 cudaError_t
-FindEmittedKernel(const Extent & radius, KernelVariant variant, const EmittedKernel *& kernel)
+FindEmittedKernel(const Extent & radius, KeyFormat keyFormat, const EmittedKernel *& kernel)
 {
   kernel = nullptr;
   for (const auto & candidate : GetEmittedKernels())
   {
-    if (candidate.radius != radius || candidate.variant != variant)
+    if (candidate.radius != radius || candidate.keyFormat != keyFormat)
     {
       continue;
     }
@@ -77,7 +73,7 @@ FindEmittedKernel(const Extent & radius, KernelVariant variant, const EmittedKer
     {
       return error;
     }
-    if (candidate.packing == GetKeyPacking(GetPixelBytes(variant), attributes.ptxVersion))
+    if (candidate.packing == GetKeyPacking(GetPixelBytes(keyFormat), attributes.ptxVersion))
     {
       kernel = &candidate;
       return cudaSuccess;

@@ -21,7 +21,7 @@
 #include "InterpretedProgram.h"
 #include "KernelArguments.h"
 #include "KernelPolicy.h"
-#include "KernelVariant.h"
+#include "PixelFormat.h"
 
 #include <cuda_runtime_api.h>
 
@@ -35,16 +35,17 @@ namespace cudamedian
 /** A kernel that runs a tile program, compiled ahead or at first use. */
 struct EmittedKernel
 {
-  Extent        radius;
-  KernelVariant variant;
-  KeyPacking    packing;
-  Extent        tile;
-  std::size_t   operations; ///< of the program, min and max of two operands
-  KernelShape   shape;
-  const void *  function; ///< what cudaLaunchKernel takes
+  Extent       radius;
+  KeyFormat    keyFormat;
+  KeyPacking   packing;
+  Extent       tile;
+  std::size_t  operations; ///< of the program, min and max of two operands
+  KernelShape  shape;
+  const void * function; ///< what cudaLaunchKernel takes
 };
 
-/** The kernels compiled ahead: for each window and variant one function, once with each packing that its code may have.
+/** The kernels compiled ahead: for each window and key format one function, once with each packing that its code may
+ * have.
  */
 const std::vector<EmittedKernel> &
 GetEmittedKernels();
@@ -52,7 +53,7 @@ GetEmittedKernels();
 /** The kernel compiled ahead for a window, with the packing of the code that the driver loaded for the current device.
  * \param kernel is null afterwards where none was compiled ahead. \returns CUDA's error. */
 cudaError_t
-FindEmittedKernel(const Extent & radius, KernelVariant variant, const EmittedKernel *& kernel);
+FindEmittedKernel(const Extent & radius, KeyFormat keyFormat, const EmittedKernel *& kernel);
 
 /** Completes the arguments for a kernel's blocks and launches it over the output box; a grid larger than CUDA allows
  * becomes several launches. */
@@ -61,19 +62,19 @@ LaunchEmittedKernel(const EmittedKernel & kernel, KernelArguments arguments, cud
 
 /** Shared memory of one block of the interpreting kernel, in bytes. */
 std::size_t
-GetInterpreterSharedBytes(const ProgramSchedule & schedule, KernelVariant variant);
+GetInterpreterSharedBytes(const ProgramSchedule & schedule, KeyFormat keyFormat);
 
 /** Runs a schedule that lies in device memory over a slab. The device must allow the shared memory above. */
 cudaError_t
 LaunchInterpreter(const KernelArguments &    arguments,
                   const InterpretedProgram & program,
-                  KernelVariant              variant,
+                  KeyFormat                  keyFormat,
                   std::size_t                sharedBytes,
                   cudaStream_t               stream);
 
 /** Selects each median of a slab on its own. */
 cudaError_t
-LaunchSelection(const KernelArguments & arguments, KernelVariant variant, cudaStream_t stream);
+LaunchSelection(const KernelArguments & arguments, KeyFormat keyFormat, cudaStream_t stream);
 
 /** Whether the current device can run this library's kernels: cudaSuccess, or why not. */
 cudaError_t

@@ -18,7 +18,7 @@
 #include "KernelProof.h"
 
 #include "CudaBackend.h"
-#include "KernelVariant.h"
+#include "PixelFormat.h"
 #include "RuntimeCompiler.h"
 #include "SelfTestChecks.h"
 #include "SlabPipeline.h"
@@ -59,7 +59,7 @@ ToString(KernelMeans means)
 namespace
 {
 
-using Subject = std::tuple<int, KernelMeans, Extent, KernelVariant>;
+using Subject = std::tuple<int, KernelMeans, Extent, KeyFormat>;
 
 /** What was found out about kernels: "" where they are right. Never destroyed: a thread may be at work when the process
  * ends. */
@@ -168,7 +168,7 @@ ProveKernel(const MedianRequest & request, int device, KernelMeans means, bool i
 {
   auto &                            verdicts = GetVerdicts();
   const std::lock_guard<std::mutex> lock(verdicts.mutex);
-  const Subject                     subject(device, means, request.radius, GetKernelVariant(request.pixelType));
+  const Subject                     subject(device, means, request.radius, GetKeyFormat(request.pixelType));
   const auto                        known = verdicts.found.find(subject);
   if (known != verdicts.found.end())
   {
@@ -199,7 +199,7 @@ TakeOutOfUse(const Extent & radius, PixelType type, int device, KernelMeans mean
 {
   auto &                            verdicts = GetVerdicts();
   const std::lock_guard<std::mutex> lock(verdicts.mutex);
-  const Subject                     subject(device, means, radius, GetKernelVariant(type));
+  const Subject                     subject(device, means, radius, GetKeyFormat(type));
   if (why.empty())
   {
     verdicts.found.erase(subject);
@@ -255,7 +255,7 @@ CheckDevices(const std::vector<int> & givenDevices, const AddCheck & add)
       std::set<Extent> ahead;
       for (const auto & kernel : GetEmittedKernels())
       {
-        if (kernel.variant == GetKernelVariant(type))
+        if (kernel.keyFormat == GetKeyFormat(type))
         {
           ahead.insert(kernel.radius);
         }

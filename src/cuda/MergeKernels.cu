@@ -194,7 +194,7 @@ template <typename TKey>
 cudaError_t
 LaunchMergeTilingOf(const KernelArguments & slab,
                     const MergeShape &      givenShape,
-                    KernelVariant           variant,
+                    KeyFormat               keyFormat,
                     void *                  scratch,
                     std::size_t             scratchBytes,
                     MergeStreams &          streams,
@@ -212,7 +212,7 @@ LaunchMergeTilingOf(const KernelArguments & slab,
   const auto passes = ListMergePasses(shape);
   const auto memory = GetMergeMemory(passes, keyBytes);
   auto *     keys = static_cast<TKey *>(scratch);
-  auto       arguments = MakeMergeArguments<TKey>(slab, shape, variant, memory, keys);
+  auto       arguments = MakeMergeArguments<TKey>(slab, shape, keyFormat, memory, keys);
   const auto regions = CountMergeRegions(shape, outputExtent);
   const auto created = streams.Create();
   if (created != cudaSuccess)
@@ -246,24 +246,16 @@ LaunchMergeTilingOf(const KernelArguments & slab,
 cudaError_t
 LaunchMergeTiling(const KernelArguments & slab,
                   const MergeShape &      shape,
-                  KernelVariant           variant,
+                  KeyFormat               keyFormat,
                   void *                  scratch,
                   std::size_t             scratchBytes,
                   MergeStreams &          streams,
                   cudaStream_t            stream)
 {
-  switch (variant)
-  {
-    case KernelVariant::Integer8:
-      return LaunchMergeTilingOf<std::uint8_t>(slab, shape, variant, scratch, scratchBytes, streams, stream);
-    case KernelVariant::Integer16:
-      return LaunchMergeTilingOf<std::uint16_t>(slab, shape, variant, scratch, scratchBytes, streams, stream);
-    case KernelVariant::Integer32:
-    case KernelVariant::Float32:
-      return LaunchMergeTilingOf<std::uint32_t>(slab, shape, variant, scratch, scratchBytes, streams, stream);
-    default:
-      return LaunchMergeTilingOf<std::uint64_t>(slab, shape, variant, scratch, scratchBytes, streams, stream);
-  }
+  return DispatchKeys(keyFormat, [&](auto key) {
+    return LaunchMergeTilingOf<typename decltype(key)::Bits>(
+      slab, shape, keyFormat, scratch, scratchBytes, streams, stream);
+  });
 }
 
 } // namespace cudamedian

@@ -20,7 +20,7 @@
 
 #include "KernelArguments.h"
 #include "MergePolicy.h"
-#include "VariantMapping.h"
+#include "PixelFormat.h"
 
 /** Medians of windows along two axes by hierarchical tiling with lists in memory.
  *
@@ -47,7 +47,7 @@ template <typename TKey>
 struct MergeArguments
 {
   KernelArguments slab;
-  KernelVariant   variant;
+  KeyFormat       keyFormat;
   int             axes[Dimension]; ///< image axis of each region axis
   int             window[2];
   std::int64_t    origin[Dimension]; ///< the region's first output along its axes, relative to the slab's
@@ -69,13 +69,13 @@ template <typename TKey>
 MergeArguments<TKey>
 MakeMergeArguments(const KernelArguments & slab,
                    const MergeShape &      shape,
-                   KernelVariant           variant,
+                   KeyFormat               keyFormat,
                    const MergeMemory &     memory,
                    TKey *                  scratch)
 {
   MergeArguments<TKey> arguments{};
   arguments.slab = slab;
-  arguments.variant = variant;
+  arguments.keyFormat = keyFormat;
   for (int axis = 0; axis < Dimension; ++axis)
   {
     arguments.axes[axis] = shape.axes[axis];
@@ -347,7 +347,7 @@ public:
     }
     const TKey bits = static_cast<const TKey *>(slab.input)[offset];
     const TKey key = CallWithMapping<TKey>(
-      m_Arguments.variant, [&](auto mapping) { return mapping.FromBits(bits, static_cast<TKey>(slab.signMask)); });
+      m_Arguments.keyFormat, [&](auto mapping) { return mapping.FromBits(bits, static_cast<TKey>(slab.signMask)); });
     m_Arguments.copies[0][pixel] = key;
     m_Arguments.copies[1][position[0] * footprint[1] + position[1]] = key;
   }
@@ -770,7 +770,7 @@ public:
     const auto below = std::int64_t{ m_Arguments.window[0] } * m_Arguments.window[1] / 2 - level.first;
     const TKey key = SelectKey(lists, static_cast<int>(below));
     static_cast<TKey *>(slab.output)[offset] = CallWithMapping<TKey>(
-      m_Arguments.variant, [&](auto mapping) { return mapping.ToBits(key, static_cast<TKey>(slab.signMask)); });
+      m_Arguments.keyFormat, [&](auto mapping) { return mapping.ToBits(key, static_cast<TKey>(slab.signMask)); });
   }
 
 private:

@@ -19,7 +19,7 @@
 #define MergeLaunch_h
 
 #include "KernelArguments.h"
-#include "KernelVariant.h"
+#include "PixelFormat.h"
 #include "MergePolicy.h"
 #include "MergeStreams.h"
 
@@ -36,7 +36,7 @@ namespace cudamedian
 cudaError_t
 LaunchMergeTiling(const KernelArguments & slab,
                   const MergeShape &      shape,
-                  KernelVariant           variant,
+                  KeyFormat               keyFormat,
                   void *                  scratch,
                   std::size_t             scratchBytes,
                   MergeStreams &          streams,

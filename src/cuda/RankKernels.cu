@@ -18,7 +18,7 @@
 #include "RankKernels.h"
 #include "RankLaunch.h"
 #include "SharedMemoryLimit.h"
-#include "VariantMapping.h"
+#include "PixelFormat.h"
 
 #include <cub/block/block_radix_rank.cuh>
 
@@ -117,7 +117,7 @@ LoadKeys(const RankArguments & arguments,
       asm volatile("" ::: "memory");
     }
   }
-  CallWithMapping<Bits>(arguments.variant, [&](auto mapping) {
+  CallWithMapping<Bits>(arguments.keyFormat, [&](auto mapping) {
     CUDAMEDIAN_UNROLL
     for (int i = 0; i < VItems; ++i)
     {
@@ -382,7 +382,7 @@ __launch_bounds__(VThreads, VThreads == 256 && VItems > 12 ? 3 : 1024 / VThreads
   }
   const auto first = static_cast<std::size_t>(blockIdx.x) * arguments.GetPaddedPixels();
   auto *     packed = reinterpret_cast<std::uint16_t *>(storage.counters);
-  CallWithMapping<Bits>(arguments.variant, [&](auto mapping) {
+  CallWithMapping<Bits>(arguments.keyFormat, [&](auto mapping) {
     // Its address is not to be found for each pixel anew.
     auto * pixels = static_cast<Bits *>(arguments.sorted) + first;
     asm("" : "+l"(pixels));
@@ -517,7 +517,7 @@ SortByDigits(const RankArguments & arguments, std::int64_t block, unsigned char 
   }
   __syncthreads();
   auto * pixels = reinterpret_cast<Bits *>(shared);
-  CallWithMapping<Bits>(arguments.variant, [&](auto mapping) {
+  CallWithMapping<Bits>(arguments.keyFormat, [&](auto mapping) {
     CUDAMEDIAN_UNROLL
     for (int i = 0; i < VItems; ++i)
     {
@@ -733,20 +733,19 @@ GetCountKernels(const RankShape & shape)
 }
 
 RankKernels
-GetRankKernels(const RankShape & shape, KernelVariant variant)
+GetRankKernels(const RankShape & shape, KeyFormat keyFormat)
 {
-  switch (variant)
-  {
-    case KernelVariant::Integer8:
+  return DispatchKeys(keyFormat, [&](auto key) {
+    using Bits = typename decltype(key)::Bits;
+    if constexpr (sizeof(Bits) == 1)
+    {
       return shape.threads == 32 ? GetCountKernels<32>(shape) : GetCountKernels<64>(shape);
-    case KernelVariant::Integer16:
-      return GetRankKernelsOf<std::uint16_t>(shape);
-    case KernelVariant::Integer32:
-    case KernelVariant::Float32:
-      return GetRankKernelsOf<std::uint32_t>(shape);
-    default:
-      return GetRankKernelsOf<std::uint64_t>(shape);
-  }
+    }
+    else
+    {
+      return GetRankKernelsOf<Bits>(shape);
+    }
+  });
 }
 
 cudaError_t
@@ -769,9 +768,9 @@ Launch(RankFunction          kernel,
 } // namespace
 
 std::size_t
-GetRankSharedBytes(const RankShape & shape, KernelVariant variant)
+GetRankSharedBytes(const RankShape & shape, KeyFormat keyFormat)
 {
-  const auto kernels = GetRankKernels(shape, variant);
+  const auto kernels = GetRankKernels(shape, keyFormat);
   auto       bytes = static_cast<std::size_t>(shape.sharedBytes);
   if (kernels.sort != nullptr)
   {
@@ -783,12 +782,12 @@ GetRankSharedBytes(const RankShape & shape, KernelVariant variant)
 cudaError_t
 LaunchRankWindows(const KernelArguments & slab,
                   const RankShape &       shape,
-                  KernelVariant           variant,
+                  KeyFormat               keyFormat,
                   void *                  scratch,
                   std::size_t             scratchBytes,
                   cudaStream_t            stream)
 {
-  const auto   kernels = GetRankKernels(shape, variant);
+  const auto   kernels = GetRankKernels(shape, keyFormat);
   const bool   sorts = shape.counterBits == 1;
   const Extent outputExtent{
     { slab.outputExtent[0], slab.outputExtent[1], slab.outputExtent[2], slab.outputExtent[3] }
@@ -802,7 +801,7 @@ LaunchRankWindows(const KernelArguments & slab,
   {
     return cudaErrorInvalidValue;
   }
-  auto arguments = MakeRankArguments(slab, shape, variant);
+  auto arguments = MakeRankArguments(slab, shape, keyFormat);
   if (sorts)
   {
     // Ranks first. Both are moved 16 bytes at a time.

@@ -19,7 +19,7 @@
 #define RankKernels_h
 
 #include "KernelArguments.h"
-#include "KernelVariant.h"
+#include "PixelFormat.h"
 #include "RankPolicy.h"
 #include "RankWindow.h"
 
@@ -47,7 +47,7 @@ struct RankArguments
 {
   KernelArguments slab;
   RankShape       shape;
-  KernelVariant   variant;
+  KeyFormat       keyFormat;
   std::uint32_t   blocks[3];  ///< along the first axes of the region
   std::int64_t    firstBlock; ///< of this launch
   std::uint16_t * ranks;      ///< of the launch's regions, each GetPaddedPixels() long
@@ -69,12 +69,12 @@ struct RankArguments
 
 /** Arguments of a slab, up to the launch. */
 inline RankArguments
-MakeRankArguments(const KernelArguments & slab, const RankShape & shape, KernelVariant variant)
+MakeRankArguments(const KernelArguments & slab, const RankShape & shape, KeyFormat keyFormat)
 {
   RankArguments arguments{};
   arguments.slab = slab;
   arguments.shape = shape;
-  arguments.variant = variant;
+  arguments.keyFormat = keyFormat;
   for (int axis = 0; axis < 3; ++axis)
   {
     const auto tile = shape.tile[axis];

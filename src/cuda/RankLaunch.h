@@ -19,7 +19,7 @@
 #define RankLaunch_h
 
 #include "KernelArguments.h"
-#include "KernelVariant.h"
+#include "PixelFormat.h"
 #include "RankPolicy.h"
 
 #include <cuda_runtime_api.h>
@@ -29,7 +29,7 @@ namespace cudamedian
 
 /** Shared memory that the larger of the two kernels takes for a block, in bytes. */
 std::size_t
-GetRankSharedBytes(const RankShape & shape, KernelVariant variant);
+GetRankSharedBytes(const RankShape & shape, KeyFormat keyFormat);
 
 /** Filters a slab by local ranks (RankKernels.h), as many blocks at once as the scratch memory holds.
  *
@@ -38,7 +38,7 @@ GetRankSharedBytes(const RankShape & shape, KernelVariant variant);
 cudaError_t
 LaunchRankWindows(const KernelArguments & slab,
                   const RankShape &       shape,
-                  KernelVariant           variant,
+                  KeyFormat               keyFormat,
                   void *                  scratch,
                   std::size_t             scratchBytes,
                   cudaStream_t            stream);

@@ -74,13 +74,13 @@ Keep(const EmittedKernel & kernel)
 
 RuntimeKernel
 CompileRuntimeKernel(const Extent &       radius,
-                     KernelVariant        variant,
+                     KeyFormat            keyFormat,
                      const KernelKind &   kind,
                      const KernelPolicy & policy,
                      const KernelTarget & target,
                      std::size_t          largestProgram)
 {
-  const bool     isFloat = variant == KernelVariant::Float32 || variant == KernelVariant::Float64;
+  const bool     isFloat = GetKeyMapping(keyFormat) == KeyMapping::Float;
   const auto     program = BuildKernelProgram(radius, policy, kind);
   EmittedProgram count;
   const auto     source = MakeKernelSource(program, policy, kind, isFloat, count);
@@ -93,7 +93,7 @@ CompileRuntimeKernel(const Extent &       radius,
     key += header.text;
   }
   const KernelCache cache(KernelCache::GetDefaultFolder());
-  EmittedKernel     kernel{ radius, variant, kind.packing, policy.tile, count.operations, {}, nullptr };
+  EmittedKernel     kernel{ radius, keyFormat, kind.packing, policy.tile, count.operations, {}, nullptr };
   kernel.shape = GetKernelShape(radius, policy, kind, program);
 
   const std::string how = target.isPtx ? " as PTX for " + target.GetName() : "";
@@ -131,13 +131,13 @@ CompileRuntimeKernel(const Extent &       radius,
 }
 
 RuntimeKernel
-FindRuntimeKernel(const Extent & radius, KernelVariant variant, int pixelBytes, int computeCapability)
+FindRuntimeKernel(const Extent & radius, KeyFormat keyFormat, int pixelBytes, int computeCapability)
 {
-  using Key = std::tuple<Extent, KernelVariant, int>;
+  using Key = std::tuple<Extent, KeyFormat, int>;
   static auto &                     mutex = *new std::mutex;
   static auto &                     found = *new std::map<Key, RuntimeKernel>;
   const std::lock_guard<std::mutex> lock(mutex);
-  const Key                         key(radius, variant, computeCapability);
+  const Key                         key(radius, keyFormat, computeCapability);
   const auto                        entry = found.find(key);
   if (entry != found.end())
   {
@@ -147,10 +147,10 @@ FindRuntimeKernel(const Extent & radius, KernelVariant variant, int pixelBytes, 
   const KernelTarget target{ newest == 0 ? computeCapability : newest, newest != 0 && newest != computeCapability };
   const auto         kind = GetKernelKind(pixelBytes, target.architecture);
   const auto         policy = GetKernelPolicy(radius, kind);
-  auto               kernel = CompileRuntimeKernel(radius, variant, kind, policy, target);
+  auto               kernel = CompileRuntimeKernel(radius, keyFormat, kind, policy, target);
   if (!kernel.loads && !target.isPtx)
   {
-    kernel = CompileRuntimeKernel(radius, variant, kind, policy, { target.architecture, true });
+    kernel = CompileRuntimeKernel(radius, keyFormat, kind, policy, { target.architecture, true });
   }
   return found.emplace(key, std::move(kernel)).first->second;
 }

@@ -68,7 +68,7 @@ SlabKernel::SlabKernel(const MedianRequest & request,
                        DeviceContext &       context,
                        ExecutionReport &     report)
   : m_Request(request), m_Plan(plan), m_Context(context), m_Report(report),
-    m_Variant(GetKernelVariant(request.pixelType)), m_PixelBytes(PixelBytes(request.pixelType)), m_Rank(plan.rank),
+    m_KeyFormat(GetKeyFormat(request.pixelType)), m_PixelBytes(PixelBytes(request.pixelType)), m_Rank(plan.rank),
     m_Histogram(plan.histogram), m_Merge(plan.merge), m_ScratchBytes(plan.deviceScratchBytes)
 {
   KernelImage image;
@@ -103,7 +103,7 @@ SlabKernel::SlabKernel(const MedianRequest & request,
                        ExecutionReport &     report,
                        KernelMeans           means)
   : m_Request(request), m_Plan(plan), m_Context(context), m_Report(report), m_Means(means),
-    m_Variant(GetKernelVariant(request.pixelType)), m_PixelBytes(PixelBytes(request.pixelType)), m_Rank(plan.rank),
+    m_KeyFormat(GetKeyFormat(request.pixelType)), m_PixelBytes(PixelBytes(request.pixelType)), m_Rank(plan.rank),
     m_Histogram(plan.histogram), m_Merge(plan.merge), m_ScratchBytes(plan.deviceScratchBytes)
 {
   std::string missing;
@@ -152,7 +152,7 @@ SlabKernel::ChooseCompiled(std::string & missing)
     return false;
   }
   const EmittedKernel * ahead = nullptr;
-  const auto            error = FindEmittedKernel(m_Request.radius, m_Variant, ahead);
+  const auto            error = FindEmittedKernel(m_Request.radius, m_KeyFormat, ahead);
   if (IsUnusableCode(error))
   {
     cudaGetLastError();
@@ -173,7 +173,7 @@ SlabKernel::ChooseCompiled(std::string & missing)
     return false;
   }
   const auto found =
-    FindRuntimeKernel(m_Request.radius, m_Variant, static_cast<int>(m_PixelBytes), GetComputeCapability());
+    FindRuntimeKernel(m_Request.radius, m_KeyFormat, static_cast<int>(m_PixelBytes), GetComputeCapability());
   if (found.kernel == nullptr)
   {
     missing += (missing.empty() ? "" : "; ") + found.explanation;
@@ -232,7 +232,7 @@ SlabKernel::InterpretIfFit(std::string & reason)
     return false;
   }
   const auto & schedule = m_Plan.compiled->schedule;
-  m_SharedBytes = GetInterpreterSharedBytes(schedule, m_Variant);
+  m_SharedBytes = GetInterpreterSharedBytes(schedule, m_KeyFormat);
   const auto limit = GetSharedMemoryLimit();
   if (m_SharedBytes > static_cast<std::size_t>(limit))
   {
@@ -296,7 +296,7 @@ void
 SlabKernel::ChooseRanks()
 {
   const auto  limit = GetSharedMemoryLimit();
-  const auto  needed = GetRankSharedBytes(*m_Rank, m_Variant);
+  const auto  needed = GetRankSharedBytes(*m_Rank, m_KeyFormat);
   std::string reason;
   if (needed > static_cast<std::size_t>(limit))
   {
@@ -389,16 +389,16 @@ SlabKernel::Launch(const Slab & slab, const void * input, void * output, cudaStr
   // These keep their own launches short.
   if (m_Rank)
   {
-    return LaunchRankWindows(arguments, *m_Rank, m_Variant, m_Context.scratch.Get(), m_ScratchBytes, stream);
+    return LaunchRankWindows(arguments, *m_Rank, m_KeyFormat, m_Context.scratch.Get(), m_ScratchBytes, stream);
   }
   if (m_Histogram)
   {
-    return LaunchHistograms(arguments, *m_Histogram, m_Variant, m_Context.scratch.Get(), m_ScratchBytes, stream);
+    return LaunchHistograms(arguments, *m_Histogram, m_KeyFormat, m_Context.scratch.Get(), m_ScratchBytes, stream);
   }
   if (m_Merge)
   {
     return LaunchMergeTiling(
-      arguments, *m_Merge, m_Variant, m_Context.scratch.Get(), m_ScratchBytes, m_Context.mergeStreams, stream);
+      arguments, *m_Merge, m_KeyFormat, m_Context.scratch.Get(), m_ScratchBytes, m_Context.mergeStreams, stream);
   }
   PixelBox box;
   box.extent = slab.output.extent;
@@ -450,8 +450,8 @@ SlabKernel::LaunchOnce(const KernelArguments & arguments, cudaStream_t stream) c
   {
     return LaunchEmittedKernel(*m_Emitted, arguments, stream);
   }
-  return m_Interpret ? LaunchInterpreter(arguments, m_Interpreted, m_Variant, m_SharedBytes, stream)
-                     : LaunchSelection(arguments, m_Variant, stream);
+  return m_Interpret ? LaunchInterpreter(arguments, m_Interpreted, m_KeyFormat, m_SharedBytes, stream)
+                     : LaunchSelection(arguments, m_KeyFormat, stream);
 }
 
 } // namespace cudamedian

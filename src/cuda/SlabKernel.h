@@ -97,7 +97,7 @@ private:
   ExecutionReport &             m_Report;
   std::optional<KernelMeans>    m_Means; ///< the only one to take, where one is to be proved
   bool                          m_ImageIsNative{ true };
-  KernelVariant                 m_Variant;
+  KeyFormat                     m_KeyFormat;
   std::size_t                   m_PixelBytes;
   std::optional<RankShape>      m_Rank;
   std::optional<HistogramShape> m_Histogram;

@@ -17,6 +17,8 @@
  *=========================================================================*/
 #include "HistogramPolicy.h"
 
+#include "DivideUp.h"
+
 #include <algorithm>
 
 namespace cudamedian
@@ -94,12 +96,6 @@ SetWindow(const Extent & radius, HistogramShape & shape)
   const auto byPixels = 28.0 * shape.window[2] * ((shape.window[0] + 31) / 32);
   shape.movesByPixels = byPixels < 12.0 * shape.window[0];
   return column <= largestCount;
-}
-
-std::int64_t
-DivideUp(std::int64_t dividend, std::int64_t divisor)
-{
-  return (dividend + divisor - 1) / divisor;
 }
 
 } // namespace

@@ -17,6 +17,8 @@
  *=========================================================================*/
 #include "KernelProgram.h"
 
+#include "DivideUp.h"
+
 #include <algorithm>
 
 namespace cudamedian
@@ -179,7 +181,7 @@ GetKernelShape(const Extent &        radius,
                const KernelProgram & program)
 {
   const auto  stagePixels = kind.pixelBytes == 1 ? 8 : 16 / kind.pixelBytes;
-  const auto  halo = (program.margin + stagePixels - 1) / stagePixels * stagePixels;
+  const auto  halo = RoundUp(program.margin, stagePixels);
   KernelShape shape;
   shape.threads = policy.blockX * policy.blockY;
   shape.block[0] = policy.blockX * static_cast<int>(policy.tile[0]);

@@ -17,6 +17,8 @@
  *=========================================================================*/
 #include "MergePolicy.h"
 
+#include "DivideUp.h"
+
 #include <algorithm>
 
 namespace cudamedian
@@ -33,12 +35,6 @@ constexpr int mostSpreadThreads = 1 << 16;
 
 /** Tasks that work in scratch memory at the same time. */
 constexpr int mostSpreadTasks = 64;
-
-std::int64_t
-DivideUp(std::int64_t dividend, std::int64_t divisor)
-{
-  return (dividend + divisor - 1) / divisor;
-}
 
 /** Threads that merge all parts of so many lists of a length at the same time. */
 std::int64_t

@@ -17,6 +17,8 @@
  *=========================================================================*/
 #include "Planner.h"
 
+#include "DivideUp.h"
+
 #include "HierarchicalTiling.h"
 #include "KernelPolicy.h"
 #include "TilePolicy.h"
@@ -337,7 +339,7 @@ ChooseSlabExtent(const MedianRequest & request, const Plan & plan, std::size_t b
   for (int axis = Dimension - 1; axis >= 0 && !fitting(extent); --axis)
   {
     std::int64_t fits = 0;
-    std::int64_t tooMany = (extent[axis] + tile[axis] - 1) / tile[axis];
+    std::int64_t tooMany = DivideUp(extent[axis], tile[axis]);
     while (tooMany - fits > 1)
     {
       const auto middle = fits + (tooMany - fits) / 2;
@@ -553,7 +555,7 @@ std::int64_t
 GetDevicePitch(std::int64_t pixels, std::size_t pixelBytes)
 {
   const auto vector = deviceAlignment / static_cast<std::int64_t>(pixelBytes);
-  return (pixels + vector - 1) / vector * vector;
+  return RoundUp(pixels, vector);
 }
 
 Extent

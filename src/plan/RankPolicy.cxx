@@ -17,6 +17,8 @@
  *=========================================================================*/
 #include "RankPolicy.h"
 
+#include "DivideUp.h"
+
 #include <algorithm>
 #include <cmath>
 
@@ -94,7 +96,7 @@ SetCounters(const Extent & radius, int pixelBytes, RankShape & shape)
   {
     window *= 2 * static_cast<int>(radius[shape.axes[axis]]) + 1;
   }
-  const int padded = (shape.pixels + 7) / 8 * 8;
+  const int padded = RoundUp(shape.pixels, 8);
   int       offsetBytes = 0;
   if (pixelBytes == 1)
   {
@@ -286,7 +288,7 @@ FindHostRankShape(const Extent & radius,
           break;
         }
         candidate.pixels = static_cast<int>(pixels);
-        candidate.words = (candidate.pixels + 31) / 32;
+        candidate.words = DivideUp(candidate.pixels, 32);
         candidate.lanes[0] = width;
         candidate.lanes[1] = height;
         candidate.steps = steps;
@@ -322,7 +324,7 @@ CountRankBlocks(const RankShape & shape, const Extent & outputExtent)
   std::int64_t blocks = outputExtent[shape.axes[3]];
   for (int axis = 0; axis < 3; ++axis)
   {
-    blocks *= (outputExtent[shape.axes[axis]] + shape.tile[axis] - 1) / shape.tile[axis];
+    blocks *= DivideUp(outputExtent[shape.axes[axis]], shape.tile[axis]);
   }
   return blocks;
 }
@@ -341,8 +343,8 @@ GetRankScratchBytes(const RankShape & shape, const Extent & outputExtent, std::s
   }
   // Launches are of the same size.
   const auto blocks = static_cast<std::size_t>(CountRankBlocks(shape, outputExtent));
-  const auto launches = (blocks + most - 1) / most;
-  return (blocks + launches - 1) / std::max<std::size_t>(1, launches) * one;
+  const auto launches = DivideUp(blocks, most);
+  return DivideUp(blocks, std::max<std::size_t>(1, launches)) * one;
 }
 
 } // namespace cudamedian

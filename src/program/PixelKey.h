@@ -74,6 +74,9 @@ struct PixelKey
   static_assert(static_cast<TKey>(-1) > 0, "keys are unsigned");
   static_assert(VMapping == KeyMapping::Integer || sizeof(TKey) == 4 || sizeof(TKey) == 8, "IEEE float or double");
 
+  using Bits = TKey;
+  static constexpr KeyMapping mapping = VMapping;
+
   static CUDAMEDIAN_HOST_DEVICE TKey
   FromBits(TKey bits, TKey signMask)
   {
@@ -113,31 +116,6 @@ private:
     return sizeof(TKey) == 4 ? static_cast<TKey>(0x807FFFFFU) : static_cast<TKey>(0x800FFFFFFFFFFFFFULL);
   }
 };
-
-#ifndef __CUDACC_RTC__
-/** Key mapping of a pixel type. */
-inline KeyMapping
-GetKeyMapping(PixelType type)
-{
-  return type == PixelType::Float32 || type == PixelType::Float64 ? KeyMapping::Float : KeyMapping::Integer;
-}
-
-/** The mask of KeyMapping::Integer: the sign bit of signed types, else 0. */
-inline std::uint64_t
-GetSignMask(PixelType type)
-{
-  switch (type)
-  {
-    case PixelType::Int8:
-    case PixelType::Int16:
-    case PixelType::Int32:
-    case PixelType::Int64:
-      return std::uint64_t{ 1 } << (8 * PixelBytes(type) - 1);
-    default:
-      return 0;
-  }
-}
-#endif
 
 } // namespace cudamedian
 

@@ -193,10 +193,14 @@ template <typename TKey, KeyMapping VMapping>
 void
 CheckLines(int number, std::size_t blocks)
 {
-  const PixelFormat format{ sizeof(TKey),
-                            VMapping,
-                            VMapping == KeyMapping::Integer ? std::uint64_t{ 1 } << (8 * sizeof(TKey) - 1) : 0 };
-  const auto        mask = static_cast<TKey>(format.signMask);
+  // Signed pixels: their keys are the bits with another sign.
+  constexpr PixelType types[] = { PixelType::Int8,  PixelType::Int16,   PixelType::Int32,
+                                  PixelType::Int64, PixelType::Float32, PixelType::Float64 };
+  const PixelFormat format = GetPixelFormat(*std::find_if(std::begin(types), std::end(types), [](const PixelType type) {
+    const KeyFormat keys = GetKeyFormat(type);
+    return GetPixelBytes(keys) == int{ sizeof(TKey) } && GetKeyMapping(keys) == VMapping;
+  }));
+  const auto        mask = static_cast<TKey>(GetSignMask(format));
   const auto        columns = static_cast<std::size_t>(number);
   const auto        count = blocks * lineBlockBytes / sizeof(TKey);
   std::mt19937_64   generator(blocks);

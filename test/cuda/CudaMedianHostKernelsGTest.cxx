@@ -204,7 +204,7 @@ template <typename TBits, KeyMapping VMapping, int VThreads, int VCounterBits>
 void
 RunRanked(const KernelArguments & slab, const RankShape & shape)
 {
-  const auto arguments = MakeRankArguments(slab, shape, KernelVariant{});
+  const auto arguments = MakeRankArguments(slab, shape, KeyFormat{});
   // A region's ranks, and its pixels behind them, have the room that the planner gave them.
   const int padded = arguments.GetPaddedPixels();
   ASSERT_GE(padded, shape.pixels);
@@ -444,12 +444,12 @@ RunHistogramLaunch(HistogramArguments arguments, std::int64_t regions)
 
 template <typename TBits>
 void
-RunHistograms(const KernelArguments & slab, const HistogramShape & shape, KernelVariant variant)
+RunHistograms(const KernelArguments & slab, const HistogramShape & shape, KeyFormat keyFormat)
 {
   HistogramArguments arguments{};
   arguments.slab = slab;
   arguments.shape = shape;
-  arguments.variant = variant;
+  arguments.keyFormat = keyFormat;
   const auto regions = CountHistogramRegions(
     shape, { { slab.outputExtent[0], slab.outputExtent[1], slab.outputExtent[2], slab.outputExtent[3] } });
   constexpr std::int64_t batch = 3;
@@ -493,7 +493,7 @@ CheckHistograms(PixelType type)
     for (const std::size_t budget : { std::size_t{ 1 } << 30, std::size_t{ 20000 } })
     {
       CheckSlabs<TBits, VMapping>(size, radius, type, budget, [&](const KernelArguments & arguments) {
-        RunHistograms<TBits>(arguments, shape, GetKernelVariant(type));
+        RunHistograms<TBits>(arguments, shape, GetKeyFormat(type));
       });
     }
   }
@@ -508,7 +508,7 @@ CheckHardHistograms(PixelType type)
   for (auto & image : MakeHardImages<TBits>())
   {
     CheckImage<TBits, VMapping>(image, radius, type, std::size_t{ 1 } << 30, [&](const KernelArguments & arguments) {
-      RunHistograms<TBits>(arguments, shape, GetKernelVariant(type));
+      RunHistograms<TBits>(arguments, shape, GetKeyFormat(type));
     });
   }
 }

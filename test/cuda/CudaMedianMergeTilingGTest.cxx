@@ -69,7 +69,7 @@ RunPass(MergeArguments<TKey> arguments, bool spread)
 
 template <typename TKey>
 void
-RunMergeTiling(const KernelArguments & slab, const MergeShape & givenShape, KernelVariant variant, bool spread)
+RunMergeTiling(const KernelArguments & slab, const MergeShape & givenShape, KeyFormat keyFormat, bool spread)
 {
   const Extent outputExtent{
     { slab.outputExtent[0], slab.outputExtent[1], slab.outputExtent[2], slab.outputExtent[3] }
@@ -80,7 +80,7 @@ RunMergeTiling(const KernelArguments & slab, const MergeShape & givenShape, Kern
   std::vector<TKey> scratch(static_cast<std::size_t>(memory.end), static_cast<TKey>(0x5A5A5A5A5A5A5A5AULL));
   ASSERT_LE(shape.scratchBytes, givenShape.scratchBytes);
   ASSERT_EQ(scratch.size() * sizeof(TKey), static_cast<std::size_t>(shape.scratchBytes));
-  auto arguments = MakeMergeArguments<TKey>(slab, shape, variant, memory, scratch.data());
+  auto arguments = MakeMergeArguments<TKey>(slab, shape, keyFormat, memory, scratch.data());
   for (std::int64_t region = 0; region < CountMergeRegions(shape, outputExtent); ++region)
   {
     const auto origin = GetMergeRegionOrigin(shape, outputExtent, region);
@@ -156,7 +156,7 @@ CheckMergeTiling(PixelType type)
       for (const std::size_t budget : { std::size_t{ 1 } << 30, std::size_t{ 20000 } })
       {
         CheckSlabs<TKey, VMapping>(size, radius, type, budget, [&](const KernelArguments & arguments) {
-          RunMergeTiling<TKey>(arguments, shape, GetKernelVariant(type), side == 8);
+          RunMergeTiling<TKey>(arguments, shape, GetKeyFormat(type), side == 8);
         });
       }
     }
@@ -174,7 +174,7 @@ CheckHardMergeTiling(PixelType type)
     {
       const auto shape = FindShape<TKey>(radius, image.extent, side, 3);
       CheckImage<TKey, VMapping>(image, radius, type, std::size_t{ 1 } << 30, [&](const KernelArguments & arguments) {
-        RunMergeTiling<TKey>(arguments, shape, GetKernelVariant(type), side == 8);
+        RunMergeTiling<TKey>(arguments, shape, GetKeyFormat(type), side == 8);
       });
     }
   }

@@ -40,7 +40,7 @@ SlabKernel::SlabKernel(const MedianRequest & request,
                        DeviceContext &       context,
                        ExecutionReport &     report)
   : m_Request(request), m_Plan(plan), m_Context(context), m_Report(report),
-    m_Variant(GetKernelVariant(request.pixelType)), m_PixelBytes(PixelBytes(request.pixelType))
+    m_KeyFormat(GetKeyFormat(request.pixelType)), m_PixelBytes(PixelBytes(request.pixelType))
 {}
 
 namespace

@@ -17,7 +17,7 @@
  *=========================================================================*/
 #include "FuzzImage.h"
 
-#include "PixelKey.h"
+#include "PixelFormat.h"
 
 #include <algorithm>
 #include <cmath>

@@ -15,7 +15,7 @@
  *  limitations under the License.
  *
  *=========================================================================*/
-#include "PixelKey.h"
+#include "PixelFormat.h"
 
 #include <gtest/gtest.h>
 

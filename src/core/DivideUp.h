@@ -15,27 +15,30 @@
  *  limitations under the License.
  *
  *=========================================================================*/
-#ifndef VariantMapping_h
-#define VariantMapping_h
+#ifndef DivideUp_h
+#define DivideUp_h
 
-#include "KernelVariant.h"
+#include <type_traits>
 
 namespace cudamedian
 {
 
-/** Calls function(mapping) with the mapping of a variant of pixels of a width. */
-template <typename TPixelBits, typename TFunction>
-CUDAMEDIAN_HOST_DEVICE auto
-CallWithMapping(KernelVariant variant, const TFunction & function)
+/** How many parts of a size hold a number of things: the quotient, rounded up. Neither is negative, and the divisor is
+ * not 0. */
+template <typename TNumber, typename TDivisor>
+constexpr auto
+DivideUp(TNumber number, TDivisor size)
 {
-  if constexpr (sizeof(TPixelBits) >= 4)
-  {
-    if (variant == KernelVariant::Float32 || variant == KernelVariant::Float64)
-    {
-      return function(PixelKey<TPixelBits, KeyMapping::Float>{});
-    }
-  }
-  return function(PixelKey<TPixelBits, KeyMapping::Integer>{});
+  static_assert(std::is_integral_v<TNumber> && std::is_integral_v<TDivisor>, "whole numbers");
+  return (number + size - 1) / size;
+}
+
+/** The least multiple of a size that is not below a number. */
+template <typename TNumber, typename TDivisor>
+constexpr auto
+RoundUp(TNumber number, TDivisor size)
+{
+  return DivideUp(number, size) * size;
 }
 
 } // namespace cudamedian
