@@ -23,13 +23,12 @@ FILES = """
 src/CudaMedianEngine.cxx
 src/core/*
 src/program/*
+src/algorithm/*
+src/algorithm/*/*.h src/algorithm/*/*.cxx src/algorithm/*/*.inc
 src/plan/*
 src/cpu/*
-src/cuda/CudaBackend.cxx src/cuda/DeviceContext.cxx src/cuda/DeviceContext.h src/cuda/MergeStreams.cxx
-src/cuda/SlabPipeline.cxx src/cuda/SlabPipeline.h src/plan/SlabDealer.cxx src/plan/SlabDealer.h
-src/cpu/ThreadTeam.cxx src/cpu/ThreadTeam.h src/cuda/KernelCache.cxx src/cuda/ProgramEmitter.cxx
-src/cuda/HistogramKernels.h src/cuda/KernelBodies.h src/cuda/KeyRegisters.h src/cuda/LaneBins.h src/cuda/MergeKernels.h
-src/cuda/RankKernels.h src/cuda/StripKernel.h src/cuda/TileKernel.h
+src/cuda/CudaBackend.cxx src/cuda/DeviceContext.cxx src/cuda/DeviceContext.h src/cuda/KernelBodies.h
+src/cuda/KernelCache.cxx src/cuda/MergeStreams.cxx src/cuda/SlabPipeline.cxx src/cuda/SlabPipeline.h
 """.split()
 # Not compiled as they are, or run at build time alone.
 NOT_FILES = r"\.cmake$|\.in$|RowEmitter"
@@ -44,11 +43,11 @@ TESTS = {
         "test/fuzz/CudaMedianFuzz",
         ["--cases", "3000", "--seed", "1", "--backend", "cpu", "--shrink-seconds", "0"],
     ),
-    "rows": ("test/cpu/CudaMedianRowProgramsTest", []),
-    "portable": ("test/cpu/CudaMedianPortableTest", []),
-    "merge": ("test/cuda/CudaMedianMergeTilingTest", []),
+    "rows": ("test/algorithm/CudaMedianRowProgramsTest", []),
+    "portable": ("test/algorithm/CudaMedianPortableTest", []),
+    "merge": ("test/algorithm/CudaMedianMergeTilingTest", []),
     "compiler": ("test/cuda/CudaMedianRuntimeKernelsTest", []),
-    "kernels": ("test/cuda/CudaMedianHostKernelsTest", []),
+    "kernels": ("test/algorithm/CudaMedianHostKernelsTest", []),
     "fuzz on host": (
         "test/fuzz/CudaMedianFuzzOnHost",
         ["--cases", "300", "--seed", "1", "--backend", "cuda", "--devices", "0,1", "--new-windows", "5"]
@@ -61,6 +60,7 @@ TESTS = {
 TESTS_OF = {
     "src/core": ["fuzz", "rows", "engine", "fuzz on host"],
     "src/program": ["fuzz", "rows", "program", "kernels"],
+    "src/algorithm": ["plan", "fuzz", "rows", "merge", "kernels", "fuzz on host"],
     "src/plan": ["plan", "fuzz", "fuzz on host", "merge", "kernels"],
     "src/cpu": ["fuzz", "rows", "engine"],
     "src/cuda": ["pipeline", "merge", "kernels", "compiler", "fuzz on host", "pipeline on host"],
@@ -70,8 +70,8 @@ TESTS_OF = {
     "src/cpu/ThreadTeam.cxx": ["pipeline", "pipeline on host"],
     "src/cpu/ThreadTeam.h": ["pipeline", "pipeline on host"],
     # Tables that were measured: kernels are emitted from them when tests are built, so no test run sees a change.
-    "src/plan/KernelPolicy.cxx": ["plan", "fuzz on host"],
-    "src/plan/RankPolicy.cxx": ["plan", "fuzz", "fuzz on host"],
+    "src/algorithm/tile/KernelPolicy.cxx": ["plan", "fuzz on host"],
+    "src/algorithm/rank/RankPolicy.cxx": ["plan", "fuzz", "fuzz on host"],
     "src": ["fuzz", "engine", "fuzz on host", "pipeline on host"],
 }
 # Of the programs compiled ahead for the CPU, which take minutes together, these stand for all.

@@ -14,7 +14,7 @@ set(CUDAMEDIAN_WINDOWS_AHEAD
   "3 3 1 0 4"
   CACHE STRING "Windows whose CUDA kernels are compiled ahead; the others are compiled at first use")
 mark_as_advanced(CUDAMEDIAN_WINDOWS_AHEAD)
-include(${CMAKE_CURRENT_LIST_DIR}/EmitPrograms.cmake)
+include(${CMAKE_CURRENT_LIST_DIR}/../tools/EmitPrograms.cmake)
 cudamedian_get_architectures(architectures)
 
 set(CudaMedian_CUDA_SRCS
@@ -28,15 +28,15 @@ set(CudaMedian_CUDA_SRCS
   cuda/KernelLaunch.cxx
   cuda/KernelProof.cxx
   cuda/MergeStreams.cxx
-  cuda/ProgramEmitter.cxx
+  algorithm/tile/ProgramEmitter.cxx
   cuda/RuntimeCompiler.cxx
-  cuda/RuntimeKernels.cxx
+  algorithm/tile/RuntimeKernels.cxx
   cuda/SharedMemoryLimit.cxx
   cuda/StreamOrder.cxx
   cuda/GenericKernels.cu
-  cuda/HistogramKernels.cu
-  cuda/MergeKernels.cu
-  cuda/RankKernels.cu)
+  algorithm/histogram/HistogramKernels.cu
+  algorithm/merge/MergeKernels.cu
+  algorithm/rank/RankKernels.cu)
 # Architectures that the library has PTX of and no machine code: what the driver makes of it is tried out first.
 set(virtual "")
 foreach(architecture IN LISTS CMAKE_CUDA_ARCHITECTURES)
@@ -64,9 +64,9 @@ foreach(window IN LISTS CUDAMEDIAN_WINDOWS_AHEAD)
     endif()
   endforeach()
 endforeach()
-configure_file(${CMAKE_CURRENT_LIST_DIR}/EmittedKernelTable.cxx.in ${CMAKE_CURRENT_BINARY_DIR}/emitted/EmittedKernelTable.cxx @ONLY)
+configure_file(${CMAKE_CURRENT_LIST_DIR}/../algorithm/tile/EmittedKernelTable.cxx.in ${CMAKE_CURRENT_BINARY_DIR}/emitted/EmittedKernelTable.cxx @ONLY)
 list(APPEND CudaMedian_CUDA_SRCS ${CMAKE_CURRENT_BINARY_DIR}/emitted/EmittedKernelTable.cxx)
 
-include(${CMAKE_CURRENT_LIST_DIR}/KernelSources.cmake)
+include(${CMAKE_CURRENT_LIST_DIR}/../algorithm/tile/KernelSources.cmake)
 cudamedian_write_kernel_sources(source)
 list(APPEND CudaMedian_CUDA_SRCS ${source})

@@ -1,9 +1,9 @@
 # Writes a source with the headers that NVRTC compiles at first use, as text.
-set(CudaMedian_CUDA_ROOM ${CMAKE_CURRENT_LIST_DIR})
+set(CudaMedian_SOURCES_ROOT ${CMAKE_CURRENT_LIST_DIR}/../..)
 function(cudamedian_write_kernel_sources fileVariable)
   set(texts "")
-  foreach(header IN ITEMS program/KeyPacking.h program/PixelKey.h cuda/KernelArguments.h cuda/KeyRegisters.h cuda/TileKernel.h)
-    set(path ${CudaMedian_CUDA_ROOM}/../${header})
+  foreach(header IN ITEMS core/KeyPacking.h core/PixelKey.h cuda/KernelArguments.h algorithm/tile/KeyRegisters.h algorithm/tile/TileKernel.h)
+    set(path ${CudaMedian_SOURCES_ROOT}/${header})
     get_filename_component(name ${header} NAME)
     file(READ ${path} text)
     string(APPEND texts "  { \"${name}\", R\"CUDAMEDIAN(${text})CUDAMEDIAN\" },\n")

@@ -2,21 +2,22 @@
 # need no nvcc.
 if(NOT TARGET CudaMedianEmitPrograms)
   set(rooms ${CMAKE_CURRENT_LIST_DIR}/..)
+  include(${rooms}/Rooms.cmake)
   add_executable(CudaMedianEmitPrograms
-    ${rooms}/cuda/EmitPrograms.cxx
-    ${rooms}/cuda/ProgramEmitter.cxx
-    ${rooms}/cpu/RowEmitter.cxx
+    ${rooms}/tools/EmitPrograms.cxx
+    ${rooms}/algorithm/tile/ProgramEmitter.cxx
+    ${rooms}/algorithm/tile/RowEmitter.cxx
     ${rooms}/program/TileProgram.cxx
     ${rooms}/program/SortingNetwork.cxx
     ${rooms}/program/HierarchicalTiling.cxx
     ${rooms}/program/ProgramLowering.cxx
     ${rooms}/program/ProgramPhases.cxx
     ${rooms}/program/RegisterPlan.cxx
-    ${rooms}/plan/KernelPolicy.cxx
-    ${rooms}/plan/KernelProgram.cxx
-    ${rooms}/plan/TilePolicy.cxx)
+    ${rooms}/algorithm/tile/KernelPolicy.cxx
+    ${rooms}/algorithm/tile/KernelProgram.cxx
+    ${rooms}/algorithm/tile/TilePolicy.cxx)
   target_include_directories(CudaMedianEmitPrograms PRIVATE
-    ${rooms}/core ${rooms}/program ${rooms}/plan ${rooms}/cpu ${rooms}/cuda ${rooms}/../include)
+    ${CudaMedian_ROOMS} ${rooms}/../include)
   set_target_properties(CudaMedianEmitPrograms PROPERTIES CXX_STANDARD 17 CXX_STANDARD_REQUIRED ON)
 endif()
 
