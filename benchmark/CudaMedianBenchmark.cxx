@@ -19,7 +19,7 @@
 
 #include "BenchmarkCase.h"
 #include "BenchmarkTiming.h"
-#include "CudaBackend.h"
+#include "MedianBackend.h"
 #include "HostRates.h"
 
 #include "itkCudaMedianImageFilter.h"
@@ -313,11 +313,11 @@ MachineInformation(const Options & options)
     const auto & host = cudamedian::GetHostRates();
     machine["bytes_compared_per_second_and_thread"] = host.laneBytes;
     machine["bytes_copied_per_second_and_thread"] = host.copyBytes;
-    if (cudamedian::QueryCudaDevice().usable)
+    const auto & backend = cudamedian::GetCudaBackend();
+    if (backend.Query({}).usable)
     {
-      const auto device = cudamedian::GetDeviceRates({});
-      machine["bus_bytes_per_second"] = device.busBytes;
-      machine["kernel_speed"] = device.kernelSpeed;
+      machine["bus_bytes_per_second"] = backend.MeasureCopyBytes({});
+      machine["kernel_speed"] = cudamedian::GetRelativeSpeed(backend.GetTraits({}), cudamedian::GetH200Traits());
     }
   }
   return machine;

@@ -2,12 +2,14 @@
 // blocks and shares by which policies are chosen.
 
 #include "HistogramLaunch.h"
-#include "KernelLaunch.h"
+#include "EmittedKernel.h"
+#include "InterpretedLaunch.h"
 #include "MergeLaunch.h"
 #include "Planner.h"
 #include "RankLaunch.h"
 #include "KernelProgram.h"
 #include "RuntimeKernels.h"
+#include "SelectionLaunch.h"
 #include "SharedMemoryLimit.h"
 
 #include <CLI/CLI.hpp>
@@ -597,7 +599,7 @@ public:
       request.pixelType = pixel.type;
       request.inputExtent = request.outputExtent = size;
       request.radius = radius;
-      algorithm = PlanMedian(request, Backend::Cuda, std::size_t{ 8 } << 30).algorithm;
+      algorithm = PlanMedian(request, Backend::Cuda, std::size_t{ 8 } << 30).candidate.algorithm;
     }
     if (algorithm == Algorithm::SlidingHistogram)
     {

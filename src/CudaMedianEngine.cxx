@@ -18,10 +18,9 @@
 #include "itkCudaMedianEngine.h"
 
 #include "BackendEstimate.h"
-#include "CpuBackend.h"
-#include "CudaBackend.h"
 #include "HostMemory.h"
 #include "HostRates.h"
+#include "PlannedRun.h"
 #include "PixelFormat.h"
 #include "RequestCheck.h"
 
@@ -112,23 +111,27 @@ private:
   std::exception_ptr         m_Exception;
 };
 
-/** A plan for the request's devices, and what memory it kept to. */
-Plan
-PlanForCuda(const MedianRequest & request, const ImageMemory & memory, ExecutionReport & report)
+/** What a plan for the request's devices has to keep to. */
+PlanLimits
+GetLimits(const MedianRequest & request, const ImageMemory & memory, ExecutionReport & report)
 {
+  const auto & backend = GetCudaBackend();
   report.deviceMemoryBudget = request.deviceMemoryBudget;
   if (report.deviceMemoryBudget == 0)
   {
     report.deviceMemoryBudget =
-      static_cast<std::size_t>(automaticBudgetShare * static_cast<double>(GetFreeDeviceMemory(request.devices)));
+      static_cast<std::size_t>(automaticBudgetShare * static_cast<double>(backend.GetFreeMemory(request.devices)));
   }
   report.hostMemoryBudget =
     request.hostMemoryBudget != 0 ? request.hostMemoryBudget : GetAutomaticHostBudget(GetHostMemoryBytes());
-  Staging staging;
-  staging.input = !memory.pinnedInput;
-  staging.output = !memory.pinnedOutput;
-  staging.budget = report.hostMemoryBudget / std::max<std::size_t>(1, request.devices.size());
-  return PlanMedian(request, Backend::Cuda, report.deviceMemoryBudget / CountSharers(request.devices), staging);
+  PlanLimits limits;
+  limits.budget = report.deviceMemoryBudget / CountSharers(request.devices);
+  limits.staging.input = !memory.pinnedInput;
+  limits.staging.output = !memory.pinnedOutput;
+  limits.staging.budget = report.hostMemoryBudget / std::max<std::size_t>(1, request.devices.size());
+  limits.device = backend.GetTraits(request.devices);
+  limits.devices = backend.Resolve(request.devices);
+  return limits;
 }
 
 std::string
@@ -168,17 +171,11 @@ RunNothing(const MedianRequest & request, Backend backend, ExecutionReport repor
 }
 
 ExecutionReport
-RunPlan(const MedianRequest & request, const Plan & plan, ExecutionReport report)
+RunOnHost(const MedianRequest & request, const Plan & plan, ExecutionReport report)
 {
-  DescribePlan(plan, report);
-  if (plan.backend == Backend::Cuda)
-  {
-    RunOnCuda(request, plan, report);
-    return report;
-  }
   report.deviceMemoryBudget = 0;
   report.hostMemoryBudget = 0;
-  RunOnCpu(request, plan, report);
+  RunPlanned(GetCpuBackend(), request, plan, {}, report);
   return report;
 }
 
@@ -187,14 +184,14 @@ RunOnCpuOnly(const MedianRequest & request)
 {
   auto report = StartReport(request, "asked for");
   return IsEmpty(request.outputExtent) ? RunNothing(request, Backend::Cpu, report)
-                                       : RunPlan(request, PlanMedian(request, Backend::Cpu, 0), report);
+                                       : RunOnHost(request, PlanMedian(request, Backend::Cpu, 0), report);
 }
 
 ExecutionReport
 RunOnCudaOnly(const MedianRequest & request)
 {
   auto       report = StartReport(request, "asked for");
-  const auto device = QueryCudaDevices(request.devices);
+  const auto device = GetCudaBackend().Query(request.devices);
   if (!device.usable)
   {
     throw DeviceError("The CUDA backend was asked for, which needs an NVIDIA driver and a GPU that this build "
@@ -206,8 +203,9 @@ RunOnCudaOnly(const MedianRequest & request)
   {
     return RunNothing(request, Backend::Cuda, report);
   }
-  const auto plan = PlanForCuda(request, FindImageMemory(request), report);
-  return RunPlan(request, plan, report);
+  const auto limits = GetLimits(request, GetCudaBackend().FindImageMemory(request), report);
+  RunPlanned(GetCudaBackend(), request, PlanMedian(request, Backend::Cuda, limits), limits, report);
+  return report;
 }
 
 /** Whether a request is estimated to be done by CUDA first; the report says why. */
@@ -219,7 +217,8 @@ IsCudaFaster(const MedianRequest & request,
              ExecutionReport &     report)
 {
   const auto & host = GetHostRates();
-  report.estimatedCudaSeconds = EstimateCudaSeconds(request, cudaPlan, memory, host, GetDeviceRates(request.devices));
+  report.estimatedCudaSeconds =
+    EstimateCudaSeconds(request, cudaPlan, memory, host, GetCudaBackend().MeasureCopyBytes(request.devices));
   report.estimatedCpuSeconds = EstimateCpuSeconds(request, cpuPlan, host);
   report.backendReason = "automatic: CUDA estimated at " + ToMilliseconds(report.estimatedCudaSeconds) +
                          ", the CPU with " + std::to_string(std::max(1U, request.workUnits)) + " threads at " +
@@ -232,7 +231,7 @@ IsCudaFaster(const MedianRequest & request,
 ExecutionReport
 RunOnEither(const MedianRequest & request, Progress & progress)
 {
-  const auto device = QueryCudaDevices(request.devices);
+  const auto device = GetCudaBackend().Query(request.devices);
   auto       report = StartReport(
     request, device.usable ? "automatic" : "automatic: no usable CUDA device; found: " + device.description);
   if (IsEmpty(request.outputExtent))
@@ -256,20 +255,22 @@ RunOnEither(const MedianRequest & request, Progress & progress)
   }
   if (!device.usable)
   {
-    return RunPlan(request, *cpuPlan, report);
+    return RunOnHost(request, *cpuPlan, report);
   }
   try
   {
     report.device = device.description;
-    const auto memory = FindImageMemory(request);
-    const auto cudaPlan = PlanForCuda(request, memory, report);
+    const auto memory = GetCudaBackend().FindImageMemory(request);
+    const auto limits = GetLimits(request, memory, report);
+    const auto cudaPlan = PlanMedian(request, Backend::Cuda, limits);
     if (!cpuPlan)
     {
       report.backendReason = "automatic: the CPU cannot run this: " + cpuProblem;
     }
     if (!cpuPlan || IsCudaFaster(request, cudaPlan, *cpuPlan, memory, report))
     {
-      return RunPlan(request, cudaPlan, report);
+      RunPlanned(GetCudaBackend(), request, cudaPlan, limits, report);
+      return report;
     }
   }
   catch (const RequestError & error)
@@ -292,7 +293,7 @@ RunOnEither(const MedianRequest & request, Progress & progress)
       request, std::string("automatic: CUDA failed, and the CPU filtered the image from the start: ") + error.what());
   }
   progress.StartAgain();
-  return RunPlan(request, *cpuPlan, report);
+  return RunOnHost(request, *cpuPlan, report);
 }
 
 } // namespace

@@ -17,10 +17,9 @@
  *=========================================================================*/
 #include "itkCudaMedianSelfTest.h"
 
-#include "HistogramPolicy.h"
+#include "MedianAlgorithm.h"
 #include "PixelFormat.h"
-#include "RowPrograms.h"
-#include "SelfTestChecks.h"
+#include "PlannedRun.h"
 #include "TrialImage.h"
 
 #include <algorithm>
@@ -99,31 +98,74 @@ TryOutOnHost(const Extent & radius, PixelType type, Algorithm algorithm, std::st
   return image.Compare(expected);
 }
 
+/** Takes a check of a window and a pixel type on a device, runs it and keeps what it found. A check returns "" or what
+ * was wrong, and says what computed. */
+using Check = std::function<std::string(std::string & kernel)>;
+using AddCheck = std::function<void(const std::string & device, const Extent & radius, PixelType, const Check &)>;
+
 void
 CheckHost(const AddCheck & add)
 {
-  const auto check = [&](const Extent & radius, PixelType type, Algorithm algorithm) {
-    add("host", radius, type, [&](std::string & kernel) { return TryOutOnHost(radius, type, algorithm, kernel); });
-  };
   for (const auto type : allPixelTypes)
   {
-    std::set<Extent> windows{ { { 2, 1, 0, 0 } }, { { 0, 2, 1, 0 } }, { { 1, 1, 1, 0 } } };
-    for (const auto & program : GetRowPrograms())
+    for (const auto * algorithm : GetMedianAlgorithms())
     {
-      windows.insert(program.radius);
-    }
-    for (const auto & radius : windows)
-    {
-      check(radius, type, Algorithm::TileProgram);
-    }
-    for (const auto & radius : { Extent{ { 10, 10, 0, 0 } }, Extent{ { 3, 3, 3, 0 } } })
-    {
-      check(radius, type, Algorithm::LocalRank);
-      check(radius, type, Algorithm::Selection);
-      if (IsCoveredByHostHistograms(radius, static_cast<int>(PixelBytes(type))))
+      for (const auto & radius : algorithm->ListHostChecks(type))
       {
-        check(radius, type, Algorithm::SlidingHistogram);
+        add("host", radius, type, [&](std::string & kernel) {
+          return TryOutOnHost(radius, type, algorithm->GetAlgorithm(), kernel);
+        });
       }
+    }
+  }
+}
+
+/** Checks every kind of kernel on a device. */
+void
+CheckDevice(const MedianBackend & backend, int device, const AddCheck & add)
+{
+  for (const auto type : allPixelTypes)
+  {
+    for (const auto * algorithm : GetMedianAlgorithms())
+    {
+      for (const auto & check : algorithm->ListDeviceChecks(type))
+      {
+        add("CUDA device " + std::to_string(device), check.radius, type, [&](std::string & kernel) -> std::string {
+          kernel = ToString(check.means);
+          try
+          {
+            return TryOutKernel(backend, { device, check.means, check.radius, type });
+          }
+          catch (const NoMemoryForProof & error)
+          {
+            return error.what();
+          }
+        });
+      }
+    }
+  }
+}
+
+/** Checks some devices, or all where none is listed. \throws DeviceError when a listed one cannot be used. */
+void
+CheckDevices(const std::vector<int> & listed, const AddCheck & add)
+{
+  const auto & backend = GetCudaBackend();
+  auto         devices = listed;
+  for (int device = 0; listed.empty() && device < backend.CountDevices(); ++device)
+  {
+    devices.push_back(device);
+  }
+  for (const int device : devices)
+  {
+    const auto available = backend.Query({ device });
+    if (available.usable)
+    {
+      CheckDevice(backend, device, add);
+    }
+    else if (!listed.empty())
+    {
+      throw DeviceError(available.description);
     }
   }
 }

@@ -24,6 +24,10 @@
 namespace cudamedian
 {
 
+constexpr PixelType allPixelTypes[] = { PixelType::Int8,    PixelType::UInt8,  PixelType::Int16, PixelType::UInt16,
+                                        PixelType::Int32,   PixelType::UInt32, PixelType::Int64, PixelType::UInt64,
+                                        PixelType::Float32, PixelType::Float64 };
+
 /** How pixels are stored and keyed; each kernel and each row runner exists once for each. */
 enum class KeyFormat : std::uint8_t
 {

@@ -15,252 +15,101 @@
  *  limitations under the License.
  *
  *=========================================================================*/
-#include "CpuBackend.h"
-
-#include "DirectRowRunner.h"
-#include "HistogramRowRunner.h"
-#include "KeyedImage.h"
-#include "RankBlockRunner.h"
-#include "RankSelection.h"
-#include "TileRowRunner.h"
+#include "HostMethod.h"
+#include "MedianBackend.h"
 
 #include <algorithm>
-#include <atomic>
 #include <chrono>
-#include <cstring>
-#include <exception>
-#include <mutex>
-#include <new>
-#include <thread>
 
 namespace cudamedian
 {
 namespace
 {
 
-/** Selects each median of a row on its own. One object per work unit. */
-template <typename TKey, KeyMapping VMapping>
-class SelectionRowRunner
+/** A run on the host, in the image's own memory. Nothing stands in its way. */
+class CpuRun : public BackendRun
 {
 public:
-  SelectionRowRunner(const MedianRequest & request, const Plan & plan)
-    : m_Image(request), m_Extent(request.inputExtent), m_Radius(request.radius), m_Output(plan.slabs.front().output),
-      m_Row(static_cast<std::size_t>(m_Output.extent[0]))
-  {
-    for (const auto radius : m_Radius)
-    {
-      m_WindowVolume *= 2 * radius + 1;
-    }
-  }
+  explicit CpuRun(const MedianRequest & request) : m_Request(request)
+  {}
 
-  static std::size_t
-  CountRows(const MedianRequest &, const Plan & plan)
+  Obstacle
+  Reserve(const Plan &, bool, bool) override
   {
-    const auto & output = plan.slabs.front().output.extent;
-    return static_cast<std::size_t>(output[1] * output[2] * output[3]);
-  }
-
-  std::size_t
-  GetScratchBytes() const
-  {
-    return GetBytes(m_Row) + GetBytes(m_Keys);
+    return {};
   }
 
   void
-  Run(std::size_t row)
+  Execute(const Plan & plan, ExecutionReport & report) override
   {
-    const auto number = static_cast<std::int64_t>(row);
-    Extent     origin = m_Output.origin;
-    origin[1] += number % m_Output.extent[1];
-    origin[2] += number / m_Output.extent[1] % m_Output.extent[2];
-    origin[3] += number / m_Output.extent[1] / m_Output.extent[2];
-    auto center = origin;
-    for (auto & result : m_Row)
-    {
-      result = m_Image.ToBits(Select(ClampedWindow(center.data(), m_Radius.data(), m_Extent.data())));
-      ++center[0];
-    }
-    m_Image.StoreRow(origin, m_Row.data(), m_Output.extent[0]);
+    const auto start = std::chrono::steady_clock::now();
+    plan.candidate.onHost->Run(m_Request, plan.slabs.front().output, report);
+    report.algorithm += plan.candidate.onHost->Describe();
+    report.device = "host";
+    report.workUnits = std::max(1U, m_Request.workUnits);
+    report.kernelSeconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   }
 
 private:
-  TKey
-  Select(const ClampedWindow & window)
-  {
-    std::int64_t inside = 1;
-    for (int axis = 0; axis < Dimension; ++axis)
-    {
-      inside *= window.last[axis] - window.first[axis] + 1;
-    }
-    // Counting reads the inside once per bit of the key and needs no memory; listing repeats the clamped pixels.
-    if (m_WindowVolume > 8 * static_cast<std::int64_t>(sizeof(TKey)) * inside)
-    {
-      return SelectByCounting<TKey>(
-        window, m_WindowVolume / 2, [this](std::int64_t x, std::int64_t y, std::int64_t z, std::int64_t w) {
-          return m_Image.ToKey(m_Image.GetRow(y, z, w)[x]);
-        });
-    }
-    m_Keys.resize(static_cast<std::size_t>(m_WindowVolume));
-    TKey * next = m_Keys.data();
-    ForEachClamped(window, 3, [&](std::int64_t w) {
-      ForEachClamped(window, 2, [&](std::int64_t z) {
-        ForEachClamped(window, 1, [&](std::int64_t y) { next = ListRow(window, m_Image.GetRow(y, z, w), next); });
-      });
-    });
-    const auto median = m_Keys.begin() + m_WindowVolume / 2;
-    std::nth_element(m_Keys.begin(), median, m_Keys.end());
-    return *median;
-  }
-
-  /** Appends the keys of one row of the window. */
-  TKey *
-  ListRow(const ClampedWindow & window, const TKey * row, TKey * next) const
-  {
-    next = std::fill_n(next, window.before[0], m_Image.ToKey(row[window.first[0]]));
-    for (auto x = window.first[0]; x <= window.last[0]; ++x)
-    {
-      *next++ = m_Image.ToKey(row[x]);
-    }
-    return std::fill_n(next, window.after[0], m_Image.ToKey(row[window.last[0]]));
-  }
-
-  template <typename TBody>
-  static void
-  ForEachClamped(const ClampedWindow & window, int axis, const TBody & body)
-  {
-    for (auto position = window.first[axis] - window.before[axis]; position <= window.last[axis] + window.after[axis];
-         ++position)
-    {
-      body(std::min(std::max(position, window.first[axis]), window.last[axis]));
-    }
-  }
-
-  KeyedImage<TKey, VMapping> m_Image;
-  Extent                     m_Extent;
-  Extent                     m_Radius;
-  PixelBox                   m_Output;
-  std::int64_t               m_WindowVolume{ 1 };
-  std::vector<TKey>          m_Row;
-  std::vector<TKey>          m_Keys;
+  const MedianRequest & m_Request;
 };
 
-/** Deals rows to work units as they become free. The calling thread, when it works too, reports progress between its
- * rows: no work unit waits for another before the end. */
-template <typename TRunner>
-void
-RunRows(const MedianRequest & request, const Plan & plan, ExecutionReport & report)
+/** The host is always there, and has no devices. */
+class CpuBackend : public MedianBackend
 {
-  const auto        rows = TRunner::CountRows(request, plan);
-  const auto        step = std::max<std::size_t>(1, rows / 20);
-  const std::size_t units = std::max(1U, request.workUnits);
-  const auto        caller = std::this_thread::get_id();
-
-  std::vector<std::unique_ptr<TRunner>> runners(units);
-  std::atomic<std::size_t>              next{ 0 };
-  std::atomic<std::size_t>              done{ 0 };
-  std::size_t                           reported = 0; // by the calling thread
-  std::atomic<bool>                     stopped{ false };
-  std::exception_ptr                    failure;
-  std::mutex                            failureMutex;
-  const auto                            body = [&](std::size_t unit) {
-    try
-    {
-      if (!runners[unit])
-      {
-        runners[unit] = std::make_unique<TRunner>(request, plan);
-      }
-      for (auto row = next++; row < rows && !stopped; row = next++)
-      {
-        runners[unit]->Run(row);
-        const auto now = ++done;
-        if (request.progress && std::this_thread::get_id() == caller && now >= reported + step && now < rows)
-        {
-          reported = now;
-          request.progress(static_cast<float>(now) / static_cast<float>(rows));
-        }
-      }
-    }
-    catch (...)
-    {
-      stopped = true;
-      const std::lock_guard<std::mutex> lock(failureMutex);
-      failure = failure ? failure : std::current_exception();
-    }
-  };
-  if (units > 1 && request.parallelFor)
+public:
+  DeviceAvailability
+  Query(const std::vector<int> &) const override
   {
-    request.parallelFor(units, body);
+    return { true, "host" };
   }
-  else
+  int
+  CountDevices() const override
   {
-    body(0);
+    return 0;
   }
-  if (failure)
+  std::vector<int>
+  Resolve(const std::vector<int> &) const override
   {
-    std::rethrow_exception(failure);
+    return {};
   }
-  if (request.progress)
+  DeviceTraits
+  GetTraits(const std::vector<int> &) const override
   {
-    request.progress(1.0F);
+    return {};
   }
-  for (const auto & runner : runners)
+  double
+  MeasureCopyBytes(const std::vector<int> &) const override
   {
-    report.hostScratchBytes += runner ? runner->GetScratchBytes() : 0;
+    return 0;
   }
-}
-
-template <typename TKey, KeyMapping VMapping>
-void
-RunKeyed(const MedianRequest & request, const Plan & plan, ExecutionReport & report)
-{
-  if (plan.algorithm == Algorithm::TileProgram && plan.rowProgram != nullptr && plan.rowProgram->HasOneColumn())
+  std::size_t
+  GetFreeMemory(const std::vector<int> &) const override
   {
-    // Compiled for integers of 8 and 16 bits only.
-    if constexpr (sizeof(TKey) <= 2)
-    {
-      RunRows<DirectRowRunner<TKey>>(request, plan, report);
-    }
+    return 0;
   }
-  else if (plan.algorithm == Algorithm::TileProgram)
+  ImageMemory
+  FindImageMemory(const MedianRequest &) const override
   {
-    RunRows<TileRowRunner<TKey, VMapping>>(request, plan, report);
+    return { true, true };
   }
-  else if (plan.algorithm == Algorithm::LocalRank)
+  void
+  Synchronize(int) const override
+  {}
+  std::unique_ptr<BackendRun>
+  Start(const MedianRequest & request, std::size_t) const override
   {
-    RunRows<RankBlockRunner<TKey, VMapping>>(request, plan, report);
+    return std::make_unique<CpuRun>(request);
   }
-  else if (plan.algorithm == Algorithm::SlidingHistogram)
-  {
-    // The planner chooses it for pixels of 8 bits only.
-    if constexpr (sizeof(TKey) == 1)
-    {
-      RunRows<HistogramRowRunner<VMapping>>(request, plan, report);
-    }
-  }
-  else
-  {
-    RunRows<SelectionRowRunner<TKey, VMapping>>(request, plan, report);
-  }
-}
+};
 
 } // namespace
 
-void
-RunOnCpu(const MedianRequest & request, const Plan & plan, ExecutionReport & report)
+const MedianBackend &
+GetCpuBackend()
 {
-  const auto start = std::chrono::steady_clock::now();
-  DispatchKeys(GetKeyFormat(request.pixelType), [&](auto key) {
-    RunKeyed<typename decltype(key)::Bits, decltype(key)::mapping>(request, plan, report);
-  });
-  if (plan.algorithm == Algorithm::TileProgram)
-  {
-    report.algorithm += plan.rowProgram == nullptr
-                          ? ", interpreted"
-                          : std::string(", compiled ahead for ") + plan.rowProgram->getInstructionSet();
-  }
-  report.device = "host";
-  report.workUnits = std::max(1U, request.workUnits);
-  report.kernelSeconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  static const auto & backend = *new CpuBackend;
+  return backend;
 }
 
 } // namespace cudamedian

@@ -154,14 +154,6 @@ FinishCopiesPastCaches()
 #endif
 }
 
-unsigned
-CountCopiersPerDevice(unsigned threads, std::size_t devices)
-{
-  constexpr std::size_t most = 24;
-  const std::size_t     share = devices > 1 ? std::size_t{ threads } * 3 / 4 / devices : threads;
-  return static_cast<unsigned>(std::clamp<std::size_t>(share, 1, most));
-}
-
 void
 AdviseLargePages(void * memory, std::size_t bytes)
 {

@@ -52,14 +52,6 @@ CopyPastCaches(CopyInstructions instructions, void * target, const void * source
 void
 FinishCopiesPastCaches();
 
-/** How many of the host's threads copy for each device: no more than 24, at least 1; for several devices an equal share
- * of three quarters of them, so that the threads that look after the devices find a core. On 64 cores one H200's
- * ordinary image of 1 GiB took 23.4, 24.2, 24.9 and 26.8 ms with 16, 20, 24 and 32 threads, and some 60 with 64, which
- * are in each other's way; a fresh output, whose pages they clear, 41.5, 37.6, 35.6 and 36.3. Four took 23.4 ms with 16
- * each and 21.4 with 12. */
-unsigned
-CountCopiersPerDevice(unsigned threads, std::size_t devices);
-
 /** Bytes of a large page, and what they are aligned at. */
 constexpr std::size_t largePageBytes = std::size_t{ 2 } << 20;
 

@@ -123,12 +123,12 @@ MeasureCopyBytes()
 
 } // namespace
 
-const HostRates &
+const HostTraits &
 GetHostRates()
 {
-  static const HostRates rates = [] {
+  static const HostTraits rates = [] {
     const auto cores = std::max(1U, std::thread::hardware_concurrency());
-    return HostRates{ MeasureLaneBytes(cores), MeasureCopyBytes(), cores };
+    return HostTraits{ MeasureLaneBytes(cores), MeasureCopyBytes(), cores };
   }();
   return rates;
 }

@@ -18,13 +18,13 @@
 #ifndef HostRates_h
 #define HostRates_h
 
-#include "BackendEstimate.h"
+#include "Traits.h"
 
 namespace cudamedian
 {
 
 /** What this machine's processor gets through: measured at the first call, in some three milliseconds. Thread-safe. */
-const HostRates &
+const HostTraits &
 GetHostRates();
 
 } // namespace cudamedian

@@ -19,7 +19,7 @@
 #define KeyedImage_h
 
 #include "PixelFormat.h"
-#include "Planner.h"
+#include "Slab.h"
 
 #include <algorithm>
 #include <cstring>

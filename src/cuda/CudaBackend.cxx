@@ -15,16 +15,15 @@
  *  limitations under the License.
  *
  *=========================================================================*/
-#include "CudaBackend.h"
-
 #include "DeviceContext.h"
+#include "DeviceQuery.h"
+#include "MedianBackend.h"
 #include "SlabPipeline.h"
 
 #include <algorithm>
 #include <chrono>
 #include <deque>
 #include <exception>
-#include <limits>
 #include <optional>
 #include <thread>
 
@@ -33,24 +32,19 @@ namespace cudamedian
 namespace
 {
 
-DeviceAvailability
-MakeUnusable(cudaError_t error, const std::string & what)
-{
-  cudaGetLastError();
-  return { false, what + " (" + cudaGetErrorName(error) + ": " + cudaGetErrorString(error) + ")" };
-}
-
 /** What one device has and does of a run. */
 struct DeviceRun
 {
-  DeviceRun(int number, const ExecutionReport & start) : device(number), context(number), report(start)
+  explicit DeviceRun(int number) : device(number), context(number)
   {}
 
-  int                device;
-  BorrowedContext    context;
-  ExecutionReport    report;
-  std::size_t        slabs{ 0 }; ///< that it filtered
-  std::exception_ptr failure;
+  int                       device;
+  BorrowedContext           context;
+  ExecutionReport           report;
+  std::optional<SlabKernel> kernel;
+  std::string               origin;     ///< what the report says of where the kernels come from
+  std::size_t               slabs{ 0 }; ///< that it filtered
+  std::exception_ptr        failure;
 };
 
 using DeviceRuns = std::deque<DeviceRun>;
@@ -94,83 +88,15 @@ ReserveOrReleaseOnAll(const MedianRequest & request, const Plan & plan, bool ord
   return shortage;
 }
 
-/** A plan with half the staging memory, or null where that would not be worth it. */
-std::optional<Plan>
-PlanWithLessStaging(const MedianRequest & request, const Plan & plan)
-{
-  constexpr std::size_t worthPinning = std::size_t{ 4 } << 20;
-  auto                  staging = plan.staging;
-  staging.budget = plan.GetStagedBytes() / 2;
-  try
-  {
-    return staging.budget < worthPinning
-             ? std::nullopt
-             : std::optional<Plan>(PlanMedian(request, Backend::Cuda, plan.deviceMemoryBudget, staging));
-  }
-  catch (const RequestError &)
-  {
-    return std::nullopt;
-  }
-}
-
-/** Reserves what the plan needs on all devices. \returns the plan, or where memory is short one of smaller slabs, which
- * the report then describes. */
-Plan
-Reserve(const MedianRequest & request, const Plan & givenPlan, DeviceRuns & runs, ExecutionReport & report)
-{
-  Plan plan = givenPlan;
-  bool ordinaryStaging = false;
-  for (;;)
-  {
-    const auto shortage = ReserveOrReleaseOnAll(request, plan, ordinaryStaging, runs);
-    if (shortage == MemoryShortage::None)
-    {
-      return plan;
-    }
-    std::string problem;
-    if (shortage == MemoryShortage::Device)
-    {
-      const auto needed = plan.GetDeviceBytes();
-      problem = "an allocation of " + std::to_string(needed) + " bytes of device memory failed";
-      try
-      {
-        plan = PlanMedian(request, Backend::Cuda, needed / 2, plan.staging);
-      }
-      catch (const RequestError &)
-      {
-        throw DeviceError("Allocating " + std::to_string(needed) +
-                          " bytes of device memory, which the smallest slab needs, failed; " + "the budget is " +
-                          std::to_string(givenPlan.deviceMemoryBudget) + " bytes, and " +
-                          std::to_string(GetFreeDeviceMemory(request.devices)) + " are free now");
-      }
-    }
-    else
-    {
-      const auto staged = std::to_string(plan.GetStagedBytes());
-      if (ordinaryStaging)
-      {
-        throw DeviceError("Allocating " + staged + " bytes of the host's memory, pinned or not, failed");
-      }
-      problem = staged + " bytes of pinned memory of the host were not to be had";
-      const auto smaller = PlanWithLessStaging(request, plan);
-      ordinaryStaging = !smaller;
-      plan = smaller ? *smaller : plan;
-      problem += ordinaryStaging ? ", so that slabs pass through ordinary memory" : "";
-    }
-    DescribePlan(plan, report);
-    report.slabReason += ", after " + problem;
-  }
-}
-
 /** Filters slabs on one device until there are no more. */
 void
 FilterSlabs(const MedianRequest & request, const Plan & plan, SlabHand & hand, DeviceRun & run)
 {
   OnDevice(run.device, [&] {
-    const SlabKernel kernel(request, plan, *run.context, run.report);
+    run.kernel->GetLauncher().Describe(run.report);
     run.report.deviceBytes = run.context->GetDeviceBytes();
     run.report.pinnedBytes = run.context->GetPinnedBytes();
-    SlabPipeline(request, plan, *run.context, kernel, run.report).Run(hand);
+    SlabPipeline(request, plan, *run.context, *run.kernel, run.report).Run(hand);
   });
 }
 
@@ -183,6 +109,11 @@ FilterSlabsInThread(const MedianRequest & request,
                     DeviceRun &           run)
 {
   bool isSet = false;
+  if (run.failure != nullptr)
+  {
+    hand.Leave();
+    return;
+  }
   try
   {
     MedianRequest own = request;
@@ -319,204 +250,162 @@ MergeReports(const DeviceRuns & runs)
   return report;
 }
 
-/** The device that was asked for as the current one of this thread. */
-DeviceAvailability
-QueryCurrentDevice(int device)
+/** A run on some devices, slab by slab: upload, kernel and download of different slabs at once. Each of several devices
+ * has a thread and a context of its own and is dealt runs of slabs as it gets through them; when one fails on the way,
+ * the others take over. */
+class CudaRun : public BackendRun
 {
-  cudaDeviceProp properties;
-  auto           error = cudaGetDeviceProperties(&properties, device);
-  if (error != cudaSuccess)
+public:
+  CudaRun(const MedianRequest & request, const std::vector<int> & devices) : m_Request(request)
   {
-    return MakeUnusable(error, "a CUDA device that does not answer");
-  }
-  const std::string name = std::string(properties.name) + ", compute capability " + std::to_string(properties.major) +
-                           "." + std::to_string(properties.minor);
-  error = CheckKernelImage();
-  if (error != cudaSuccess)
-  {
-    return MakeUnusable(error, name + ", which this build has no kernels for or which does not answer");
-  }
-  return { true, name };
-}
-
-/** Whether there is any device. */
-DeviceAvailability
-CountDevices(int & count)
-{
-  count = 0;
-  if (IsForkedFromCuda())
-  {
-    try
+    for (const int device : devices)
     {
-      StartCuda();
-    }
-    catch (const DeviceError & error)
-    {
-      return { false, std::string("no CUDA device: ") + error.what() };
+      m_Runs.emplace_back(device);
     }
   }
-  const auto error = cudaGetDeviceCount(&count);
-  if (error != cudaSuccess || count == 0)
-  {
-    return MakeUnusable(error, "no CUDA device");
-  }
-  StartCuda();
-  return { true, "" };
-}
 
-DeviceAvailability
-QueryListedDevice(int device, int count)
+  Obstacle
+  Reserve(const Plan & plan, bool ordinaryStaging, bool withoutProof) override
+  {
+    const auto shortage = ReserveOrReleaseOnAll(m_Request, plan, ordinaryStaging, m_Runs);
+    Obstacle   obstacle;
+    if (shortage != MemoryShortage::None)
+    {
+      obstacle.kind = shortage == MemoryShortage::Device ? Obstacle::Kind::DeviceMemory : Obstacle::Kind::HostMemory;
+      return obstacle;
+    }
+    for (auto & run : m_Runs)
+    {
+      run.kernel.reset();
+      run.failure = nullptr;
+      try
+      {
+        OnDevice(run.device, [&] {
+          obstacle = PrepareKernel(m_Request, plan.candidate, withoutProof, *run.context, run.kernel, run.origin);
+        });
+      }
+      catch (const DeviceError &)
+      {
+        if (m_Runs.size() == 1)
+        {
+          throw;
+        }
+        run.failure = std::current_exception(); // the other devices filter its slabs
+      }
+      if (obstacle.kind != Obstacle::Kind::None)
+      {
+        break;
+      }
+    }
+    return obstacle;
+  }
+
+  void
+  Execute(const Plan & plan, ExecutionReport & report) override
+  {
+    for (auto & run : m_Runs)
+    {
+      run.report = report;
+      run.report.algorithmReason += run.origin;
+    }
+    if (m_Runs.size() == 1 && ResolveDevices({}).front() == m_Runs.front().device)
+    {
+      SlabDealer dealer(plan.slabs.size(), 1);
+      SlabHand   hand(dealer);
+      FilterSlabs(m_Request, plan, hand, m_Runs.front());
+      report = m_Runs.front().report;
+      return;
+    }
+    const auto start = std::chrono::steady_clock::now();
+    const auto done = FilterSideBySide(m_Request, plan, m_Runs);
+    if (done < plan.slabs.size())
+    {
+      const auto failed =
+        std::find_if(m_Runs.begin(), m_Runs.end(), [](const DeviceRun & run) { return run.failure != nullptr; });
+      std::rethrow_exception(failed->failure);
+    }
+    const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+    report = MergeReports(m_Runs);
+    report.transferSeconds = std::max(0.0, seconds - report.kernelSeconds);
+  }
+
+private:
+  const MedianRequest & m_Request;
+  DeviceRuns            m_Runs;
+};
+
+class CudaBackend : public MedianBackend
 {
-  const auto name = "device " + std::to_string(device);
-  if (device < 0 || device >= count)
+public:
+  DeviceAvailability
+  Query(const std::vector<int> & devices) const override
   {
-    return { false,
-             "no CUDA " + name + ": there " +
-               (count == 1 ? "is 1 device" : "are " + std::to_string(count) + " devices") + ", numbered from 0" };
+    return QueryCudaDevices(devices);
   }
-  DeviceAvailability found;
-  try
+  int
+  CountDevices() const override
   {
-    OnDevice(device, [device, &found] { found = QueryCurrentDevice(device); });
+    int count = 0;
+    if (cudaGetDeviceCount(&count) != cudaSuccess)
+    {
+      cudaGetLastError(); // no driver is no error
+    }
+    return count;
   }
-  catch (const std::exception & error)
+  std::vector<int>
+  Resolve(const std::vector<int> & devices) const override
   {
-    return { false, error.what() };
+    return ResolveDevices(devices);
   }
-  return { found.usable, name + ": " + found.description };
-}
+  DeviceTraits
+  GetTraits(const std::vector<int> & devices) const override
+  {
+    return GetDeviceTraits(devices);
+  }
+  double
+  MeasureCopyBytes(const std::vector<int> & devices) const override
+  {
+    return MeasureBuses(devices);
+  }
+  std::size_t
+  GetFreeMemory(const std::vector<int> & devices) const override
+  {
+    return GetFreeDeviceMemory(devices);
+  }
+  ImageMemory
+  FindImageMemory(const MedianRequest & request) const override
+  {
+    ImageMemory memory;
+    OnDevice(ResolveDevices(request.devices).front(), [&] {
+      memory.pinnedInput = IsPinnedMemory(request.input);
+      memory.pinnedOutput = request.convertRow == nullptr && IsPinnedMemory(request.output);
+    });
+    return memory;
+  }
+  void
+  Synchronize(int device) const override
+  {
+    const DeviceScope scope(device);
+    CheckCuda(cudaDeviceSynchronize(), "cudaDeviceSynchronize");
+  }
+  std::unique_ptr<BackendRun>
+  Start(const MedianRequest & request, std::size_t slabs) const override
+  {
+    auto devices = ResolveDevices(request.devices);
+    // More devices than slabs would only wait.
+    devices.resize(std::min(devices.size(), slabs));
+    return std::make_unique<CudaRun>(request, devices);
+  }
+};
 
 } // namespace
 
-DeviceAvailability
-QueryCudaDevice()
+const MedianBackend &
+GetCudaBackend()
 {
-  return QueryCudaDevices({});
-}
-
-DeviceAvailability
-QueryCudaDevices(const std::vector<int> & devices)
-{
-  int  count = 0;
-  auto found = CountDevices(count);
-  if (!found.usable)
-  {
-    return found;
-  }
-  if (devices.empty())
-  {
-    int        device = 0;
-    const auto error = cudaGetDevice(&device);
-    return error == cudaSuccess ? QueryCurrentDevice(device)
-                                : MakeUnusable(error, "a CUDA device that does not answer");
-  }
-  for (const int device : devices)
-  {
-    const auto one = QueryListedDevice(device, count);
-    if (!one.usable)
-    {
-      return one;
-    }
-    found.description += (found.description.empty() ? "" : "; ") + one.description;
-  }
-  return found;
-}
-
-std::size_t
-GetFreeDeviceMemory(const std::vector<int> & devices)
-{
-  auto least = std::numeric_limits<std::size_t>::max();
-  for (const int device : ResolveDevices(devices))
-  {
-    OnDevice(device, [device, &least] {
-      std::size_t available = 0;
-      std::size_t total = 0;
-      CheckCuda(cudaMemGetInfo(&available, &total), "cudaMemGetInfo");
-      least = std::min(least, available + GetIdleDeviceBytes(device));
-    });
-  }
-  return least;
-}
-
-ImageMemory
-FindImageMemory(const MedianRequest & request)
-{
-  ImageMemory memory;
-  OnDevice(ResolveDevices(request.devices).front(), [&] {
-    memory.pinnedInput = IsPinnedMemory(request.input);
-    memory.pinnedOutput = request.convertRow == nullptr && IsPinnedMemory(request.output);
-  });
-  return memory;
-}
-
-void
-ReleaseCachedMemory()
-{
-  ReleaseIdleContexts();
-}
-
-void *
-AllocatePinnedMemory(std::size_t bytes)
-{
-  void * memory = nullptr;
-  int    count = 0;
-  if (!CountDevices(count).usable)
-  {
-    return nullptr;
-  }
-  if (cudaMallocHost(&memory, bytes) != cudaSuccess)
-  {
-    cudaGetLastError();
-    return nullptr;
-  }
-  return memory;
-}
-
-void
-FreePinnedMemory(void * memory)
-{
-  // After a fork it is the parent's.
-  if (memory != nullptr && !IsForkedFromCuda() && cudaFreeHost(memory) != cudaSuccess)
-  {
-    cudaGetLastError();
-  }
-}
-
-void
-RunOnCuda(const MedianRequest & request, const Plan & givenPlan, ExecutionReport & report)
-{
-  auto devices = ResolveDevices(request.devices);
-  // More devices than slabs would only wait.
-  devices.resize(std::min(devices.size(), givenPlan.slabs.size()));
-  DeviceRuns runs;
-  for (const int device : devices)
-  {
-    runs.emplace_back(device, report);
-  }
-  const auto plan = Reserve(request, givenPlan, runs, report);
-  for (auto & run : runs)
-  {
-    run.report = report;
-  }
-  if (runs.size() == 1 && ResolveDevices({}) == devices)
-  {
-    SlabDealer dealer(plan.slabs.size(), 1);
-    SlabHand   hand(dealer);
-    FilterSlabs(request, plan, hand, runs.front());
-    report = runs.front().report;
-    return;
-  }
-  const auto start = std::chrono::steady_clock::now();
-  const auto done = FilterSideBySide(request, plan, runs);
-  if (done < plan.slabs.size())
-  {
-    const auto failed =
-      std::find_if(runs.begin(), runs.end(), [](const DeviceRun & run) { return run.failure != nullptr; });
-    std::rethrow_exception(failed->failure);
-  }
-  const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-  report = MergeReports(runs);
-  report.transferSeconds = std::max(0.0, seconds - report.kernelSeconds);
+  // Never destroyed: a thread may be at work when the process ends.
+  static const auto & backend = *new CudaBackend;
+  return backend;
 }
 
 } // namespace cudamedian

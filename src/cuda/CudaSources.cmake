@@ -20,23 +20,31 @@ cudamedian_get_architectures(architectures)
 set(CudaMedian_CUDA_SRCS
   cuda/CudaBackend.cxx
   cuda/DeviceContext.cxx
-  cuda/DeviceRates.cxx
   cuda/DeviceImage.cxx
+  cuda/DeviceQuery.cxx
+  cuda/DeviceTraits.cxx
+  cuda/KernelCache.cxx
+  cuda/KernelImage.cu
+  cuda/KernelImage.cxx
+  cuda/MergeStreams.cxx
+  cuda/RuntimeCompiler.cxx
+  cuda/SharedMemoryLimit.cxx
   cuda/SlabKernel.cxx
   cuda/SlabPipeline.cxx
-  cuda/KernelCache.cxx
-  cuda/KernelLaunch.cxx
-  cuda/KernelProof.cxx
-  cuda/MergeStreams.cxx
-  algorithm/tile/ProgramEmitter.cxx
-  cuda/RuntimeCompiler.cxx
-  algorithm/tile/RuntimeKernels.cxx
-  cuda/SharedMemoryLimit.cxx
   cuda/StreamOrder.cxx
-  cuda/GenericKernels.cu
+  algorithm/tile/EmittedKernel.cxx
+  algorithm/tile/InterpretedTile.cu
+  algorithm/tile/ProgramEmitter.cxx
+  algorithm/tile/RuntimeKernels.cxx
+  algorithm/tile/TileDevice.cxx
+  algorithm/rank/RankDevice.cxx
+  algorithm/rank/RankKernels.cu
+  algorithm/histogram/HistogramDevice.cxx
   algorithm/histogram/HistogramKernels.cu
+  algorithm/merge/MergeDevice.cxx
   algorithm/merge/MergeKernels.cu
-  algorithm/rank/RankKernels.cu)
+  algorithm/selection/SelectionDevice.cxx
+  algorithm/selection/SelectionKernel.cu)
 # Architectures that the library has PTX of and no machine code: what the driver makes of it is tried out first.
 set(virtual "")
 foreach(architecture IN LISTS CMAKE_CUDA_ARCHITECTURES)

@@ -15,22 +15,18 @@
  *  limitations under the License.
  *
  *=========================================================================*/
-#include "itkCudaMedianDevice.h"
+#include "DeviceImage.h"
 
 #include "RequestCheck.h"
 #include "SlabKernel.h"
 
 #include <algorithm>
-#include <chrono>
 #include <optional>
 
 namespace cudamedian
 {
 namespace
 {
-
-/** What local ranks may take when the request names no budget. */
-constexpr std::size_t defaultBudget = std::size_t{ 1 } << 30;
 
 /** Device memory that is taken and given back in the order of a stream's work. */
 class StreamBuffer
@@ -162,30 +158,27 @@ IsFilteredInPlace(const MedianRequest & request)
   return IsAligned(request.input, GetRows(request)) && IsAligned(request.output, GetRows(request));
 }
 
-/** The plan of the whole image as one slab, as it is in device memory already; or of slabs that are copied one after
- * the other, where rows have to be copied and there is a budget that the copies count against. */
-Plan
-PlanDeviceImage(const MedianRequest & request)
+/** The slabs of a plan, as they are copied one after the other where rows have to be copied and there is a budget that
+ * the copies count against; else the whole image as one slab, as it is in device memory already. */
+std::vector<Slab>
+GetSlabs(const MedianRequest & request, const Plan & plan)
 {
-  auto plan =
-    PlanMedian(request, Backend::Cuda, request.deviceMemoryBudget != 0 ? request.deviceMemoryBudget : defaultBudget);
-  if (IsFilteredInPlace(request) || request.deviceMemoryBudget == 0)
+  if (!IsFilteredInPlace(request) && request.deviceMemoryBudget != 0)
   {
-    Slab whole;
-    whole.input.extent = request.inputExtent;
-    whole.output.extent = request.inputExtent;
-    plan.slabs.assign(1, whole);
+    return plan.slabs;
   }
-  plan.slabsInFlight = 1;
-  return plan;
+  Slab whole;
+  whole.input.extent = request.inputExtent;
+  whole.output.extent = request.inputExtent;
+  return { whole };
 }
 
 /** Bytes of a buffer that holds the input or the output of any slab, by the function that knows its strides. */
 std::size_t
-GetLargest(const Plan & plan, std::size_t pixelBytes, Extent (*getStride)(const Slab &, std::size_t))
+GetLargest(const std::vector<Slab> & slabs, std::size_t pixelBytes, Extent (*getStride)(const Slab &, std::size_t))
 {
   std::size_t largest = 0;
-  for (const auto & slab : plan.slabs)
+  for (const auto & slab : slabs)
   {
     const auto & extent = (getStride == GetDeviceInputStride ? slab.input : slab.output).extent;
     largest = std::max(largest, static_cast<std::size_t>(getStride(slab, pixelBytes)[3] * extent[3]) * pixelBytes);
@@ -196,11 +189,11 @@ GetLargest(const Plan & plan, std::size_t pixelBytes, Extent (*getStride)(const 
 /** What is copied: slabs on both sides, the whole image as one slab on the side that needs it. */
 struct Copies
 {
-  Copies(const MedianRequest & request, const Plan & plan)
-    : ofInput(plan.slabs.size() > 1 || !IsAligned(request.input, GetRows(request))),
-      ofOutput(plan.slabs.size() > 1 || !IsAligned(request.output, GetRows(request))),
-      inputBytes(ofInput ? GetLargest(plan, PixelBytes(request.pixelType), GetDeviceInputStride) : 0),
-      outputBytes(ofOutput ? GetLargest(plan, PixelBytes(request.pixelType), GetDeviceOutputStride) : 0)
+  Copies(const MedianRequest & request, const std::vector<Slab> & slabs)
+    : ofInput(slabs.size() > 1 || !IsAligned(request.input, GetRows(request))),
+      ofOutput(slabs.size() > 1 || !IsAligned(request.output, GetRows(request))),
+      inputBytes(ofInput ? GetLargest(slabs, PixelBytes(request.pixelType), GetDeviceInputStride) : 0),
+      outputBytes(ofOutput ? GetLargest(slabs, PixelBytes(request.pixelType), GetDeviceOutputStride) : 0)
   {}
 
   bool        ofInput;
@@ -210,18 +203,22 @@ struct Copies
 };
 
 void
-ReserveKernelMemory(const MedianRequest & request, const Plan & plan, const Copies & copies, DeviceContext & context)
+ReserveKernelMemory(const MedianRequest & request,
+                    const Candidate &     candidate,
+                    const Copies &        copies,
+                    DeviceContext &       context)
 {
-  const auto needed = plan.deviceProgramBytes + plan.deviceScratchBytes + copies.inputBytes + copies.outputBytes;
+  const auto kernels = candidate.programBytes + candidate.scratchBytes;
+  const auto needed = kernels + copies.inputBytes + copies.outputBytes;
   if (request.deviceMemoryBudget != 0 && context.GetDeviceBytes() + needed > request.deviceMemoryBudget)
   {
     // What an earlier request left is too much for this budget.
     CheckCuda(context.ReleaseBuffers(), "cudaFree");
   }
-  if (!context.program.Reserve(plan.deviceProgramBytes) ||
-      !context.ReservePixels(context.scratch, plan.deviceScratchBytes))
+  if (!context.program.Reserve(candidate.programBytes) ||
+      !context.ReservePixels(context.scratch, candidate.scratchBytes))
   {
-    throw DeviceError("Allocating the " + std::to_string(plan.deviceProgramBytes + plan.deviceScratchBytes) +
+    throw DeviceError("Allocating the " + std::to_string(kernels) +
                       " bytes of device memory that the window's kernel needs failed");
   }
 }
@@ -308,11 +305,11 @@ ClearPadding(char * input, const Slab & slab, std::size_t pixelBytes, cudaStream
 
 /** Launches the kernel for each slab, on copies of what it cannot read or write where it lies. */
 void
-Launch(const MedianRequest & request,
-       const Plan &          plan,
-       const Copies &        copies,
-       const SlabKernel &    kernel,
-       cudaStream_t          stream)
+Launch(const MedianRequest &     request,
+       const std::vector<Slab> & slabs,
+       const Copies &            copies,
+       const SlabKernel &        kernel,
+       cudaStream_t              stream)
 {
   const auto   pixelBytes = PixelBytes(request.pixelType);
   const auto   bytes = static_cast<std::int64_t>(pixelBytes);
@@ -329,7 +326,7 @@ Launch(const MedianRequest & request,
   {
     output.emplace(copies.outputBytes, stream);
   }
-  for (const auto & slab : plan.slabs)
+  for (const auto & slab : slabs)
   {
     if (copies.ofInput)
     {
@@ -359,63 +356,85 @@ Launch(const MedianRequest & request,
   }
 }
 
+/** A run on an image in device memory, in the order of a stream's work. */
+class DeviceImageRun : public BackendRun
+{
+public:
+  DeviceImageRun(const MedianRequest & request, int device, cudaStream_t stream)
+    : m_Request(request), m_Stream(stream), m_Scope(device), m_Context(device)
+  {}
+
+  Obstacle
+  Reserve(const Plan & plan, bool, bool withoutProof) override
+  {
+    m_Kernel.reset();
+    m_Slabs = GetSlabs(m_Request, plan);
+    m_Copies.emplace(m_Request, m_Slabs);
+    ReserveKernelMemory(m_Request, plan.candidate, *m_Copies, *m_Context);
+    return PrepareKernel(m_Request, plan.candidate, withoutProof, *m_Context, m_Kernel, m_Origin);
+  }
+
+  void
+  Execute(const Plan &, ExecutionReport & report) override
+  {
+    report.numberOfSlabs = m_Slabs.size();
+    report.algorithmReason += m_Origin;
+    report.slabReason = m_Copies->ofInput || m_Copies->ofOutput
+                          ? "copied on the device to rows that start at multiples of 16 bytes"
+                          : "filtered where it lies";
+    m_Kernel->GetLauncher().Describe(report);
+    report.deviceBytes = m_Context->GetDeviceBytes() + m_Copies->inputBytes + m_Copies->outputBytes;
+    try
+    {
+      Launch(m_Request, m_Slabs, *m_Copies, *m_Kernel, m_Stream);
+    }
+    catch (...)
+    {
+      // What was launched before works in the context's memory, which the next call takes over.
+      cudaStreamSynchronize(m_Stream);
+      cudaGetLastError();
+      throw;
+    }
+    if (m_Kernel->UsesContextMemory())
+    {
+      // The next call takes over the context's memory, and may work in another stream.
+      CheckCuda(cudaStreamSynchronize(m_Stream), "cudaStreamSynchronize");
+    }
+  }
+
+private:
+  const MedianRequest &     m_Request;
+  cudaStream_t              m_Stream;
+  DeviceScope               m_Scope;
+  BorrowedContext           m_Context;
+  std::vector<Slab>         m_Slabs;
+  std::optional<Copies>     m_Copies;
+  std::optional<SlabKernel> m_Kernel;
+  std::string               m_Origin;
+};
+
 } // namespace
 
-ExecutionReport
-RunMedianOnDevice(const MedianRequest & request, void * streamHandle)
+int
+FindImageDevice(const MedianRequest & request)
 {
-  const auto start = std::chrono::steady_clock::now();
   ValidateDeviceRequest(request);
-  ExecutionReport report;
-  report.backend = ToString(Backend::Cuda);
-  report.backendReason = "the image is in device memory";
-  for (int axis = 0; axis < Dimension; ++axis)
+  if (Volume(request.inputExtent) == 0)
   {
-    report.window[axis] = 2 * request.radius[axis] + 1;
-    if (request.inputExtent[axis] == 0)
-    {
-      report.algorithm = "none";
-      report.algorithmReason = "the request is empty";
-      return report;
-    }
+    return -1;
   }
   const auto device = FindDevice(request.input, "input");
   if (FindDevice(request.output, "output") != device)
   {
     throw RequestError("The input and the output lie on different devices");
   }
-  const DeviceScope scope(device);
-  report.device = "CUDA device " + std::to_string(device);
-  auto * const stream = static_cast<cudaStream_t>(streamHandle);
+  return device;
+}
 
-  const auto            plan = PlanDeviceImage(request);
-  const Copies          copies(request, plan);
-  const BorrowedContext context(device);
-  ReserveKernelMemory(request, plan, copies, *context);
-  DescribePlan(plan, report);
-  report.slabReason = copies.ofInput || copies.ofOutput
-                        ? "copied on the device to rows that start at multiples of 16 bytes"
-                        : "filtered where it lies";
-  const SlabKernel kernel(request, plan, *context, report);
-  report.deviceBytes = context->GetDeviceBytes() + copies.inputBytes + copies.outputBytes;
-  try
-  {
-    Launch(request, plan, copies, kernel, stream);
-  }
-  catch (...)
-  {
-    // What was launched before works in the context's memory, which the next call takes over.
-    cudaStreamSynchronize(stream);
-    cudaGetLastError();
-    throw;
-  }
-  if (kernel.UsesContextMemory())
-  {
-    // The next call takes over the context's memory, and may work in another stream.
-    CheckCuda(cudaStreamSynchronize(stream), "cudaStreamSynchronize");
-  }
-  report.totalSeconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-  return report;
+std::unique_ptr<BackendRun>
+StartOnDeviceImage(const MedianRequest & request, int device, void * stream)
+{
+  return std::make_unique<DeviceImageRun>(request, device, static_cast<cudaStream_t>(stream));
 }
 
 } // namespace cudamedian

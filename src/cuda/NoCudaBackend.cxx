@@ -15,39 +15,84 @@
  *  limitations under the License.
  *
  *=========================================================================*/
-#include "CudaBackend.h"
+// The CUDA backend of a build without CUDA: it says so.
+#include "DeviceImage.h"
+#include "itkCudaMedianDevice.h"
 
 namespace cudamedian
 {
+namespace
+{
+
+[[noreturn]] void
+Refuse()
+{
+  throw DeviceError(QueryCudaDevice().description);
+}
+
+class NoCudaBackend : public MedianBackend
+{
+public:
+  DeviceAvailability
+  Query(const std::vector<int> &) const override
+  {
+    return QueryCudaDevice();
+  }
+  int
+  CountDevices() const override
+  {
+    return 0;
+  }
+  std::vector<int>
+  Resolve(const std::vector<int> &) const override
+  {
+    Refuse();
+  }
+  DeviceTraits
+  GetTraits(const std::vector<int> &) const override
+  {
+    Refuse();
+  }
+  double
+  MeasureCopyBytes(const std::vector<int> &) const override
+  {
+    Refuse();
+  }
+  std::size_t
+  GetFreeMemory(const std::vector<int> &) const override
+  {
+    Refuse();
+  }
+  ImageMemory
+  FindImageMemory(const MedianRequest &) const override
+  {
+    Refuse();
+  }
+  void
+  Synchronize(int) const override
+  {
+    Refuse();
+  }
+  std::unique_ptr<BackendRun>
+  Start(const MedianRequest &, std::size_t) const override
+  {
+    Refuse();
+  }
+};
+
+} // namespace
+
+const MedianBackend &
+GetCudaBackend()
+{
+  static const auto & backend = *new NoCudaBackend;
+  return backend;
+}
 
 DeviceAvailability
 QueryCudaDevice()
 {
   return { false, "this build of CudaMedian has no CUDA backend (no CUDA compiler when it was configured)" };
-}
-
-DeviceAvailability
-QueryCudaDevices(const std::vector<int> &)
-{
-  return QueryCudaDevice();
-}
-
-std::size_t
-GetFreeDeviceMemory(const std::vector<int> &)
-{
-  throw DeviceError(QueryCudaDevice().description);
-}
-
-ImageMemory
-FindImageMemory(const MedianRequest &)
-{
-  return {};
-}
-
-DeviceRates
-GetDeviceRates(const std::vector<int> &)
-{
-  throw DeviceError(QueryCudaDevice().description);
 }
 
 void
@@ -64,10 +109,22 @@ void
 FreePinnedMemory(void *)
 {}
 
-void
-RunOnCuda(const MedianRequest &, const Plan &, ExecutionReport &)
+int
+FindImageDevice(const MedianRequest &)
 {
-  throw DeviceError(QueryCudaDevice().description);
+  Refuse();
+}
+
+std::unique_ptr<BackendRun>
+StartOnDeviceImage(const MedianRequest &, int, void *)
+{
+  Refuse();
+}
+
+void
+OrderStreams(const void *, void *, void *)
+{
+  Refuse();
 }
 
 } // namespace cudamedian

@@ -17,6 +17,7 @@
  *=========================================================================*/
 #include "SlabPipeline.h"
 
+#include "CopierShare.h"
 #include "HostCopy.h"
 
 #include <algorithm>
@@ -296,8 +297,8 @@ SlabPipeline::Reserve(const MedianRequest & request, const Plan & plan, bool ord
   const bool pinnedOutput = request.convertRow == nullptr && IsPinnedMemory(request.output);
   const auto stagedInputBytes = pinnedInput ? 0 : plan.deviceInputBytes;
   const auto stagedOutputBytes = pinnedOutput ? 0 : plan.deviceOutputBytes;
-  auto       device = std::max(context.program.GetBytes(), plan.deviceProgramBytes) +
-                std::max(context.scratch.GetBytes(), plan.deviceScratchBytes);
+  auto       device = std::max(context.program.GetBytes(), plan.candidate.programBytes) +
+                std::max(context.scratch.GetBytes(), plan.candidate.scratchBytes);
   std::size_t staged = 0;
   for (std::size_t i = 0; i < context.places.size(); ++i)
   {
@@ -319,8 +320,8 @@ SlabPipeline::Reserve(const MedianRequest & request, const Plan & plan, bool ord
   const auto stage = [ordinaryStaging](CachedBuffer & buffer, std::size_t bytes) {
     return bytes == 0 || (ordinaryStaging ? buffer.ReserveOrdinary(bytes) : buffer.Reserve(bytes));
   };
-  if (!context.program.Reserve(plan.deviceProgramBytes) ||
-      !context.ReservePixels(context.scratch, plan.deviceScratchBytes))
+  if (!context.program.Reserve(plan.candidate.programBytes) ||
+      !context.ReservePixels(context.scratch, plan.candidate.scratchBytes))
   {
     return MemoryShortage::Device;
   }

@@ -19,7 +19,6 @@
 #define SlabPipeline_h
 
 #include "DeviceContext.h"
-#include "Planner.h"
 #include "SlabDealer.h"
 #include "SlabKernel.h"
 #include "ThreadTeam.h"

@@ -17,10 +17,11 @@
  *=========================================================================*/
 #include "BackendEstimate.h"
 
-#include "HostCopy.h"
+#include "CopierShare.h"
+#include "HostMethod.h"
 
 #include <algorithm>
-#include <cmath>
+#include <set>
 
 namespace cudamedian
 {
@@ -28,7 +29,7 @@ namespace
 {
 
 unsigned
-CountThreads(const MedianRequest & request, const HostRates & host)
+CountThreads(const MedianRequest & request, const HostTraits & host)
 {
   return std::max(1U, std::min(request.workUnits, host.cores));
 }
@@ -37,7 +38,7 @@ CountThreads(const MedianRequest & request, const HostRates & host)
  * caches. They share the memory: on the host of benchmark/README.md 1, 8 and 16 threads copy 13, 74 and about 100 GB/s.
  */
 double
-GetRingRate(const MedianRequest & request, const HostRates & host)
+GetRingRate(const MedianRequest & request, const HostTraits & host)
 {
   const auto   devices = std::max<std::size_t>(1, request.devices.size());
   const double threads = static_cast<double>(devices * CountCopiersPerDevice(CountThreads(request, host), devices));
@@ -47,46 +48,16 @@ GetRingRate(const MedianRequest & request, const HostRates & host)
 /** Bytes of an image that all threads together read in a second while they write as many, through the caches: 0.6
  * of what they copy past them, which is 60 GB/s with 16 threads there. */
 double
-GetImageRate(const MedianRequest & request, const HostRates & host)
+GetImageRate(const MedianRequest & request, const HostTraits & host)
 {
   const double threads = CountThreads(request, host);
   return host.copyBytes * 3.3 * threads / (threads + 5.2);
 }
 
-/** Seconds of an H200's kernels for a number of pixels; the rates are those of benchmark/README.md. */
-double
-EstimateKernelSeconds(const MedianRequest & request, const Plan & plan, double pixels, bool hasPackedKeys)
-{
-  const auto bytes = PixelBytes(request.pixelType);
-  if (plan.algorithm == Algorithm::Selection)
-  {
-    return pixels * EstimateSelectionPicoseconds(request) * 1e-12;
-  }
-  if (plan.rank)
-  {
-    return pixels * EstimateRankPicoseconds(*plan.rank, request.radius, static_cast<int>(bytes)) * 1e-12;
-  }
-  if (plan.histogram)
-  {
-    return pixels * EstimateHistogramPicoseconds(*plan.histogram, static_cast<int>(bytes)) * 1e-12;
-  }
-  if (plan.merge)
-  {
-    return pixels * EstimateMergePicoseconds(*plan.merge, request.outputExtent, static_cast<int>(bytes)) * 1e-12;
-  }
-  // A program's operations for a pixel are 2.4 for each pixel of the window in 2D (3x3 17, 5x5 60, 11x11 283, 17x17
-  // 772) and about twice as many in 3D (3x3x3 107, 5x5x5 638).
-  const auto   axes = std::count_if(request.radius.begin(), request.radius.end(), [](auto r) { return r > 0; });
-  const double operations = CountWindowPixels(request) * (axes > 2 ? 4.6 : 2.4);
-  const double rate = bytes == 8 ? 3.2e12 : bytes <= 2 && hasPackedKeys ? 30e12 : 15.5e12;
-  const double memory = pixels * 2 * static_cast<double>(bytes) / 3e12;
-  return std::max(pixels * operations / rate, memory);
-}
-
 } // namespace
 
 double
-EstimateCpuSeconds(const MedianRequest & request, const Plan & plan, const HostRates & host)
+EstimateCpuSeconds(const MedianRequest & request, const Plan & plan, const HostTraits & host)
 {
   const auto   pixels = static_cast<double>(Volume(request.outputExtent));
   const auto   keyBytes = static_cast<double>(PixelBytes(request.pixelType));
@@ -94,46 +65,7 @@ EstimateCpuSeconds(const MedianRequest & request, const Plan & plan, const HostR
   // An image has to be read and written, however many cores there are.
   const double memory =
     pixels * std::max(keyBytes, static_cast<double>(request.outputPixelBytes)) / GetImageRate(request, host);
-  constexpr double nanosecond = 1e-9;
-  double           work = 0;
-  if (plan.algorithm == Algorithm::Selection)
-  {
-    // Windows are listed and partly sorted, or counted once per bit of a key where most of them is clamped.
-    double listed = 1;
-    for (const auto radius : request.radius)
-    {
-      listed *= 2.0 * static_cast<double>(radius) + 1;
-    }
-    const double counted = CountWindowPixels(request) * 8 * keyBytes;
-    work = pixels * (listed > counted ? 0.4 * counted : 10 * listed) * nanosecond;
-  }
-  else if (plan.rank)
-  {
-    // The model that shapes are chosen by leaves out what all shapes have in common.
-    work = 1.6 * static_cast<double>(CountRankBlocks(*plan.rank, request.outputExtent)) *
-           EstimateHostRankNanoseconds(*plan.rank, request.radius, static_cast<int>(keyBytes)) * nanosecond;
-  }
-  else if (plan.algorithm == Algorithm::SlidingHistogram)
-  {
-    // The window slides, and a row down, where there are further axes, more than one pixel enters each column: as long
-    // as so many bytes are compared.
-    const auto rim = (2 * request.radius[2] + 1) * (2 * request.radius[3] + 1);
-    work = pixels * (1200 + 900 * static_cast<double>(rim)) / host.laneBytes;
-  }
-  else
-  {
-    // Making keys of rows and splitting them takes as long as 20 operations for a pixel, and reading them where they
-    // are as long as 5. The rate is the interpreter's in the first cache; most of its values leave that. Compiled
-    // programs have theirs in registers, and compare and form maxima on two ports.
-    const auto & tile = plan.GetHostTile();
-    const double operations = static_cast<double>(plan.CountHostOperations()) / static_cast<double>(Volume(tile));
-    const double rows = plan.rowProgram != nullptr && plan.rowProgram->HasOneColumn() ? 5 : 20;
-    work = pixels * (rows + (plan.rowProgram != nullptr ? 0.5 : 1.8) * operations) * keyBytes / host.laneBytes;
-    // The narrower an image, the shorter the rows of tiles, and the more threads share it, the smaller the parts and
-    // the longer they wait for each other. Fitted to measured times from 64x64x64 to 4096x4096.
-    const double tiles = std::ceil(static_cast<double>(request.outputExtent[0]) / static_cast<double>(tile[0]));
-    work *= 1 + 16 * threads / std::min(1024.0, tiles * keyBytes);
-  }
+  const double work = plan.candidate.onHost->EstimateWork(request, host, threads);
   // Threads are woken, and the last one is waited for.
   const double waiting = threads > 1 ? 6e-6 * threads : 0;
   return waiting + std::max(work / threads, memory);
@@ -143,8 +75,8 @@ double
 EstimateCudaSeconds(const MedianRequest & request,
                     const Plan &          plan,
                     const ImageMemory &   memory,
-                    const HostRates &     host,
-                    const DeviceRates &   devices)
+                    const HostTraits &    host,
+                    double                copyBytes)
 {
   double inputPixels = 0;
   double outputPixels = 0;
@@ -162,11 +94,11 @@ EstimateCudaSeconds(const MedianRequest & request,
   const auto   keyBytes = static_cast<double>(PixelBytes(request.pixelType));
   const double copied = (memory.pinnedInput ? 0 : inputPixels * keyBytes) +
                         (memory.pinnedOutput ? 0 : outputPixels * static_cast<double>(request.outputPixelBytes));
-  const double copies = copied / GetRingRate(request, host);
-  const double upload = inputPixels * keyBytes / devices.busBytes;
-  const double download = outputPixels * keyBytes / devices.busBytes;
-  const double kernels =
-    EstimateKernelSeconds(request, plan, outputPixels, devices.hasPackedKeys) / devices.kernelSpeed;
+  const double        copies = copied / GetRingRate(request, host);
+  const double        upload = inputPixels * keyBytes / copyBytes;
+  const double        download = outputPixels * keyBytes / copyBytes;
+  const std::set<int> devices(request.devices.begin(), request.devices.end());
+  const double        kernels = plan.candidate.seconds / static_cast<double>(std::max<std::size_t>(1, devices.size()));
   // Of one slab nothing overlaps; of many, all but the first and the last.
   const double     longest = std::max({ copies, upload, download, kernels });
   const double     slabs = plan.slabsInFlight > 1 ? static_cast<double>(plan.slabs.size()) : 1;

@@ -22,17 +22,6 @@
 namespace cudamedian
 {
 
-std::int64_t
-Volume(const Extent & extent)
-{
-  std::int64_t volume = 1;
-  for (const auto size : extent)
-  {
-    volume *= size;
-  }
-  return volume;
-}
-
 TileProgram::TileProgram(const Extent & radius, const Extent & tile, std::size_t otherInputs)
   : m_Radius(radius), m_Tile(tile)
 {

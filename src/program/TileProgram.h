@@ -18,7 +18,7 @@
 #ifndef TileProgram_h
 #define TileProgram_h
 
-#include "itkCudaMedianExtent.h"
+#include "Extents.h"
 
 #include <cstddef>
 #include <utility>
@@ -26,10 +26,6 @@
 
 namespace cudamedian
 {
-
-/** Number of pixels in a box of the given extent. */
-std::int64_t
-Volume(const Extent & extent);
 
 /** A straight list of min and max operations that yields all medians of a tile of outputs, or, as a phase of a program
  * that is run by neighbouring tiles together (ProgramPhases.h), values for other phases.

@@ -19,9 +19,11 @@
 #include "CudaMedianTestSeed.h"
 #include "CudaMedianTestSlabs.h"
 #include "HistogramKernels.h"
-#include "KernelBodies.h"
+#include "InterpretedTile.h"
+#include "LaunchShape.h"
+#include "SelectedPixel.h"
 #include "RankKernels.h"
-#include "Planner.h"
+#include "ScheduledProgram.h"
 #include "TilePolicy.h"
 #include "ProgramEmitter.h"
 #include "StripKernel.h"
@@ -177,19 +179,19 @@ RunStrips(KernelArguments arguments)
 
 template <typename TBits, KeyMapping VMapping>
 void
-RunInterpreted(const KernelArguments & arguments, const CompiledProgram & compiled)
+RunInterpreted(const KernelArguments & arguments, const ScheduledProgram & scheduled)
 {
   using Keys = typename KeyRegister<TBits>::Type;
   InterpretedProgram program;
-  program.instructions = compiled.schedule.instructions.data();
-  program.outputs = compiled.schedule.outputs.data();
-  program.numberOfInstructions = static_cast<std::uint32_t>(compiled.schedule.instructions.size());
-  program.numberOfInputs = compiled.schedule.numberOfInputs;
-  program.numberOfSlots = compiled.schedule.numberOfSlots;
+  program.instructions = scheduled.schedule.instructions.data();
+  program.outputs = scheduled.schedule.outputs.data();
+  program.numberOfInstructions = static_cast<std::uint32_t>(scheduled.schedule.instructions.size());
+  program.numberOfInputs = scheduled.schedule.numberOfInputs;
+  program.numberOfSlots = scheduled.schedule.numberOfSlots;
   for (int axis = 0; axis < Dimension; ++axis)
   {
-    program.tile[axis] = static_cast<std::int32_t>(compiled.program.GetTile()[axis]);
-    program.footprint[axis] = static_cast<std::int32_t>(compiled.program.GetFootprint()[axis]);
+    program.tile[axis] = static_cast<std::int32_t>(scheduled.program.GetTile()[axis]);
+    program.footprint[axis] = static_cast<std::int32_t>(scheduled.program.GetFootprint()[axis]);
   }
   constexpr int     stride = 3;
   std::vector<Keys> slots(static_cast<std::size_t>(stride) * program.numberOfSlots);
@@ -733,7 +735,7 @@ TEST(CudaMedianHostKernels, Interpreted)
   const Extent sizes[] = { { { 1, 1, 1, 1 } }, { { 13, 5, 3, 2 } }, { { 6, 7, 5, 3 } } };
   for (const auto & radius : radii)
   {
-    const auto compiled = GetCompiledProgram(radius, ChooseTile(radius));
+    const auto compiled = GetScheduledProgram(radius, ChooseTile(radius));
     for (const auto & size : sizes)
     {
       for (const std::size_t budget : { std::size_t{ 1 } << 30, std::size_t{ 3000 } })

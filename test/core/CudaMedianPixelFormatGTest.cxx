@@ -19,7 +19,6 @@
 
 #include "DivideUp.h"
 #include "PixelFormat.h"
-#include "SelfTestChecks.h"
 
 #include <gtest/gtest.h>
 

@@ -16,6 +16,7 @@
  *
  *=========================================================================*/
 #include "CudaMedianTestSeed.h"
+#include "CopierShare.h"
 #include "HostCopy.h"
 
 #include <gtest/gtest.h>

@@ -18,7 +18,8 @@
 // Which devices are touched, and what happens when they fail, vanish, are reset or are left behind by a fork, on
 // devices that are threads of the host (HostRuntime.cxx).
 
-#include "CudaBackend.h"
+#include "DeviceQuery.h"
+#include "Planner.h"
 #include "CudaFaults.h"
 #include "CudaMedianTestRequests.h"
 #include "DeviceContext.h"
@@ -39,6 +40,16 @@ namespace
 
 using namespace cudamedian;
 using namespace cudamediantest;
+
+/** What plans of this process keep to. */
+PlanLimits
+GetLimits(std::size_t budget)
+{
+  PlanLimits limits;
+  limits.budget = budget;
+  limits.device = GetDeviceTraits({});
+  return limits;
+}
 
 class CudaMedianDevices : public testing::Test
 {
@@ -320,8 +331,8 @@ TEST_F(CudaMedianDevices, RatesThatCannotBeMeasuredLeaveTheCpu)
   auto images = MakeImages();
   auto request = MakeAutomatic(images);
   request.devices = { 5 };
-  SetCudaFaults(1, 1, cudaErrorUnknown, { "cudaDeviceGetAttribute" });
-  ExpectCpu(images, request, "cudaDeviceGetAttribute failed");
+  SetCudaFaults(1, 1, cudaErrorUnknown, { "cudaMemcpyAsync" });
+  ExpectCpu(images, request, "cudaMemcpyAsync failed");
   EXPECT_EQ(CountFailedCalls(), 1);
 }
 
@@ -494,14 +505,14 @@ TEST_F(CudaMedianDevices, AfterAFailedAllocationTheNewAlgorithmIsReported)
     std::optional<Plan> second;
     try
     {
-      first = PlanMedian(request, Backend::Cuda, budget);
-      second = PlanMedian(request, Backend::Cuda, first->GetDeviceBytes() / 2);
+      first = PlanMedian(request, Backend::Cuda, GetLimits(budget));
+      second = PlanMedian(request, Backend::Cuda, GetLimits(first->GetDeviceBytes() / 2));
     }
     catch (const RequestError &)
     {
       continue;
     }
-    if (first->algorithm == second->algorithm)
+    if (first->candidate.algorithm == second->candidate.algorithm)
     {
       continue;
     }

@@ -18,7 +18,7 @@
 // Slabs on their way to, on and from a device: overlap, budgets, pinned memory, faults, threads. Built twice: for a
 // GPU, and with devices that are threads of the host (HostRuntime.cxx), where times mean nothing.
 
-#include "CudaBackend.h"
+#include "DeviceQuery.h"
 #include "CudaFaults.h"
 #include "CudaMedianTestDevice.h"
 #include "CudaMedianTestRequests.h"

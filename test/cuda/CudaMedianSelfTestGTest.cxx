@@ -27,7 +27,7 @@
 #include <sstream>
 
 #ifdef CUDAMEDIAN_TEST_HAS_CUDA
-#  include "KernelProof.h"
+#  include "KernelMeans.h"
 #  include "RuntimeCompiler.h"
 #endif
 

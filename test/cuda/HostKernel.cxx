@@ -15,11 +15,16 @@
  *  limitations under the License.
  *
  *=========================================================================*/
-// The kernel of slabs, on the host: the CPU's median of what lies in a slab's input buffer.
-
+// The kernels of devices that are threads of the host: each is the CPU's median of what lies in a slab's input buffer.
+#include "DeviceImage.h"
+#include "DeviceMethod.h"
+#include "HistogramDevice.h"
 #include "HostRuntime.h"
-#include "KernelLaunch.h"
-#include "SlabKernel.h"
+#include "KernelImage.h"
+#include "MergeDevice.h"
+#include "RankDevice.h"
+#include "SelectionDevice.h"
+#include "TileDevice.h"
 
 #include <cstring>
 #include <functional>
@@ -27,6 +32,95 @@
 
 namespace cudamedian
 {
+namespace
+{
+
+/** Filters what kernel arguments describe. */
+void
+Filter(PixelType type, const KernelArguments & arguments)
+{
+  const auto    bytes = PixelBytes(type);
+  MedianRequest request;
+  request.pixelType = type;
+  for (int axis = 0; axis < Dimension; ++axis)
+  {
+    request.inputExtent[axis] = arguments.inputExtent[axis];
+    request.radius[axis] = arguments.radius[axis];
+    request.outputOrigin[axis] = arguments.outputOrigin[axis];
+    request.outputExtent[axis] = arguments.outputExtent[axis];
+    request.outputStride[axis] = arguments.outputPitch[axis];
+  }
+  const auto &      extent = request.inputExtent;
+  std::vector<char> packed(static_cast<std::size_t>(Volume(extent)) * bytes);
+  const auto        row = static_cast<std::size_t>(extent[0]) * bytes;
+  for (std::size_t number = 0; number * row < packed.size(); ++number)
+  {
+    // Pitched rows follow each other without gaps between slices.
+    std::memcpy(packed.data() + number * row,
+                static_cast<const char *>(arguments.input) +
+                  number * static_cast<std::size_t>(arguments.inputPitch[1]) * bytes,
+                row);
+  }
+  request.input = packed.data();
+  const auto lead = arguments.outputOrigin[0] - arguments.gridOrigin;
+  request.output = static_cast<char *>(arguments.output) + static_cast<std::size_t>(lead) * bytes;
+  request.backend = Backend::Cpu;
+  RunMedian(request);
+  const auto & filtered = request.outputExtent;
+  for (std::int64_t w = 0; w < filtered[3]; ++w)
+    for (std::int64_t z = 0; z < filtered[2]; ++z)
+      for (std::int64_t y = 0; y < filtered[1]; ++y)
+      {
+        const auto offset = y * request.outputStride[1] + z * request.outputStride[2] + w * request.outputStride[3];
+        hostruntime::MarkInitialized(static_cast<const char *>(request.output) +
+                                       static_cast<std::size_t>(offset) * bytes,
+                                     static_cast<std::size_t>(filtered[0]) * bytes);
+      }
+}
+
+class HostLauncher : public SlabLauncher
+{
+public:
+  explicit HostLauncher(PixelType type) : m_Type(type)
+  {}
+
+  /** Checked like the kernels that nvcc compiles: the launch says nothing, and the last error is asked. */
+  cudaError_t
+  Launch(const KernelArguments & arguments, cudaStream_t stream) const override
+  {
+    std::function<void()> work = [type = m_Type, arguments] { Filter(type, arguments); };
+    void *                pointers[] = { &work };
+    static_cast<void>(cudaLaunchKernel(nullptr, dim3(), dim3(), pointers, 0, stream));
+    return cudaGetLastError();
+  }
+
+private:
+  PixelType m_Type;
+};
+
+class HostForm : public DeviceMethod
+{
+public:
+  explicit HostForm(KernelMeans means) : m_Means(means)
+  {}
+
+  KernelMeans
+  GetMeans() const override
+  {
+    return m_Means;
+  }
+
+  std::unique_ptr<SlabLauncher>
+  Prepare(const MedianRequest & request, const Candidate &, DeviceContext &) const override
+  {
+    return std::make_unique<HostLauncher>(request.pixelType);
+  }
+
+private:
+  KernelMeans m_Means;
+};
+
+} // namespace
 
 cudaError_t
 CheckKernelImage()
@@ -35,68 +129,75 @@ CheckKernelImage()
   return cudaFuncGetAttributes(&attributes, nullptr);
 }
 
-SlabKernel::SlabKernel(const MedianRequest & request,
-                       const Plan &          plan,
-                       DeviceContext &       context,
-                       ExecutionReport &     report)
-  : m_Request(request), m_Plan(plan), m_Context(context), m_Report(report),
-    m_KeyFormat(GetKeyFormat(request.pixelType)), m_PixelBytes(PixelBytes(request.pixelType))
-{}
-
-namespace
+cudaError_t
+GetKernelImage(KernelImage & image)
 {
-
-void
-FilterSlab(PixelType type, const Extent & radius, const Slab & slab, const void * input, void * output)
-{
-  const auto        bytes = PixelBytes(type);
-  const auto        inputStride = GetDeviceInputStride(slab, bytes);
-  const auto        outputStride = GetDeviceOutputStride(slab, bytes);
-  const auto &      extent = slab.input.extent;
-  std::vector<char> packed(static_cast<std::size_t>(Volume(extent)) * bytes);
-  const auto        row = static_cast<std::size_t>(extent[0]) * bytes;
-  for (std::size_t number = 0; number * row < packed.size(); ++number)
-  {
-    // Pitched rows follow each other without gaps between slices.
-    std::memcpy(packed.data() + number * row,
-                static_cast<const char *>(input) + number * static_cast<std::size_t>(inputStride[1]) * bytes,
-                row);
-  }
-  MedianRequest request;
-  request.pixelType = type;
-  request.input = packed.data();
-  request.inputExtent = extent;
-  request.radius = radius;
-  for (int axis = 0; axis < Dimension; ++axis)
-  {
-    request.outputOrigin[axis] = slab.output.origin[axis] - slab.input.origin[axis];
-  }
-  request.outputExtent = slab.output.extent;
-  request.outputStride = outputStride;
-  request.output = static_cast<char *>(output) + static_cast<std::size_t>(GetOutputLead(slab, bytes)) * bytes;
-  request.backend = Backend::Cpu;
-  RunMedian(request);
-  const auto & filtered = slab.output.extent;
-  const auto   width = static_cast<std::size_t>(filtered[0]) * bytes;
-  for (std::int64_t number = 0; number < Volume(filtered) / filtered[0]; ++number)
-  {
-    hostruntime::MarkInitialized(
-      static_cast<const char *>(request.output) + static_cast<std::size_t>(number * outputStride[1]) * bytes, width);
-  }
+  image.isNative = true;
+  return CheckKernelImage();
 }
 
-} // namespace
-
-/** Checked like the kernels that nvcc compiles: the launch says nothing, and the last error is asked. */
-cudaError_t
-SlabKernel::Launch(const Slab & slab, const void * input, void * output, cudaStream_t stream) const
+std::string
+KernelImage::Describe() const
 {
-  std::function<void()> work = [type = m_Request.pixelType, radius = m_Request.radius, slab, input, output] {
-    FilterSlab(type, radius, slab, input, output);
-  };
-  void * arguments[] = { &work };
-  static_cast<void>(cudaLaunchKernel(nullptr, dim3(), dim3(), arguments, 0, stream));
-  return cudaGetLastError();
+  return "";
+}
+
+TileMeans
+ChooseTileMeans(const Problem & problem, const std::shared_ptr<const ScheduledProgram> &)
+{
+  const auto wrong = FindVerdict(problem, KernelMeans::Ahead);
+  return wrong.empty() ? TileMeans{ KernelMeans::Ahead, "", std::make_shared<HostForm>(KernelMeans::Ahead) }
+                       : TileMeans{ std::nullopt, wrong, nullptr };
+}
+
+std::vector<DeviceCheck>
+ListTileChecks(PixelType)
+{
+  return { { KernelMeans::Ahead, { { 1, 1, 0, 0 } } } };
+}
+
+std::size_t
+GetRankSharedBytes(const RankShape & shape, KeyFormat)
+{
+  return static_cast<std::size_t>(shape.sharedBytes);
+}
+
+std::shared_ptr<const DeviceMethod>
+MakeRankDeviceMethod(const RankShape &)
+{
+  return std::make_shared<HostForm>(KernelMeans::Ranks);
+}
+
+std::shared_ptr<const DeviceMethod>
+MakeHistogramDeviceMethod(const HistogramShape &)
+{
+  return std::make_shared<HostForm>(KernelMeans::Histograms);
+}
+
+std::shared_ptr<const DeviceMethod>
+MakeMergeDeviceMethod(const MergeShape &)
+{
+  return std::make_shared<HostForm>(KernelMeans::Merges);
+}
+
+std::shared_ptr<const DeviceMethod>
+MakeSelectionDeviceMethod()
+{
+  return std::make_shared<HostForm>(KernelMeans::Selection);
+}
+
+// Images in device memory are filtered on GPUs alone (CudaMedianDeviceImageTest).
+
+int
+FindImageDevice(const MedianRequest &)
+{
+  throw DeviceError("no images in the memory of devices that are threads of the host");
+}
+
+std::unique_ptr<BackendRun>
+StartOnDeviceImage(const MedianRequest &, int, void *)
+{
+  throw DeviceError("no images in the memory of devices that are threads of the host");
 }
 
 } // namespace cudamedian

@@ -18,6 +18,10 @@
 // What Backend::Auto decides by, with the rates of one machine.
 
 #include "BackendEstimate.h"
+#include "HierarchicalTiling.h"
+#include "Planner.h"
+#include "ProgramPhases.h"
+#include "TileHost.h"
 #include "TilePolicy.h"
 
 #include <gtest/gtest.h>
@@ -32,17 +36,14 @@ using namespace cudamedian;
 constexpr std::size_t budget = std::size_t{ 1 } << 36;
 
 /** The host of benchmark/README.md with so many cores. */
-HostRates
+HostTraits
 MakeHost(unsigned cores)
 {
   return { 9.5e10, 15.7e9, cores };
 }
 
-DeviceRates
-MakeDevice()
-{
-  return { 47e9, 1, true };
-}
+/** Bytes a second over the bus of its device. */
+constexpr double bus = 47e9;
 
 MedianRequest
 MakeRequest(const Extent & extent, const Extent & radius, unsigned workUnits = 64)
@@ -60,13 +61,13 @@ MakeRequest(const Extent & extent, const Extent & radius, unsigned workUnits = 6
 double
 Cpu(const MedianRequest & request, unsigned cores, bool compiledAhead = false)
 {
-  // As if, whatever this build has compiled ahead.
-  static cudamedian::RowProgram program;
-  auto                          plan = PlanMedian(request, Backend::Cpu, 0);
-  if (plan.algorithm == cudamedian::Algorithm::TileProgram)
+  auto plan = PlanMedian(request, Backend::Cpu, 0);
+  if (plan.candidate.algorithm == cudamedian::Algorithm::TileProgram)
   {
-    plan.rowProgram = nullptr;
-    plan.compiled = cudamedian::GetCompiledProgram(request.radius, cudamedian::ChooseHostTile(request.radius));
+    // As if, whatever this build has compiled ahead.
+    static cudamedian::RowProgram program;
+    cudamedian::TileWork          work;
+    work.scheduled = cudamedian::GetScheduledProgram(request.radius, cudamedian::ChooseHostTile(request.radius));
     if (compiledAhead)
     {
       const auto policy = cudamedian::GetRowPolicy(request.radius, PixelBytes(request.pixelType));
@@ -78,8 +79,9 @@ Cpu(const MedianRequest & request, unsigned cores, bool compiledAhead = false)
       {
         program.operations += phase.program.GetInstructions().size();
       }
-      plan.rowProgram = &program;
+      work.rowProgram = &program;
     }
+    plan.candidate.onHost = cudamedian::MakeTileMethod(work);
   }
   return EstimateCpuSeconds(request, plan, MakeHost(cores));
 }
@@ -87,8 +89,7 @@ Cpu(const MedianRequest & request, unsigned cores, bool compiledAhead = false)
 double
 Cuda(const MedianRequest & request, unsigned cores, const ImageMemory & memory = {})
 {
-  return EstimateCudaSeconds(
-    request, PlanMedian(request, Backend::Cuda, budget), memory, MakeHost(cores), MakeDevice());
+  return EstimateCudaSeconds(request, PlanMedian(request, Backend::Cuda, budget), memory, MakeHost(cores), bus);
 }
 
 const Extent flat{ { 16384, 32768, 1, 1 } };
@@ -245,11 +246,15 @@ TEST(CudaMedianBackendEstimate, TheFasterIsChosen)
 TEST(CudaMedianBackendEstimate, SlowerBusesAndDevicesTakeLonger)
 {
   const auto request = MakeRequest(flat, { { 8, 8, 0, 0 } });
-  const auto plan = PlanMedian(request, Backend::Cuda, budget);
-  const auto estimate = [&](const DeviceRates & rates) {
-    return EstimateCudaSeconds(request, plan, { true, true }, MakeHost(16), rates);
+  const auto estimate = [&](double copyBytes, double speed, int computeCapability) {
+    PlanLimits limits;
+    limits.budget = budget;
+    limits.device.clockKilohertz = static_cast<int>(speed * limits.device.clockKilohertz);
+    limits.device.computeCapability = computeCapability;
+    return EstimateCudaSeconds(
+      request, PlanMedian(request, Backend::Cuda, limits), { true, true }, MakeHost(16), copyBytes);
   };
-  EXPECT_GT(estimate({ 6e9, 1, true }), 2 * estimate({ 50e9, 1, true }));
-  EXPECT_GT(estimate({ 50e9, 0.1, true }), 2 * estimate({ 50e9, 1, true }));
-  EXPECT_GT(estimate({ 50e9, 0.1, false }), 1.5 * estimate({ 50e9, 0.1, true }));
+  EXPECT_GT(estimate(6e9, 1, 90), 2 * estimate(50e9, 1, 90));
+  EXPECT_GT(estimate(50e9, 0.1, 90), 2 * estimate(50e9, 1, 90));
+  EXPECT_GT(estimate(50e9, 0.1, 75), 1.5 * estimate(50e9, 0.1, 90));
 }

@@ -15,8 +15,12 @@
  *  limitations under the License.
  *
  *=========================================================================*/
+#include "HistogramPolicy.h"
 #include "KernelPolicy.h"
+#include "MergePolicy.h"
 #include "Planner.h"
+#include "RankPolicy.h"
+#include "RowPrograms.h"
 #include "TilePolicy.h"
 
 #include <gtest/gtest.h>
@@ -87,7 +91,7 @@ TEST(CudaMedianPlanner, SlabsCoverTheRequestWithinAnyBudget)
   request.outputExtent = { { 90, 61, 11, 1 } };
   const auto whole = cudamedian::PlanMedian(request, Backend::Cuda, std::size_t{ 1 } << 40);
   EXPECT_EQ(whole.slabs.size(), 1U);
-  const auto program = whole.deviceProgramBytes;
+  const auto program = whole.candidate.programBytes;
   for (const std::size_t kibibytes : { 300, 200, 100, 50, 20, 10, 5, 2, 1 })
   {
     CheckPlan(request, program + kibibytes * 1024);
@@ -97,7 +101,7 @@ TEST(CudaMedianPlanner, SlabsCoverTheRequestWithinAnyBudget)
 TEST(CudaMedianPlanner, ASlabIsTheLargestThatFits)
 {
   const auto request = MakeRequest({ { 64, 64, 1, 1 } }, { { 1, 1, 0, 0 } });
-  const auto program = cudamedian::PlanMedian(request, Backend::Cuda, 1 << 30).deviceProgramBytes;
+  const auto program = cudamedian::PlanMedian(request, Backend::Cuda, 1 << 30).candidate.programBytes;
   // 32 rows of output and 34 of input, 128 bytes each, fit exactly; one byte less does not hold them.
   EXPECT_EQ(cudamedian::PlanMedian(request, Backend::Cuda, program + 66 * 128).slabs.size(), 2U);
   EXPECT_EQ(cudamedian::PlanMedian(request, Backend::Cuda, program + 66 * 128 - 1).slabs.size(), 3U);
@@ -151,7 +155,7 @@ TEST(CudaMedianPlanner, KernelsTakeMoreWindowsThanTheCpu)
 {
   using cudamedian::Algorithm;
   const auto choose = [](const Extent & radius) {
-    return cudamedian::PlanMedian(MakeRequest({ { 9, 9, 9, 9 } }, radius), Backend::Cuda, 1 << 20).algorithm;
+    return cudamedian::PlanMedian(MakeRequest({ { 9, 9, 9, 9 } }, radius), Backend::Cuda, 1 << 20).candidate.algorithm;
   };
   EXPECT_EQ(choose({ { 5, 5, 0, 0 } }), Algorithm::TileProgram);
   EXPECT_EQ(choose({ { 8, 8, 0, 0 } }), Algorithm::TileProgram);
@@ -167,7 +171,7 @@ TEST(CudaMedianPlanner, AlgorithmByWindow)
 {
   using cudamedian::Algorithm;
   const auto choose = [](const Extent & radius) {
-    return cudamedian::PlanMedian(MakeRequest({ { 9, 9, 9, 9 } }, radius), Backend::Cpu, 0).algorithm;
+    return cudamedian::PlanMedian(MakeRequest({ { 9, 9, 9, 9 } }, radius), Backend::Cpu, 0).candidate.algorithm;
   };
   EXPECT_EQ(choose({ { 0, 0, 0, 0 } }), Algorithm::TileProgram);
   EXPECT_EQ(choose({ { 5, 5, 0, 0 } }), Algorithm::TileProgram);
@@ -186,7 +190,7 @@ TEST(CudaMedianPlanner, AlgorithmByWindow)
   EXPECT_THROW(cudamedian::PlanMedian(request, Backend::Cpu, 0), cudamedian::RequestError);
   request.radius = { { 1, 1, 0, 0 } };
   request.algorithm = Algorithm::Selection;
-  EXPECT_EQ(cudamedian::PlanMedian(request, Backend::Cpu, 0).algorithm, Algorithm::Selection);
+  EXPECT_EQ(cudamedian::PlanMedian(request, Backend::Cpu, 0).candidate.algorithm, Algorithm::Selection);
 }
 
 TEST(CudaMedianTilePolicy, TilesAreAtMostHalfTheWindowRoundedUp)
@@ -418,7 +422,7 @@ TEST(CudaMedianPlanner, OnTheCpuLargeWindowsOf8BitsSlideOverColumns)
   const auto choose = [](PixelType type, const Extent & radius) {
     auto request = MakeRequest({ { 300, 200, 90, 2 } }, radius);
     request.pixelType = type;
-    return cudamedian::PlanMedian(request, Backend::Cpu, 0).algorithm;
+    return cudamedian::PlanMedian(request, Backend::Cpu, 0).candidate.algorithm;
   };
   EXPECT_EQ(choose(PixelType::UInt8, { { 9, 9, 0, 0 } }), Algorithm::TileProgram);
   EXPECT_EQ(choose(PixelType::UInt8, { { 10, 10, 0, 0 } }), Algorithm::SlidingHistogram);
@@ -445,23 +449,25 @@ TEST(CudaMedianPlanner, OnCudaTheLargestWindowsSlideOverColumns)
     return cudamedian::PlanMedian(request, Backend::Cuda, budget);
   };
   constexpr std::size_t large = std::size_t{ 1 } << 30;
-  EXPECT_EQ(plan(PixelType::UInt8, { { 75, 75, 0, 0 } }, large).algorithm, Algorithm::SlidingHistogram);
-  EXPECT_EQ(plan(PixelType::UInt8, { { 20, 20, 0, 0 } }, large).algorithm, Algorithm::LocalRank);
-  EXPECT_EQ(plan(PixelType::Int16, { { 25, 25, 0, 0 } }, large).algorithm, Algorithm::LocalRank);
-  EXPECT_EQ(plan(PixelType::Float64, { { 75, 75, 0, 0 } }, large).algorithm, Algorithm::SlidingHistogram);
+  EXPECT_EQ(plan(PixelType::UInt8, { { 75, 75, 0, 0 } }, large).candidate.algorithm, Algorithm::SlidingHistogram);
+  EXPECT_EQ(plan(PixelType::UInt8, { { 20, 20, 0, 0 } }, large).candidate.algorithm, Algorithm::LocalRank);
+  EXPECT_EQ(plan(PixelType::Int16, { { 25, 25, 0, 0 } }, large).candidate.algorithm, Algorithm::LocalRank);
+  EXPECT_EQ(plan(PixelType::Float64, { { 75, 75, 0, 0 } }, large).candidate.algorithm, Algorithm::SlidingHistogram);
   const auto sorted = plan(PixelType::Int16, { { 12, 12, 12, 0 } }, large);
-  EXPECT_EQ(sorted.algorithm, Algorithm::SlidingHistogram);
-  ASSERT_TRUE(sorted.histogram.has_value());
-  EXPECT_GE(sorted.deviceScratchBytes, cudamedian::GetLeastHistogramScratchBytes(*sorted.histogram));
-  EXPECT_LE(sorted.deviceScratchBytes, std::size_t{ 256 } << 20);
+  EXPECT_EQ(sorted.candidate.algorithm, Algorithm::SlidingHistogram);
+  cudamedian::HistogramShape histogram{};
+  ASSERT_TRUE(cudamedian::FindHistogramShape({ { 12, 12, 12, 0 } }, 2, histogram));
+  EXPECT_GE(sorted.candidate.scratchBytes, cudamedian::GetLeastHistogramScratchBytes(histogram));
+  EXPECT_LE(sorted.candidate.scratchBytes, std::size_t{ 256 } << 20);
   EXPECT_LE(sorted.GetDeviceBytes(), large);
   // Sorting a region takes memory, bins of 8 bits none.
   const auto small = plan(PixelType::Int16, { { 75, 75, 0, 0 } }, std::size_t{ 1 } << 20);
-  EXPECT_EQ(small.algorithm, Algorithm::Selection);
+  EXPECT_EQ(small.candidate.algorithm, Algorithm::Selection);
   EXPECT_NE(small.algorithmReason.find("region of sliding histograms"), std::string::npos) << small.algorithmReason;
-  EXPECT_EQ(plan(PixelType::UInt8, { { 75, 75, 0, 0 } }, std::size_t{ 1 } << 20).deviceScratchBytes, 0U);
-  EXPECT_NE(plan(PixelType::UInt8, { { 300, 300, 0, 0 } }, large).algorithmReason.find("no sliding histograms"),
-            std::string::npos);
+  EXPECT_EQ(plan(PixelType::UInt8, { { 75, 75, 0, 0 } }, std::size_t{ 1 } << 20).candidate.scratchBytes, 0U);
+  EXPECT_NE(
+    plan(PixelType::UInt8, { { 300, 300, 0, 0 } }, large).algorithmReason.find("Sliding histograms do not cover"),
+    std::string::npos);
 }
 
 TEST(CudaMedianMergePolicy, PassesHoldTogether)
@@ -561,16 +567,17 @@ TEST(CudaMedianPlanner, BeyondSlidingHistogramsWindowsMergeTiles)
   constexpr std::size_t large = std::size_t{ 1 } << 30;
   const Extent          size{ { 3000, 2000, 1, 1 } };
   const auto            merged = plan(size, { { 300, 300, 0, 0 } }, large);
-  EXPECT_EQ(merged.algorithm, Algorithm::MergeTiling);
+  EXPECT_EQ(merged.candidate.algorithm, Algorithm::MergeTiling);
   EXPECT_NE(merged.algorithmReason.find("faster than selection"), std::string::npos) << merged.algorithmReason;
-  ASSERT_TRUE(merged.merge.has_value());
-  EXPECT_EQ(merged.deviceScratchBytes, static_cast<std::size_t>(merged.merge->scratchBytes));
+  cudamedian::MergeShape shape{};
+  ASSERT_TRUE(cudamedian::FindMergeShape({ { 300, 300, 0, 0 } }, 2, size, large / 4, shape));
+  EXPECT_EQ(merged.candidate.scratchBytes, static_cast<std::size_t>(shape.scratchBytes));
   EXPECT_LE(merged.GetDeviceBytes(), large);
-  EXPECT_EQ(plan(size, { { 150, 150, 0, 0 } }, large).algorithm, Algorithm::SlidingHistogram);
+  EXPECT_EQ(plan(size, { { 150, 150, 0, 0 } }, large).candidate.algorithm, Algorithm::SlidingHistogram);
   // Selection reads no more of a window than the image has.
   const auto selected = plan({ { 30, 20, 1, 1 } }, { { 4000, 4000, 0, 0 } }, large);
-  EXPECT_EQ(selected.algorithm, Algorithm::Selection);
-  EXPECT_EQ(plan(size, { { 300, 300, 0, 0 } }, std::size_t{ 32 } << 20).algorithm, Algorithm::Selection);
+  EXPECT_EQ(selected.candidate.algorithm, Algorithm::Selection);
+  EXPECT_EQ(plan(size, { { 300, 300, 0, 0 } }, std::size_t{ 32 } << 20).candidate.algorithm, Algorithm::Selection);
 }
 
 TEST(CudaMedianPlanner, OnCudaTheWidthOfPixelsTellsWhereRanksBegin)
@@ -578,7 +585,7 @@ TEST(CudaMedianPlanner, OnCudaTheWidthOfPixelsTellsWhereRanksBegin)
   const auto choose = [](cudamedian::PixelType type, const Extent & radius) {
     auto request = MakeRequest({ { 300, 200, 20, 1 } }, radius);
     request.pixelType = type;
-    return cudamedian::PlanMedian(request, Backend::Cuda, std::size_t{ 1 } << 30).algorithm;
+    return cudamedian::PlanMedian(request, Backend::Cuda, std::size_t{ 1 } << 30).candidate.algorithm;
   };
   using cudamedian::Algorithm;
   using cudamedian::PixelType;
@@ -609,7 +616,7 @@ TEST(CudaMedianPlanner, OnTheCpuWidePixelsTakeRanksEarlier)
   {
     auto request = MakeRequest({ { 90, 50, 1, 1 } }, { { 15, 15, 0, 0 } });
     request.pixelType = type;
-    EXPECT_EQ(cudamedian::PlanMedian(request, Backend::Cpu, 0).algorithm, algorithm);
+    EXPECT_EQ(cudamedian::PlanMedian(request, Backend::Cpu, 0).candidate.algorithm, algorithm);
   }
 }
 
@@ -705,7 +712,7 @@ TEST(CudaMedianPlanner, LaterPiecesOfAStreamNeedNoMoreMemory)
           EXPECT_LE(later.slabsInFlight, first.slabsInFlight);
           EXPECT_LE(later.deviceInputBytes, first.deviceInputBytes) << "radius " << r << ", piece " << piece;
           EXPECT_LE(later.deviceOutputBytes, first.deviceOutputBytes);
-          EXPECT_LE(later.deviceScratchBytes, first.deviceScratchBytes);
+          EXPECT_LE(later.candidate.scratchBytes, first.candidate.scratchBytes);
         }
       }
     }
@@ -717,7 +724,7 @@ TEST(CudaMedianPlanner, SlabsOfSelectionAreShort)
   auto request = MakeRequest({ { 20000, 15000, 1, 1 } }, { { 200, 200, 0, 0 } });
   request.algorithm = cudamedian::Algorithm::Selection;
   const auto plan = cudamedian::PlanMedian(request, Backend::Cuda, std::size_t{ 1 } << 33);
-  ASSERT_EQ(plan.algorithm, cudamedian::Algorithm::Selection);
+  ASSERT_EQ(plan.candidate.algorithm, cudamedian::Algorithm::Selection);
   for (const auto & slab : plan.slabs)
   {
     // 220e9 pixels of windows a second: less than 0.05 s.
@@ -761,7 +768,7 @@ TEST(CudaMedianPlanner, ABudgetWithoutRoomForRanksSelects)
 {
   auto       request = MakeRequest({ { 90, 50, 1, 1 } }, { { 12, 12, 0, 0 } });
   const auto plan = cudamedian::PlanMedian(request, Backend::Cuda, 10000);
-  EXPECT_EQ(plan.algorithm, cudamedian::Algorithm::Selection);
+  EXPECT_EQ(plan.candidate.algorithm, cudamedian::Algorithm::Selection);
   EXPECT_NE(plan.algorithmReason.find("budget"), std::string::npos) << plan.algorithmReason;
   request.algorithm = cudamedian::Algorithm::LocalRank;
   EXPECT_THROW(cudamedian::PlanMedian(request, Backend::Cuda, 10000), cudamedian::RequestError);
@@ -769,15 +776,15 @@ TEST(CudaMedianPlanner, ABudgetWithoutRoomForRanksSelects)
 
 TEST(CudaMedianRankPolicy, ScratchStaysWithinTheBudget)
 {
-  auto       request = MakeRequest({ { 300, 200, 1, 1 } }, { { 12, 12, 0, 0 } });
-  const auto whole = cudamedian::PlanMedian(request, Backend::Cuda, std::size_t{ 1 } << 30);
-  ASSERT_TRUE(whole.rank.has_value());
-  EXPECT_EQ(whole.deviceScratchBytes,
-            static_cast<std::size_t>(cudamedian::CountRankBlocks(*whole.rank, request.outputExtent) *
-                                     whole.rank->scratchBytes));
+  auto                  request = MakeRequest({ { 300, 200, 1, 1 } }, { { 12, 12, 0, 0 } });
+  const auto            whole = cudamedian::PlanMedian(request, Backend::Cuda, std::size_t{ 1 } << 30);
+  cudamedian::RankShape shape{};
+  ASSERT_TRUE(cudamedian::FindRankShape(request.radius, 2, shape));
+  EXPECT_EQ(whole.candidate.scratchBytes,
+            static_cast<std::size_t>(cudamedian::CountRankBlocks(shape, request.outputExtent) * shape.scratchBytes));
   const auto small = cudamedian::PlanMedian(request, Backend::Cuda, 100000);
   EXPECT_LE(small.GetDeviceBytes(), 100000U);
-  EXPECT_GT(small.deviceScratchBytes, 0U);
-  EXPECT_LE(small.deviceScratchBytes, 25000U);
+  EXPECT_GT(small.candidate.scratchBytes, 0U);
+  EXPECT_LE(small.candidate.scratchBytes, 25000U);
   EXPECT_GT(small.slabs.size(), 1U);
 }

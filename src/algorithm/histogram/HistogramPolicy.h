@@ -103,15 +103,6 @@ SetHistogramTile(const std::array<int, 3> & tile, int pixelBytes, HistogramShape
 double
 EstimateHistogramPicoseconds(const HistogramShape & shape, int pixelBytes);
 
-/** Whether sliding histograms are faster than local ranks, for a window that both cover, by measurement.
- *
- * On an H200, Gpixel/s, histograms and ranks: 8-bit 75x75 6.8 and 9.1, 81x81 6.7 and 7.7, 91x91 6.7 and 5.3,
- * 11x11x11 6.2 and 8.2, 15x15x15 5.6 and 3.5; 16-bit 91x91 2.2 and 3.1, 11x11x11 2.0 and 4.0, 15x15x15 1.6 and 1.5;
- * float 91x91 2.0 and 3.1, 15x15x15 1.5 and 1.4; double 61x61 ranks 4.5, 75x75 1.6 and 1.3, 15x15x15 1.1 and 0.84. At
- * 99x99 with 16 and 32 bits both are as fast by the model of the ranks. */
-bool
-IsHistogramFasterThanRanks(const Extent & radius, int pixelBytes);
-
 /** The outputs of a region along the image's axes; 1 each where pixels have 8 bits, for they need no region. */
 Extent
 GetHistogramTile(const HistogramShape & shape);

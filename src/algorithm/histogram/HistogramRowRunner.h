@@ -22,7 +22,7 @@
 #include "AlignedVector.h"
 #include "ColumnHistograms.h"
 #include "KeyedImage.h"
-#include "Planner.h"
+#include "Slab.h"
 
 #include <algorithm>
 #include <vector>
@@ -37,10 +37,9 @@ template <KeyMapping VMapping>
 class HistogramRowRunner
 {
 public:
-  HistogramRowRunner(const MedianRequest & request, const Plan & plan)
+  HistogramRowRunner(const MedianRequest & request, const PixelBox & output)
     : m_Image(request), m_Mask(static_cast<std::uint8_t>(GetSignMask(request.pixelType))),
-      m_Extent(request.inputExtent), m_Radius(request.radius), m_Output(plan.slabs.front().output),
-      m_Cut(Cut(request, plan))
+      m_Extent(request.inputExtent), m_Radius(request.radius), m_Output(output), m_Cut(Cut(request, output))
   {
     const auto columns = static_cast<std::size_t>(std::min(m_Extent[0], m_Cut.stripColumns + 2 * m_Radius[0]));
     m_Coarse.resize(ColumnHistograms::CountCoarse(columns));
@@ -57,11 +56,11 @@ public:
   }
 
   static std::size_t
-  CountRows(const MedianRequest & request, const Plan & plan)
+  CountRows(const MedianRequest & request, const PixelBox & output)
   {
-    const auto   cut = Cut(request, plan);
-    const auto & output = plan.slabs.front().output.extent;
-    return static_cast<std::size_t>(cut.strips * cut.bands * output[2] * output[3]);
+    const auto   cut = Cut(request, output);
+    const auto & extent = output.extent;
+    return static_cast<std::size_t>(cut.strips * cut.bands * extent[2] * extent[3]);
   }
 
   std::size_t
@@ -115,9 +114,9 @@ private:
   };
 
   static Division
-  Cut(const MedianRequest & request, const Plan & plan)
+  Cut(const MedianRequest & request, const PixelBox & output)
   {
-    const auto & extent = plan.slabs.front().output.extent;
+    const auto & extent = output.extent;
     const auto   halo = 2 * request.radius[0];
     // The histograms of a strip's columns, 544 bytes each, stay within a second-level cache.
     constexpr std::int64_t mostColumns = 1536;

@@ -21,7 +21,7 @@
 #include "DivideUp.h"
 #include "AlignedVector.h"
 #include "KeyedImage.h"
-#include "Planner.h"
+#include "RankPolicy.h"
 #include "RankWindow.h"
 
 #include <algorithm>
@@ -33,6 +33,13 @@
 namespace cudamedian
 {
 
+/** Blocks of local ranks over a box of outputs on the host. */
+struct RankWork
+{
+  PixelBox  output;
+  RankShape shape;
+};
+
 /** Filters blocks by local ranks (see RankKernels.h): the pixels of a block's region are sorted once, and one window
  * slides through the block up and down, without ever starting anew. One object per work unit; its memory is bounded by
  * the largest region, 65,536 pixels, of two keys and four bytes each. */
@@ -40,15 +47,15 @@ template <typename TKey, KeyMapping VMapping>
 class RankBlockRunner
 {
 public:
-  RankBlockRunner(const MedianRequest & request, const Plan & plan)
-    : m_Image(request), m_Extent(request.inputExtent), m_Radius(request.radius), m_Output(plan.slabs.front().output),
-      m_Shape(*plan.rank)
+  RankBlockRunner(const MedianRequest & request, const RankWork & work)
+    : m_Image(request), m_Extent(request.inputExtent), m_Radius(request.radius), m_Output(work.output),
+      m_Shape(work.shape)
   {}
 
   static std::size_t
-  CountRows(const MedianRequest &, const Plan & plan)
+  CountRows(const MedianRequest &, const RankWork & work)
   {
-    return static_cast<std::size_t>(CountRankBlocks(*plan.rank, plan.slabs.front().output.extent));
+    return static_cast<std::size_t>(CountRankBlocks(work.shape, work.output.extent));
   }
 
   std::size_t

@@ -20,16 +20,12 @@
 
 #include "KernelArguments.h"
 #include "PixelFormat.h"
-#include "RankPolicy.h"
+#include "RankDevice.h"
 
 #include <cuda_runtime_api.h>
 
 namespace cudamedian
 {
-
-/** Shared memory that the larger of the two kernels takes for a block, in bytes. */
-std::size_t
-GetRankSharedBytes(const RankShape & shape, KeyFormat keyFormat);
 
 /** Filters a slab by local ranks (RankKernels.h), as many blocks at once as the scratch memory holds.
  *

@@ -215,6 +215,20 @@ FindRankShape(const Extent & radius, int pixelBytes, RankShape & shape)
   return found;
 }
 
+bool
+IsRankFastestOnDevice(const Extent & radius, int pixelBytes)
+{
+  std::int64_t pixels = 1;
+  for (const auto r : radius)
+  {
+    pixels *= 2 * std::min<std::int64_t>(r, 1 << 10) + 1;
+  }
+  const bool         isSolid = std::count_if(radius.begin(), radius.end(), [](auto r) { return r > 0; }) > 2;
+  const std::int64_t planar = pixelBytes == 1 ? 85 * 85 : pixelBytes == 8 ? 75 * 75 : 99 * 99;
+  const std::int64_t solid = pixelBytes == 1 ? 13 * 13 * 13 : 15 * 15 * 15;
+  return pixels < (isSolid ? solid : planar);
+}
+
 double
 EstimateHostRankNanoseconds(const RankShape & shape, const Extent & radius, int pixelBytes)
 {

@@ -54,6 +54,15 @@ struct RankShape
 bool
 FindRankShape(const Extent & radius, int pixelBytes, RankShape & shape);
 
+/** Whether local ranks are the fastest for a window that they cover, where no tile program is, by measurement.
+ *
+ * On an H200, Gpixel/s, ranks and sliding histograms: 8-bit 75x75 9.1 and 6.8, 81x81 7.7 and 6.7, 91x91 5.3 and 6.7,
+ * 11x11x11 8.2 and 6.2, 15x15x15 3.5 and 5.6; 16-bit 91x91 3.1 and 2.2, 11x11x11 4.0 and 2.0, 15x15x15 1.5 and 1.6;
+ * float 91x91 3.1 and 2.0, 15x15x15 1.4 and 1.5; double 61x61 4.5, 75x75 1.3 and 1.6, 15x15x15 0.84 and 1.1. At 99x99
+ * with 16 and 32 bits both are as fast by the model of the ranks. */
+bool
+IsRankFastestOnDevice(const Extent & radius, int pixelBytes);
+
 /** The same for the CPU: one window goes through the block up and down, so region axis 0 is image axis 0, and blocks
  * are large, but enough for all work units.
  *

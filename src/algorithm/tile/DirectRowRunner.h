@@ -22,8 +22,8 @@
 #include "AlignedVector.h"
 #include "KeyLines.h"
 #include "KeyedImage.h"
-#include "Planner.h"
 #include "RowPrograms.h"
+#include "TileHost.h"
 
 #include <algorithm>
 
@@ -42,10 +42,10 @@ template <typename TKey>
 class DirectRowRunner
 {
 public:
-  DirectRowRunner(const MedianRequest & request, const Plan & plan)
+  DirectRowRunner(const MedianRequest & request, const TileWork & work)
     : m_Image(request), m_IsSigned(GetSignMask(request.pixelType) != 0), m_Extent(request.inputExtent),
-      m_Radius(request.radius), m_Output(plan.slabs.front().output), m_Program(*plan.rowProgram),
-      m_Tile(m_Program.tile), m_Footprint(m_Tile), m_Cut(Cut(request, plan))
+      m_Radius(request.radius), m_Output(work.output), m_Program(*work.rowProgram), m_Tile(m_Program.tile),
+      m_Footprint(m_Tile), m_Cut(Cut(request, work))
   {
     for (int axis = 0; axis < Dimension; ++axis)
     {
@@ -64,9 +64,9 @@ public:
   }
 
   static std::size_t
-  CountRows(const MedianRequest & request, const Plan & plan)
+  CountRows(const MedianRequest & request, const TileWork & work)
   {
-    return static_cast<std::size_t>(Cut(request, plan).Count());
+    return static_cast<std::size_t>(Cut(request, work).Count());
   }
 
   std::size_t
@@ -129,13 +129,13 @@ private:
   };
 
   static Division
-  Cut(const MedianRequest & request, const Plan & plan)
+  Cut(const MedianRequest & request, const TileWork & work)
   {
     // What a run reads again for its next slice stays in a second-level cache.
     constexpr std::int64_t bandBytes = 512 * 1024;
 
-    const auto & tile = plan.rowProgram->tile;
-    const auto & extent = plan.slabs.front().output.extent;
+    const auto & tile = work.rowProgram->tile;
+    const auto & extent = work.output.extent;
     Division     cut;
     for (int axis = 0; axis < Dimension; ++axis)
     {

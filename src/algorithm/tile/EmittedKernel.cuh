@@ -18,7 +18,7 @@
 #ifndef EmittedKernel_cuh
 #define EmittedKernel_cuh
 
-#include "KernelLaunch.h"
+#include "EmittedKernel.h"
 #include "StripKernel.h"
 #include "TileKernel.h"
 

@@ -18,7 +18,7 @@
 #ifndef RuntimeKernels_h
 #define RuntimeKernels_h
 
-#include "KernelLaunch.h"
+#include "EmittedKernel.h"
 #include "RuntimeCompiler.h"
 
 #include <string>

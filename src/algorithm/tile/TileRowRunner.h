@@ -23,8 +23,8 @@
 #include "KeyLines.h"
 #include "KeyedImage.h"
 #include "LaneInterpreter.h"
-#include "Planner.h"
 #include "RowPrograms.h"
+#include "TileHost.h"
 
 #include <algorithm>
 #include <array>
@@ -46,11 +46,11 @@ template <typename TKey, KeyMapping VMapping>
 class TileRowRunner
 {
 public:
-  TileRowRunner(const MedianRequest & request, const Plan & plan)
+  TileRowRunner(const MedianRequest & request, const TileWork & work)
     : m_Image(request), m_Format(GetPixelFormat(request.pixelType)), m_Extent(request.inputExtent),
-      m_Radius(request.radius), m_Output(plan.slabs.front().output), m_Program(plan.rowProgram),
-      m_Compiled(plan.compiled), m_Tile(plan.GetHostTile()), m_Footprint(GetFootprint(request, plan)),
-      m_Cut(Cut(request, plan)), m_Columns(static_cast<int>(m_Tile[0]))
+      m_Radius(request.radius), m_Output(work.output), m_Program(work.rowProgram), m_Scheduled(work.scheduled),
+      m_Tile(work.GetTile()), m_Footprint(GetFootprint(request, work)), m_Cut(Cut(request, work)),
+      m_Columns(static_cast<int>(m_Tile[0]))
   {
     if (m_Program != nullptr)
     {
@@ -72,18 +72,18 @@ public:
   }
 
   static std::size_t
-  CountRows(const MedianRequest & request, const Plan & plan)
+  CountRows(const MedianRequest & request, const TileWork & work)
   {
-    const auto cut = Cut(request, plan);
+    const auto cut = Cut(request, work);
     return static_cast<std::size_t>(cut.strips * cut.bands * cut.runs * cut.places);
   }
 
   /** Steps of about a nanosecond or less: vectors of keys that are compared. */
   static double
-  CountWork(const MedianRequest &, const Plan & plan)
+  CountWork(const MedianRequest &, const TileWork & work)
   {
-    return static_cast<double>(Volume(plan.slabs.front().output.extent)) *
-           (10 + static_cast<double>(plan.CountHostOperations()) / static_cast<double>(Volume(plan.GetHostTile()))) *
+    return static_cast<double>(Volume(work.output.extent)) *
+           (10 + static_cast<double>(work.CountOperations()) / static_cast<double>(Volume(work.GetTile()))) *
            sizeof(TKey) / 16;
   }
 
@@ -140,9 +140,9 @@ private:
   }
 
   static Extent
-  GetFootprint(const MedianRequest & request, const Plan & plan)
+  GetFootprint(const MedianRequest & request, const TileWork & work)
   {
-    Extent footprint = plan.GetHostTile();
+    Extent footprint = work.GetTile();
     for (int axis = 0; axis < Dimension; ++axis)
     {
       footprint[axis] += 2 * request.radius[axis];
@@ -163,13 +163,13 @@ private:
   static constexpr std::int64_t compiledBytes = 1024;
 
   static Division
-  Cut(const MedianRequest & request, const Plan & plan)
+  Cut(const MedianRequest & request, const TileWork & work)
   {
-    const auto & tile = plan.GetHostTile();
-    const auto   footprint = GetFootprint(request, plan);
-    const auto & extent = plan.slabs.front().output.extent;
+    const auto & tile = work.GetTile();
+    const auto   footprint = GetFootprint(request, work);
+    const auto & extent = work.output.extent;
     const auto   tiles = [&](int axis) { return DivideUp(extent[axis], tile[axis]); };
-    const auto   most = (plan.rowProgram != nullptr ? compiledBytes : interpretedBytes) / std::int64_t{ sizeof(TKey) };
+    const auto   most = (work.rowProgram != nullptr ? compiledBytes : interpretedBytes) / std::int64_t{ sizeof(TKey) };
 
     Division cut;
     // Short rows need no more lanes than they have tiles.
@@ -178,7 +178,7 @@ private:
     // The ring stays within a second-level cache, and so does what tiles share.
     constexpr std::int64_t mostRingBytes = 512 * 1024;
     const auto             tileBytes = CountLines(footprint) * tile[0] * std::int64_t{ sizeof(TKey) };
-    const auto             shared = plan.rowProgram != nullptr ? plan.rowProgram->sharedValues : 0;
+    const auto             shared = work.rowProgram != nullptr ? work.rowProgram->sharedValues : 0;
     const auto             sharedBytes = static_cast<std::int64_t>(shared * sizeof(TKey));
     const auto             segments = DivideUp(tiles(0), cut.lanes);
     const auto             stripSegments =
@@ -188,8 +188,8 @@ private:
     cut.strips = DivideUp(tiles(0), cut.stripTiles);
     // Bands and runs give all work units something to do, and load little twice.
     const auto units = static_cast<std::int64_t>(std::max(1U, request.workUnits));
-    const auto work = CountWork(request, plan) / static_cast<double>(units);
-    const auto wanted = units * static_cast<std::int64_t>(std::min(128.0, std::max(16.0, work / 1e6)));
+    const auto share = CountWork(request, work) / static_cast<double>(units);
+    const auto wanted = units * static_cast<std::int64_t>(std::min(128.0, std::max(16.0, share / 1e6)));
     const auto thrifty = [&](int axis) {
       return std::min(tiles(axis), std::max<std::int64_t>(1, 4 * (footprint[axis] - tile[axis]) / tile[axis]));
     };
@@ -233,7 +233,7 @@ private:
       return;
     }
     m_Results.resize(static_cast<std::size_t>(Volume(m_Tile)));
-    const auto & schedule = m_Compiled->schedule;
+    const auto & schedule = m_Scheduled->schedule;
     m_Slots.resize(schedule.numberOfSlots * lanes);
     m_Operands.resize(schedule.numberOfInputs);
     for (std::size_t slot = 0; slot < schedule.numberOfSlots; ++slot)
@@ -468,8 +468,8 @@ private:
         *pixel++ = line[x % m_Columns] + x / m_Columns + tile;
       }
     }
-    InterpretLanes(m_Compiled->schedule, m_Operands.data(), static_cast<std::size_t>(tiles));
-    const auto & outputs = m_Compiled->schedule.outputs;
+    InterpretLanes(m_Scheduled->schedule, m_Operands.data(), static_cast<std::size_t>(tiles));
+    const auto & outputs = m_Scheduled->schedule.outputs;
     std::transform(
       outputs.begin(), outputs.end(), m_Results.begin(), [&](auto operand) { return m_Operands[operand]; });
   }
@@ -530,7 +530,7 @@ private:
   PixelBox                   m_Output;
   const RowProgram *         m_Program; ///< compiled ahead, or null …
 
-  std::shared_ptr<const CompiledProgram> m_Compiled; ///< … and this is interpreted
+  std::shared_ptr<const ScheduledProgram> m_Scheduled; ///< … and this is interpreted
 
   Extent              m_Tile;
   Extent              m_Footprint;

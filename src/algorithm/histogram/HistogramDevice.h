@@ -15,24 +15,18 @@
  *  limitations under the License.
  *
  *=========================================================================*/
-#ifndef CpuBackend_h
-#define CpuBackend_h
+#ifndef HistogramDevice_h
+#define HistogramDevice_h
 
-#include "Planner.h"
+#include "HistogramPolicy.h"
+#include "Plan.h"
 
 namespace cudamedian
 {
 
-/** Runs a plan on the host, rows of tiles dealt to the request's work units as they become free.
- *
- * Tile programs run lane by lane along axis 0 on keys of the pixel's own width; larger windows slide over the ranks of
- * a block, or are selected pixel by pixel. Progress is reported, and may stop the run, between rows of the calling
- * thread. Scratch memory per work unit: the footprint's rows and the program's slots for one segment of a row, about 1
- * MiB at most unless a single segment of the footprint's rows takes more.
- *
- * Fills in the report's device, work units and times. Makes no CUDA call. */
-void
-RunOnCpu(const MedianRequest & request, const Plan & plan, ExecutionReport & report);
+/** Sliding histograms on a device, in blocks and regions of a shape. Null without CUDA. */
+std::shared_ptr<const DeviceMethod>
+MakeHistogramDeviceMethod(const HistogramShape & shape);
 
 } // namespace cudamedian
 

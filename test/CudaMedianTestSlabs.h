@@ -21,6 +21,7 @@
 #include "CudaMedianTestReference.h"
 #include "CudaMedianTestSeed.h"
 #include "KernelArguments.h"
+#include "PixelFormat.h"
 #include "Planner.h"
 
 #include <gtest/gtest.h>

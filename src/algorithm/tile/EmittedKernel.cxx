@@ -15,28 +15,17 @@
  *  limitations under the License.
  *
  *=========================================================================*/
-#include "KernelLaunch.h"
+#include "EmittedKernel.h"
 
 #include "DivideUp.h"
-
 #include "SharedMemoryLimit.h"
 
 #include <algorithm>
-#include <cstdlib>
 
 namespace cudamedian
 {
 namespace
 {
-
-/** Whether the driver was told to take no machine code (CUDA_FORCE_PTX_JIT), as one that is tested without the devices
- * it is meant for. */
-bool
-IsForcedToTranslate()
-{
-  const char * const text = std::getenv("CUDA_FORCE_PTX_JIT");
-  return text != nullptr && std::strtol(text, nullptr, 10) != 0;
-}
 
 /** What CUDA allows of blocks along the second and third axis of a grid. */
 constexpr std::int64_t largestGrid = 65535;
@@ -80,34 +69,6 @@ FindEmittedKernel(const Extent & radius, KeyFormat keyFormat, const EmittedKerne
     }
   }
   return cudaSuccess;
-}
-
-cudaError_t
-GetKernelImage(KernelImage & image)
-{
-  int  device = 0;
-  int  major = 0;
-  int  minor = 0;
-  auto error = GetCompiledArchitecture(image.compiledFor);
-  error = error == cudaSuccess ? cudaGetDevice(&device) : error;
-  error = error == cudaSuccess ? cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, device) : error;
-  error = error == cudaSuccess ? cudaDeviceGetAttribute(&minor, cudaDevAttrComputeCapabilityMinor, device) : error;
-  const auto & withoutCode = GetVirtualArchitectures();
-  image.computeCapability = 10 * major + minor;
-  image.isNative = image.compiledFor == image.computeCapability && !IsForcedToTranslate() &&
-                   std::find(withoutCode.begin(), withoutCode.end(), image.compiledFor) == withoutCode.end();
-  return error;
-}
-
-std::string
-KernelImage::Describe() const
-{
-  const auto name = [](int architecture) {
-    return std::to_string(architecture / 10) + "." + std::to_string(architecture % 10);
-  };
-  return isNative ? ""
-                  : "this build has no machine code for compute capability " + name(computeCapability) +
-                      ", so its kernels run from code for " + name(compiledFor);
 }
 
 cudaError_t

@@ -15,31 +15,18 @@
  *  limitations under the License.
  *
  *=========================================================================*/
-#include "itkCudaMedianDevice.h"
-#include "SelfTestChecks.h"
+#ifndef HistogramHost_h
+#define HistogramHost_h
+
+#include "HostMethod.h"
 
 namespace cudamedian
 {
 
-ExecutionReport
-RunMedianOnDevice(const MedianRequest &, void *)
-{
-  throw DeviceError(QueryCudaDevice().description);
-}
-
-void
-CheckDevices(const std::vector<int> & devices, const AddCheck &)
-{
-  if (!devices.empty())
-  {
-    throw DeviceError(QueryCudaDevice().description);
-  }
-}
-
-void
-OrderStreams(const void *, void *, void *)
-{
-  throw DeviceError(QueryCudaDevice().description);
-}
+/** Sliding histograms on the host, of pixels of 8 bits. */
+std::shared_ptr<const HostMethod>
+MakeHistogramMethod();
 
 } // namespace cudamedian
+
+#endif

@@ -15,8 +15,8 @@
  *  limitations under the License.
  *
  *=========================================================================*/
-#ifndef KernelProof_h
-#define KernelProof_h
+#ifndef KernelMeans_h
+#define KernelMeans_h
 
 #include "CudaMedianExport.h"
 #include "itkCudaMedianEngine.h"
@@ -26,8 +26,8 @@
 namespace cudamedian
 {
 
-/** The kinds of kernels that run a plan. */
-enum class KernelMeans
+/** The kinds of kernels that filter slabs on a device. */
+enum class KernelMeans : std::uint8_t
 {
   Ahead,       ///< a tile program, compiled ahead
   AtFirstUse,  ///< a tile program, compiled at first use
@@ -42,20 +42,39 @@ enum class KernelMeans
 const char *
 ToString(KernelMeans means);
 
-/** Whether a kind of kernel may be used for a request's window and pixels on a device.
- *
- * Native code is taken as it is. Any other code nobody has run before: when a process uses it first, a small image of
- * random pixels is filtered with it and compared with what the CPU backend gives, pixel for pixel. The answer holds
- * until the process ends. Needs some hundred kilobytes of device memory meanwhile, beside the budget. Thread-safe.
- *
- * \param isNative whether the code was compiled for the device's architecture.
- * \returns "", or why it is out of use.
- * \throws DeviceError when a CUDA call fails for good. */
-std::string
-ProveKernel(const MedianRequest & request, int device, KernelMeans means, bool isNative);
+/** A kind of kernel for one window and one kind of pixels on one device: what is right or wrong. */
+struct KernelSubject
+{
+  int         device;
+  KernelMeans means;
+  Extent      radius;
+  PixelType   type;
+};
+
+/** What is known of a kernel: whether it was tried out, and what is wrong with it, "" where it is right. */
+struct KernelVerdict
+{
+  bool        isKnown{ false };
+  std::string wrong;
+};
+
+/** A kind of kernel that is without use for one request, and why. */
+struct KernelRefusal
+{
+  KernelMeans means;
+  std::string why;
+};
+
+/** What this process has found out about a kernel so far. Thread-safe. */
+KernelVerdict
+GetVerdict(const KernelSubject & subject);
+
+/** Keeps what was found out about a kernel until the process ends: "", or what is wrong with it. Thread-safe. */
+void
+SetVerdict(const KernelSubject & subject, const std::string & wrong);
 
 /** Takes a kind of kernel out of use for a window on a device until the process ends, or back with an empty reason.
- * What a failed proof does, and for tests of what follows. */
+ * Thread-safe. */
 CudaMedian_EXPORT void
 TakeOutOfUse(const Extent & radius, PixelType type, int device, KernelMeans means, const std::string & why);
 

@@ -15,10 +15,9 @@
  *  limitations under the License.
  *
  *=========================================================================*/
-#ifndef KernelLaunch_h
-#define KernelLaunch_h
+#ifndef EmittedKernel_h
+#define EmittedKernel_h
 
-#include "InterpretedProgram.h"
 #include "KernelArguments.h"
 #include "KernelPolicy.h"
 #include "PixelFormat.h"
@@ -59,53 +58,6 @@ FindEmittedKernel(const Extent & radius, KeyFormat keyFormat, const EmittedKerne
  * becomes several launches. */
 cudaError_t
 LaunchEmittedKernel(const EmittedKernel & kernel, KernelArguments arguments, cudaStream_t stream);
-
-/** Shared memory of one block of the interpreting kernel, in bytes. */
-std::size_t
-GetInterpreterSharedBytes(const ProgramSchedule & schedule, KeyFormat keyFormat);
-
-/** Runs a schedule that lies in device memory over a slab. The device must allow the shared memory above. */
-cudaError_t
-LaunchInterpreter(const KernelArguments &    arguments,
-                  const InterpretedProgram & program,
-                  KeyFormat                  keyFormat,
-                  std::size_t                sharedBytes,
-                  cudaStream_t               stream);
-
-/** Selects each median of a slab on its own. */
-cudaError_t
-LaunchSelection(const KernelArguments & arguments, KeyFormat keyFormat, cudaStream_t stream);
-
-/** Whether the current device can run this library's kernels: cudaSuccess, or why not. */
-cudaError_t
-CheckKernelImage();
-
-/** Where the code of this library's kernels for the current device comes from. */
-struct KernelImage
-{
-  /** The architecture that the loaded code was compiled for, and the device's: major * 10 + minor. */
-  int compiledFor{ 0 };
-  int computeCapability{ 0 };
-  /** Whether the library has machine code of the device's architecture, and the driver took it. Otherwise it is code of
-   * an older architecture, or made by the driver from PTX, which nobody has tested. */
-  bool isNative{ true };
-
-  /** "", or what is loaded instead of native code. */
-  std::string
-  Describe() const;
-};
-
-/** Asks the kernels that are loaded. \returns CUDA's error. */
-cudaError_t
-GetKernelImage(KernelImage & image);
-
-/** The architecture that the kernels loaded for the current device were compiled for. \returns CUDA's error. */
-cudaError_t
-GetCompiledArchitecture(int & architecture);
-
-/** The architectures that the library has PTX of, but no machine code. */
-const std::vector<int> &
-GetVirtualArchitectures();
 
 } // namespace cudamedian
 

@@ -15,8 +15,9 @@
  *  limitations under the License.
  *
  *=========================================================================*/
-#include "KernelBodies.h"
-#include "KernelLaunch.h"
+#include "InterpretedLaunch.h"
+#include "InterpretedTile.h"
+#include "LaunchShape.h"
 #include "SharedMemoryLimit.h"
 
 namespace cudamedian
@@ -26,7 +27,6 @@ namespace
 
 /** One warp along a row: its slots take the most shared memory that leaves several blocks to an SM. */
 constexpr int interpreterBlock = 32;
-constexpr int selectionBlock = 128;
 
 template <typename TPixelBits, KeyMapping VMapping>
 __global__ void
@@ -41,25 +41,6 @@ __launch_bounds__(interpreterBlock) InterpreterKernel(const __grid_constant__ Ke
     auto * slots = reinterpret_cast<typename KeyRegister<TPixelBits>::Type *>(shared) + threadIdx.x;
     RunInterpretedTile<TPixelBits, VMapping>(arguments, program, tile, slots, interpreterBlock);
   }
-}
-
-template <typename TPixelBits, KeyMapping VMapping>
-__global__ void
-__launch_bounds__(selectionBlock)
-  SelectionKernel(const __grid_constant__ KernelArguments arguments, const __grid_constant__ LaunchShape shape)
-{
-  std::int64_t pixel[Dimension];
-  if (shape.GetTile(blockIdx.x, static_cast<int>(threadIdx.x), 0, pixel))
-  {
-    RunSelectedPixel<TPixelBits, VMapping>(arguments, pixel);
-  }
-}
-
-/** Blocks of a launch, or 0 when there are more than a grid holds. */
-unsigned int
-GetGrid(const LaunchShape & shape)
-{
-  return shape.GetNumberOfBlocks() > 0x7FFFFFFF ? 0U : static_cast<unsigned int>(shape.GetNumberOfBlocks());
 }
 
 template <typename TPixelBits, KeyMapping VMapping>
@@ -78,17 +59,7 @@ LaunchInterpreterOf(const KernelArguments &    arguments,
     return error;
   }
   InterpreterKernel<TPixelBits, VMapping>
-    <<<GetGrid(shape), interpreterBlock, sharedBytes, stream>>>(arguments, program, shape);
-  return cudaGetLastError();
-}
-
-template <typename TPixelBits, KeyMapping VMapping>
-cudaError_t
-LaunchSelectionOf(const KernelArguments & arguments, cudaStream_t stream)
-{
-  const int  single[Dimension] = { 1, 1, 1, 1 };
-  const auto shape = GetLaunchShape(arguments.outputExtent, single, 1, selectionBlock, 1);
-  SelectionKernel<TPixelBits, VMapping><<<GetGrid(shape), selectionBlock, 0, stream>>>(arguments, shape);
+    <<<shape.GetGrid(), interpreterBlock, sharedBytes, stream>>>(arguments, program, shape);
   return cudaGetLastError();
 }
 
@@ -112,31 +83,6 @@ LaunchInterpreter(const KernelArguments &    arguments,
     return LaunchInterpreterOf<typename decltype(key)::Bits, decltype(key)::mapping>(
       arguments, program, sharedBytes, stream);
   });
-}
-
-cudaError_t
-LaunchSelection(const KernelArguments & arguments, KeyFormat keyFormat, cudaStream_t stream)
-{
-  return DispatchKeys(keyFormat, [&](auto key) {
-    return LaunchSelectionOf<typename decltype(key)::Bits, decltype(key)::mapping>(arguments, stream);
-  });
-}
-
-cudaError_t
-CheckKernelImage()
-{
-  cudaFuncAttributes attributes;
-  return cudaFuncGetAttributes(&attributes, SelectionKernel<std::uint8_t, KeyMapping::Integer>);
-}
-
-cudaError_t
-GetCompiledArchitecture(int & architecture)
-{
-  // One kernel speaks for all: they are compiled for the same architectures.
-  cudaFuncAttributes attributes;
-  const auto         error = cudaFuncGetAttributes(&attributes, SelectionKernel<std::uint8_t, KeyMapping::Integer>);
-  architecture = error == cudaSuccess ? attributes.ptxVersion : 0;
-  return error;
 }
 
 } // namespace cudamedian

@@ -15,16 +15,15 @@
  *  limitations under the License.
  *
  *=========================================================================*/
-#ifndef KernelBodies_h
-#define KernelBodies_h
+#ifndef InterpretedTile_h
+#define InterpretedTile_h
 
 #include "InterpretedProgram.h"
 #include "KernelArguments.h"
 #include "PixelKey.h"
-#include "RankSelection.h"
 
-/** What one thread of each generic kernel does, written so that the host can run it too: blocks and threads become
- * loops, and the tests check borders, tiles and halos without a GPU. */
+/** What one thread of the kernel that interprets a program does, written so that the host can run it too: blocks and
+ * threads become loops. Plain data in, no CUDA types. */
 namespace cudamedian
 {
 
@@ -88,51 +87,6 @@ struct KeyRegister<TPixelBits, true>
     return keys >> 16;
   }
 };
-
-/** Threads of a block along axes 0 and 1, and the blocks of a launch along all four; block numbers are linear. */
-struct LaunchShape
-{
-  std::int32_t blockSize[2];
-  std::int64_t tiles[Dimension];
-  std::int64_t blocks[Dimension];
-
-  CUDAMEDIAN_HOST_DEVICE std::int64_t
-                         GetNumberOfBlocks() const
-  {
-    return blocks[0] * blocks[1] * blocks[2] * blocks[3];
-  }
-
-  /** The tile of a thread. \returns false for a thread beyond the last tile. */
-  CUDAMEDIAN_HOST_DEVICE bool
-  GetTile(std::int64_t block, int threadX, int threadY, std::int64_t * tile) const
-  {
-    tile[0] = block % blocks[0] * blockSize[0] + threadX;
-    block /= blocks[0];
-    tile[1] = block % blocks[1] * blockSize[1] + threadY;
-    block /= blocks[1];
-    tile[2] = block % blocks[2];
-    tile[3] = block / blocks[2];
-    return tile[0] < tiles[0] && tile[1] < tiles[1];
-  }
-};
-
-/** The launch that covers an output box with tiles; `pixelsPerRegister` tiles lie side by side in one thread. */
-template <typename TInteger>
-LaunchShape
-GetLaunchShape(const std::int32_t * outputExtent, const TInteger * tile, int pixelsPerRegister, int sizeX, int sizeY)
-{
-  LaunchShape shape;
-  shape.blockSize[0] = sizeX;
-  shape.blockSize[1] = sizeY;
-  for (int axis = 0; axis < Dimension; ++axis)
-  {
-    const std::int64_t step = tile[axis] * (axis == 0 ? pixelsPerRegister : 1);
-    const std::int64_t size = axis == 0 ? sizeX : axis == 1 ? sizeY : 1;
-    shape.tiles[axis] = (outputExtent[axis] + step - 1) / step;
-    shape.blocks[axis] = (shape.tiles[axis] + size - 1) / size;
-  }
-  return shape;
-}
 
 /** Reads the footprint and writes the outputs of one thread's tile, or pair of tiles side by side along axis 0. */
 template <typename TPixelBits, KeyMapping VMapping>
@@ -283,36 +237,6 @@ RunInterpretedTile(const KernelArguments &                  arguments,
       }
     }
   }
-}
-
-/** One thread of the kernel that selects each median on its own: one output pixel, any window. */
-template <typename TPixelBits, KeyMapping VMapping>
-CUDAMEDIAN_HOST_DEVICE void
-RunSelectedPixel(const KernelArguments & arguments, const std::int64_t * pixel)
-{
-  using Key = PixelKey<TPixelBits, VMapping>;
-  const auto   signMask = static_cast<TPixelBits>(arguments.signMask);
-  const auto * input = static_cast<const TPixelBits *>(arguments.input);
-  std::int64_t center[Dimension];
-  std::int64_t radius[Dimension];
-  std::int64_t extent[Dimension];
-  std::int64_t rank = 1;
-  std::int64_t offset = arguments.outputOrigin[0] - arguments.gridOrigin;
-  for (int axis = 0; axis < Dimension; ++axis)
-  {
-    center[axis] = pixel[axis] + arguments.outputOrigin[axis];
-    radius[axis] = arguments.radius[axis];
-    extent[axis] = arguments.inputExtent[axis];
-    rank *= 2 * radius[axis] + 1;
-    offset += pixel[axis] * arguments.outputPitch[axis];
-  }
-  rank /= 2;
-  const std::int64_t * pitch = arguments.inputPitch;
-  const auto           getKey = [=](std::int64_t x, std::int64_t y, std::int64_t z, std::int64_t w) {
-    return Key::FromBits(input[w * pitch[3] + z * pitch[2] + y * pitch[1] + x], signMask);
-  };
-  const auto key = SelectByCounting<TPixelBits>(ClampedWindow(center, radius, extent), rank, getKey);
-  static_cast<TPixelBits *>(arguments.output)[offset] = Key::ToBits(key, signMask);
 }
 
 } // namespace cudamedian

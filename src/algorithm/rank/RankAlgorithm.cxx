@@ -1,0 +1,140 @@
+/*=========================================================================
+ *
+ *  Copyright NumFOCUS
+ *
+ *  Licensed under the Apache License, Version 2.0 (the "License");
+ *  you may not use this file except in compliance with the License.
+ *  You may obtain a copy of the License at
+ *
+ *         https://www.apache.org/licenses/LICENSE-2.0.txt
+ *
+ *  Unless required by applicable law or agreed to in writing, software
+ *  distributed under the License is distributed on an "AS IS" BASIS,
+ *  WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ *  See the License for the specific language governing permissions and
+ *  limitations under the License.
+ *
+ *=========================================================================*/
+#include "MedianAlgorithm.h"
+#include "RankDevice.h"
+#include "RankHost.h"
+
+#include <algorithm>
+
+namespace cudamedian
+{
+namespace
+{
+
+class RankAlgorithm : public MedianAlgorithm
+{
+public:
+  Algorithm
+  GetAlgorithm() const override
+  {
+    return Algorithm::LocalRank;
+  }
+
+  Proposal
+  ProposeOnHost(const Problem & problem) const override
+  {
+    const auto & request = problem.request;
+    RankShape    shape{};
+    if (!FindHostRankShape(
+          request.radius, problem.GetPixelBytes(), request.outputExtent, std::max(1U, request.workUnits), shape))
+    {
+      return Refuse(problem, "at most two axes besides the first", 65536);
+    }
+    auto candidate = Offer(shape);
+    // Pixels of 8 bits are counted faster than sorted (ColumnHistograms.h); no others are.
+    candidate.standing = problem.GetPixelBytes() > 1 ? Standing::Fastest : Standing::Unknown;
+    candidate.onHost = MakeRankMethod(shape);
+    return { candidate, "", false };
+  }
+
+  Proposal
+  ProposeOnDevice(const Problem & problem) const override
+  {
+    const auto & request = problem.request;
+    const auto   pixelBytes = problem.GetPixelBytes();
+    RankShape    shape{};
+    if (!FindRankShape(request.radius, pixelBytes, shape))
+    {
+      return Refuse(problem, "at most three axes", pixelBytes == 8 ? 8192 : 16384);
+    }
+    const auto needed = GetRankSharedBytes(shape, GetKeyFormat(request.pixelType));
+    const auto limit = static_cast<std::size_t>(problem.device.sharedBytesOfBlock);
+    if (needed > limit)
+    {
+      return { std::nullopt,
+               "local ranks take " + std::to_string(needed) +
+                 " bytes of shared memory where a block of the device has " + std::to_string(limit),
+               true };
+    }
+    const auto verdict = FindVerdict(problem, KernelMeans::Ranks);
+    if (!verdict.empty())
+    {
+      return { std::nullopt, verdict, true };
+    }
+    // A quarter of the budget is plenty.
+    const auto one = static_cast<std::size_t>(shape.scratchBytes);
+    if (!problem.isForced && one > problem.budget / 4)
+    {
+      return { std::nullopt,
+               "a quarter of the budget cannot hold the " + std::to_string(one) + " bytes of local ranks",
+               false };
+    }
+    auto candidate = Offer(shape);
+    candidate.seconds = problem.CountOutputs() * EstimateRankPicoseconds(shape, request.radius, pixelBytes) * 1e-12 *
+                        GetSlowness(problem);
+    candidate.scratchBytes = GetRankScratchBytes(shape, request.outputExtent, std::max(problem.budget / 4, one));
+    candidate.standing = IsRankFastestOnDevice(request.radius, pixelBytes) ? Standing::Fastest : Standing::Overtaken;
+    candidate.hasLongBlocks = true;
+    candidate.onDevice = MakeRankDeviceMethod(shape);
+    return { candidate, "", false };
+  }
+
+  std::vector<Extent>
+  ListHostChecks(PixelType) const override
+  {
+    return { { { 10, 10, 0, 0 } }, { { 3, 3, 3, 0 } } };
+  }
+
+  std::vector<DeviceCheck>
+  ListDeviceChecks(PixelType) const override
+  {
+    return { { KernelMeans::Ranks, { { 10, 10, 0, 0 } } }, { KernelMeans::Ranks, { { 3, 3, 3, 0 } } } };
+  }
+
+private:
+  static Candidate
+  Offer(const RankShape & shape)
+  {
+    Candidate candidate;
+    candidate.tile = GetRankTile(shape);
+    candidate.reason = "the window's pixels can be sorted by blocks";
+    candidate.tileReason = "lowest cost by the model of sorting and sliding";
+    return candidate;
+  }
+
+  static Proposal
+  Refuse(const Problem & problem, const std::string & axes, int pixels)
+  {
+    return { std::nullopt,
+             "No block of local ranks covers a window of radius " + Join(problem.request.radius) + ": " + axes +
+               " may have a radius, and the smallest block must touch no more than " + std::to_string(pixels) +
+               " pixels",
+             false };
+  }
+};
+
+} // namespace
+
+const MedianAlgorithm &
+GetRankAlgorithm()
+{
+  static const auto & algorithm = *new RankAlgorithm;
+  return algorithm;
+}
+
+} // namespace cudamedian

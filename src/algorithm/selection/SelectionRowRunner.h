@@ -1,0 +1,139 @@
+/*=========================================================================
+ *
+ *  Copyright NumFOCUS
+ *
+ *  Licensed under the Apache License, Version 2.0 (the "License");
+ *  you may not use this file except in compliance with the License.
+ *  You may obtain a copy of the License at
+ *
+ *         https://www.apache.org/licenses/LICENSE-2.0.txt
+ *
+ *  Unless required by applicable law or agreed to in writing, software
+ *  distributed under the License is distributed on an "AS IS" BASIS,
+ *  WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ *  See the License for the specific language governing permissions and
+ *  limitations under the License.
+ *
+ *=========================================================================*/
+#ifndef SelectionRowRunner_h
+#define SelectionRowRunner_h
+
+#include "AlignedVector.h"
+#include "KeyedImage.h"
+#include "RankSelection.h"
+#include "Slab.h"
+
+#include <algorithm>
+#include <vector>
+
+namespace cudamedian
+{
+
+/** Selects each median of a row on its own. One object per work unit. */
+template <typename TKey, KeyMapping VMapping>
+class SelectionRowRunner
+{
+public:
+  SelectionRowRunner(const MedianRequest & request, const PixelBox & output)
+    : m_Image(request), m_Extent(request.inputExtent), m_Radius(request.radius), m_Output(output),
+      m_Row(static_cast<std::size_t>(m_Output.extent[0]))
+  {
+    for (const auto radius : m_Radius)
+    {
+      m_WindowVolume *= 2 * radius + 1;
+    }
+  }
+
+  static std::size_t
+  CountRows(const MedianRequest &, const PixelBox & output)
+  {
+    return static_cast<std::size_t>(output.extent[1] * output.extent[2] * output.extent[3]);
+  }
+
+  std::size_t
+  GetScratchBytes() const
+  {
+    return GetBytes(m_Row) + GetBytes(m_Keys);
+  }
+
+  void
+  Run(std::size_t row)
+  {
+    const auto number = static_cast<std::int64_t>(row);
+    Extent     origin = m_Output.origin;
+    origin[1] += number % m_Output.extent[1];
+    origin[2] += number / m_Output.extent[1] % m_Output.extent[2];
+    origin[3] += number / m_Output.extent[1] / m_Output.extent[2];
+    auto center = origin;
+    for (auto & result : m_Row)
+    {
+      result = m_Image.ToBits(Select(ClampedWindow(center.data(), m_Radius.data(), m_Extent.data())));
+      ++center[0];
+    }
+    m_Image.StoreRow(origin, m_Row.data(), m_Output.extent[0]);
+  }
+
+private:
+  TKey
+  Select(const ClampedWindow & window)
+  {
+    std::int64_t inside = 1;
+    for (int axis = 0; axis < Dimension; ++axis)
+    {
+      inside *= window.last[axis] - window.first[axis] + 1;
+    }
+    // Counting reads the inside once per bit of the key and needs no memory; listing repeats the clamped pixels.
+    if (m_WindowVolume > 8 * static_cast<std::int64_t>(sizeof(TKey)) * inside)
+    {
+      return SelectByCounting<TKey>(
+        window, m_WindowVolume / 2, [this](std::int64_t x, std::int64_t y, std::int64_t z, std::int64_t w) {
+          return m_Image.ToKey(m_Image.GetRow(y, z, w)[x]);
+        });
+    }
+    m_Keys.resize(static_cast<std::size_t>(m_WindowVolume));
+    TKey * next = m_Keys.data();
+    ForEachClamped(window, 3, [&](std::int64_t w) {
+      ForEachClamped(window, 2, [&](std::int64_t z) {
+        ForEachClamped(window, 1, [&](std::int64_t y) { next = ListRow(window, m_Image.GetRow(y, z, w), next); });
+      });
+    });
+    const auto median = m_Keys.begin() + m_WindowVolume / 2;
+    std::nth_element(m_Keys.begin(), median, m_Keys.end());
+    return *median;
+  }
+
+  /** Appends the keys of one row of the window. */
+  TKey *
+  ListRow(const ClampedWindow & window, const TKey * row, TKey * next) const
+  {
+    next = std::fill_n(next, window.before[0], m_Image.ToKey(row[window.first[0]]));
+    for (auto x = window.first[0]; x <= window.last[0]; ++x)
+    {
+      *next++ = m_Image.ToKey(row[x]);
+    }
+    return std::fill_n(next, window.after[0], m_Image.ToKey(row[window.last[0]]));
+  }
+
+  template <typename TBody>
+  static void
+  ForEachClamped(const ClampedWindow & window, int axis, const TBody & body)
+  {
+    for (auto position = window.first[axis] - window.before[axis]; position <= window.last[axis] + window.after[axis];
+         ++position)
+    {
+      body(std::min(std::max(position, window.first[axis]), window.last[axis]));
+    }
+  }
+
+  KeyedImage<TKey, VMapping> m_Image;
+  Extent                     m_Extent;
+  Extent                     m_Radius;
+  PixelBox                   m_Output;
+  std::int64_t               m_WindowVolume{ 1 };
+  std::vector<TKey>          m_Row;
+  std::vector<TKey>          m_Keys;
+};
+
+} // namespace cudamedian
+
+#endif

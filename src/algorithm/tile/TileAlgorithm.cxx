@@ -1,0 +1,160 @@
+/*=========================================================================
+ *
+ *  Copyright NumFOCUS
+ *
+ *  Licensed under the Apache License, Version 2.0 (the "License");
+ *  you may not use this file except in compliance with the License.
+ *  You may obtain a copy of the License at
+ *
+ *         https://www.apache.org/licenses/LICENSE-2.0.txt
+ *
+ *  Unless required by applicable law or agreed to in writing, software
+ *  distributed under the License is distributed on an "AS IS" BASIS,
+ *  WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ *  See the License for the specific language governing permissions and
+ *  limitations under the License.
+ *
+ *=========================================================================*/
+#include "KernelPolicy.h"
+#include "MedianAlgorithm.h"
+#include "TileDevice.h"
+#include "TileHost.h"
+#include "TilePolicy.h"
+
+#include <algorithm>
+#include <set>
+
+namespace cudamedian
+{
+namespace
+{
+
+/** Seconds of a device's kernels, by the operations of the window's program. */
+double
+EstimateSeconds(const Problem & problem, KernelMeans means)
+{
+  // A program's operations for a pixel are 2.4 for each pixel of the window in 2D (3x3 17, 5x5 60, 11x11 283, 17x17
+  // 772) and about twice as many in 3D (3x3x3 107, 5x5x5 638). The rates are those of benchmark/README.md.
+  const auto & radius = problem.request.radius;
+  const auto   bytes = problem.GetPixelBytes();
+  const auto   axes = std::count_if(radius.begin(), radius.end(), [](auto r) { return r > 0; });
+  const double operations = CountWindowPixels(problem.request) * (axes > 2 ? 4.6 : 2.4);
+  const bool   isPacked = GetKernelKind(2, problem.device.computeCapability).packing != KeyPacking::Single;
+  const double rate = bytes == 8 ? 3.2e12 : bytes <= 2 && isPacked ? 30e12 : 15.5e12;
+  // An interpreted program fetches each instruction and keeps each value in shared memory.
+  const double slower = means == KernelMeans::Interpreter ? 60 : 1;
+  const double memory = 2.0 * bytes / 3e12;
+  return problem.CountOutputs() * std::max(slower * operations / rate, memory) * GetSlowness(problem);
+}
+
+class TileAlgorithm : public MedianAlgorithm
+{
+public:
+  Algorithm
+  GetAlgorithm() const override
+  {
+    return Algorithm::TileProgram;
+  }
+
+  Proposal
+  ProposeOnHost(const Problem & problem) const override
+  {
+    const auto & radius = problem.request.radius;
+    if (!IsCoveredByTilePrograms(radius))
+    {
+      return Refuse(radius);
+    }
+    const auto pixelBytes = problem.GetPixelBytes();
+    TileWork   work;
+    work.rowProgram = FindRowProgram(radius, static_cast<std::size_t>(pixelBytes));
+    Candidate candidate;
+    candidate.tileReason = "measured";
+    if (work.rowProgram == nullptr)
+    {
+      work.scheduled = GetScheduledProgram(radius, ChooseHostTile(radius));
+      candidate.tileReason += ", or largest power of two up to half the window";
+    }
+    candidate.standing = work.rowProgram != nullptr || IsTileProgramFastestOnHost(radius, pixelBytes)
+                           ? Standing::Fastest
+                           : Standing::Overtaken;
+    candidate.tile = work.GetTile();
+    candidate.operations = work.CountOperations();
+    candidate.reason = "the window is within the range of tile programs";
+    candidate.onHost = MakeTileMethod(work);
+    return { candidate, "", false };
+  }
+
+  Proposal
+  ProposeOnDevice(const Problem & problem) const override
+  {
+    const auto & radius = problem.request.radius;
+    const bool   isInterpreted = IsInterpretedOnDevices(radius);
+    if (!isInterpreted && !IsCoveredByKernels(radius))
+    {
+      return Refuse(radius);
+    }
+    const auto means =
+      ChooseTileMeans(problem, isInterpreted ? GetScheduledProgram(radius, ChooseTile(radius)) : nullptr);
+    if (!means.means)
+    {
+      return { std::nullopt, "no kernel of the window's tile program (" + means.missing + ")", true };
+    }
+    Candidate candidate;
+    candidate.standing =
+      IsTileProgramFastestOnDevice(radius, problem.GetPixelBytes()) ? Standing::Fastest : Standing::Overtaken;
+    candidate.seconds = EstimateSeconds(problem, *means.means);
+    candidate.reason = "the window is within the range of tile programs";
+    candidate.reason +=
+      means.missing.empty() ? "" : "; no faster kernel of the window's tile program (" + means.missing + ")";
+    candidate.tileReason = "lowest count of instructions among the tiles whose values fit in registers";
+    if (*means.means == KernelMeans::Interpreter)
+    {
+      const auto scheduled = GetScheduledProgram(radius, ChooseTile(radius));
+      candidate.tile = scheduled->program.GetTile();
+      candidate.operations = scheduled->program.GetInstructions().size();
+      candidate.programBytes = GetDeviceProgramBytes(scheduled->schedule);
+      candidate.tileReason = "largest power of two up to half the window, within the live values a thread can hold";
+    }
+    candidate.onDevice = means.method;
+    return { candidate, "", false };
+  }
+
+  std::vector<Extent>
+  ListHostChecks(PixelType) const override
+  {
+    std::set<Extent> windows{ { { 2, 1, 0, 0 } }, { { 0, 2, 1, 0 } }, { { 1, 1, 1, 0 } } };
+    for (const auto & program : GetRowPrograms())
+    {
+      windows.insert(program.radius);
+    }
+    return { windows.begin(), windows.end() };
+  }
+
+  std::vector<DeviceCheck>
+  ListDeviceChecks(PixelType type) const override
+  {
+    return ListTileChecks(type);
+  }
+
+private:
+  static Proposal
+  Refuse(const Extent & radius)
+  {
+    return { std::nullopt,
+             "No tile program covers a window of radius " + Join(radius) +
+               ": on the CPU at most two axes of radius up to 15, or three of radius up to 4; on CUDA radii up to " +
+               std::to_string(largestKernelRadius) + " and at most " + std::to_string(largestKernelWindow) + " pixels",
+             false };
+  }
+};
+
+} // namespace
+
+const MedianAlgorithm &
+GetTileAlgorithm()
+{
+  static const auto & algorithm = *new TileAlgorithm;
+  return algorithm;
+}
+
+} // namespace cudamedian

@@ -1,0 +1,402 @@
+/*=========================================================================
+ *
+ *  Copyright NumFOCUS
+ *
+ *  Licensed under the Apache License, Version 2.0 (the "License");
+ *  you may not use this file except in compliance with the License.
+ *  You may obtain a copy of the License at
+ *
+ *         https://www.apache.org/licenses/LICENSE-2.0.txt
+ *
+ *  Unless required by applicable law or agreed to in writing, software
+ *  distributed under the License is distributed on an "AS IS" BASIS,
+ *  WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ *  See the License for the specific language governing permissions and
+ *  limitations under the License.
+ *
+ *=========================================================================*/
+#include "TileDevice.h"
+
+#include "DeviceMethod.h"
+#include "EmittedKernel.h"
+#include "InterpretedLaunch.h"
+#include "KernelProgram.h"
+#include "RuntimeKernels.h"
+
+#include <map>
+#include <mutex>
+#include <set>
+#include <tuple>
+
+namespace cudamedian
+{
+namespace
+{
+
+/** Whether an error says that code cannot be loaded, and no more: other kernels can. */
+bool
+IsUnusableCode(cudaError_t error)
+{
+  return error == cudaErrorInvalidPtx || error == cudaErrorUnsupportedPtxVersion ||
+         error == cudaErrorJitCompilerNotFound || error == cudaErrorJitCompilationDisabled ||
+         error == cudaErrorNoKernelImageForDevice || error == cudaErrorInvalidKernelImage ||
+         error == cudaErrorInvalidDeviceFunction;
+}
+
+/** Whether a block has the shared memory that a kernel takes; says what is missing. */
+bool
+FitsSharedMemory(std::size_t needed, int limit, const char * what, std::string & missing)
+{
+  if (needed <= static_cast<std::size_t>(limit))
+  {
+    return true;
+  }
+  missing += std::string(missing.empty() ? "" : "; ") + what + " takes " + std::to_string(needed) +
+             " bytes of shared memory where a block of the device has " + std::to_string(limit);
+  return false;
+}
+
+/** Compiled programs: at most 0.03 s of 15 Gpixel/s, the slowest that was measured on an H200, which leaves room for
+ * slower devices. Slabs on their way at the same time have fewer pixels, images in device memory may have more. */
+constexpr std::int64_t largestCompiledLaunch = std::int64_t{ 1 } << 28;
+/** The same of interpreted ones, 0.16 Gpixel/s (9x9 and 5x5x5 of 64-bit pixels). */
+constexpr std::int64_t largestInterpretedLaunch = std::int64_t{ 1 } << 22;
+
+class EmittedLauncher : public SlabLauncher
+{
+public:
+  EmittedLauncher(const EmittedKernel & kernel, const std::string & how, bool isNative)
+    : m_Kernel(kernel), m_How(how), m_IsNative(isNative)
+  {}
+
+  cudaError_t
+  Launch(const KernelArguments & arguments, cudaStream_t stream) const override
+  {
+    return LaunchEmittedKernel(m_Kernel, arguments, stream);
+  }
+  std::int64_t
+  GetLargestLaunch() const override
+  {
+    return largestCompiledLaunch;
+  }
+  bool
+  IsNative() const override
+  {
+    return m_IsNative;
+  }
+  void
+  Describe(ExecutionReport & report) const override
+  {
+    report.algorithm += ", " + m_How;
+    report.tile = m_Kernel.tile;
+    report.operations = m_Kernel.operations;
+  }
+
+private:
+  const EmittedKernel & m_Kernel;
+  std::string           m_How;
+  bool                  m_IsNative;
+};
+
+/** Looks for the kernel compiled ahead on the current device. \returns null, and why, where there is none. */
+const EmittedKernel *
+FindKernelAhead(const MedianRequest & request, int sharedBytes, std::string & missing)
+{
+  const EmittedKernel * kernel = nullptr;
+  const auto            error = FindEmittedKernel(request.radius, GetKeyFormat(request.pixelType), kernel);
+  if (IsUnusableCode(error))
+  {
+    cudaGetLastError();
+    missing = std::string("the one compiled ahead does not load: ") + cudaGetErrorString(error);
+    return nullptr;
+  }
+  CheckCuda(error, "cudaFuncGetAttributes");
+  const auto needed = kernel == nullptr ? 0 : static_cast<std::size_t>(kernel->shape.sharedBytes);
+  return kernel != nullptr && FitsSharedMemory(needed, sharedBytes, "the one compiled ahead", missing) ? kernel
+                                                                                                       : nullptr;
+}
+
+class AheadMethod : public DeviceMethod
+{
+public:
+  explicit AheadMethod(int sharedBytes) : m_SharedBytes(sharedBytes)
+  {}
+
+  KernelMeans
+  GetMeans() const override
+  {
+    return KernelMeans::Ahead;
+  }
+
+  std::unique_ptr<SlabLauncher>
+  Prepare(const MedianRequest & request, const Candidate &, DeviceContext &) const override
+  {
+    std::string missing;
+    const auto  kernel = FindKernelAhead(request, m_SharedBytes, missing);
+    if (kernel == nullptr)
+    {
+      throw KernelMissing(missing.empty() ? "none was compiled ahead" : missing);
+    }
+    return std::make_unique<EmittedLauncher>(*kernel, "compiled ahead", true);
+  }
+
+private:
+  int m_SharedBytes;
+};
+
+/** Of the current device: major * 10 + minor. */
+int
+GetComputeCapability()
+{
+  int device = 0;
+  int major = 0;
+  int minor = 0;
+  CheckCuda(cudaGetDevice(&device), "cudaGetDevice");
+  CheckCuda(cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, device), "cudaDeviceGetAttribute");
+  CheckCuda(cudaDeviceGetAttribute(&minor, cudaDevAttrComputeCapabilityMinor, device), "cudaDeviceGetAttribute");
+  return 10 * major + minor;
+}
+
+class FirstUseMethod : public DeviceMethod
+{
+public:
+  explicit FirstUseMethod(int sharedBytes) : m_SharedBytes(sharedBytes)
+  {}
+
+  KernelMeans
+  GetMeans() const override
+  {
+    return KernelMeans::AtFirstUse;
+  }
+
+  std::unique_ptr<SlabLauncher>
+  Prepare(const MedianRequest & request, const Candidate &, DeviceContext &) const override
+  {
+    const auto  found = FindRuntimeKernel(request.radius,
+                                         GetKeyFormat(request.pixelType),
+                                         static_cast<int>(PixelBytes(request.pixelType)),
+                                         GetComputeCapability());
+    std::string missing = found.explanation;
+    if (found.kernel != nullptr)
+    {
+      missing.clear();
+    }
+    if (found.kernel == nullptr ||
+        !FitsSharedMemory(
+          static_cast<std::size_t>(found.kernel->shape.sharedBytes), m_SharedBytes, "the one compiled now", missing))
+    {
+      throw KernelMissing(missing);
+    }
+    return std::make_unique<EmittedLauncher>(*found.kernel, found.explanation, found.isNative);
+  }
+
+private:
+  int m_SharedBytes;
+};
+
+class InterpreterLauncher : public SlabLauncher
+{
+public:
+  InterpreterLauncher(const ScheduledProgram & scheduled, KeyFormat keyFormat, DeviceContext & context)
+    : m_KeyFormat(keyFormat), m_SharedBytes(GetInterpreterSharedBytes(scheduled.schedule, keyFormat))
+  {
+    const auto & schedule = scheduled.schedule;
+    const auto   codeBytes = schedule.instructions.size() * sizeof(ProgramSchedule::Instruction);
+    auto *       outputs = static_cast<char *>(context.program.Get()) + codeBytes;
+    if (codeBytes != 0)
+    {
+      CheckCuda(cudaMemcpy(context.program.Get(), schedule.instructions.data(), codeBytes, cudaMemcpyHostToDevice),
+                "cudaMemcpy");
+    }
+    CheckCuda(
+      cudaMemcpy(
+        outputs, schedule.outputs.data(), schedule.outputs.size() * sizeof(std::uint16_t), cudaMemcpyHostToDevice),
+      "cudaMemcpy");
+    m_Program.instructions = static_cast<const ProgramSchedule::Instruction *>(context.program.Get());
+    m_Program.outputs = reinterpret_cast<const std::uint16_t *>(outputs);
+    m_Program.numberOfInstructions = static_cast<std::uint32_t>(schedule.instructions.size());
+    m_Program.numberOfInputs = schedule.numberOfInputs;
+    m_Program.numberOfSlots = schedule.numberOfSlots;
+    for (int axis = 0; axis < Dimension; ++axis)
+    {
+      m_Program.tile[axis] = static_cast<std::int32_t>(scheduled.program.GetTile()[axis]);
+      m_Program.footprint[axis] = static_cast<std::int32_t>(scheduled.program.GetFootprint()[axis]);
+    }
+  }
+
+  cudaError_t
+  Launch(const KernelArguments & arguments, cudaStream_t stream) const override
+  {
+    return LaunchInterpreter(arguments, m_Program, m_KeyFormat, m_SharedBytes, stream);
+  }
+  std::int64_t
+  GetLargestLaunch() const override
+  {
+    return largestInterpretedLaunch;
+  }
+  void
+  Describe(ExecutionReport & report) const override
+  {
+    report.algorithm += ", interpreted";
+  }
+
+private:
+  KeyFormat          m_KeyFormat;
+  std::size_t        m_SharedBytes;
+  InterpretedProgram m_Program{};
+};
+
+class InterpreterMethod : public DeviceMethod
+{
+public:
+  explicit InterpreterMethod(std::shared_ptr<const ScheduledProgram> scheduled) : m_Scheduled(std::move(scheduled))
+  {}
+
+  KernelMeans
+  GetMeans() const override
+  {
+    return KernelMeans::Interpreter;
+  }
+
+  std::unique_ptr<SlabLauncher>
+  Prepare(const MedianRequest & request, const Candidate &, DeviceContext & context) const override
+  {
+    return std::make_unique<InterpreterLauncher>(*m_Scheduled, GetKeyFormat(request.pixelType), context);
+  }
+
+private:
+  std::shared_ptr<const ScheduledProgram> m_Scheduled;
+};
+
+/** Kernels compiled ahead that devices were found to have. What the driver loads does not change in a process. */
+class KernelsAhead
+{
+public:
+  /** Whether a device has the kernel of a request; says what is missing. \throws DeviceError */
+  bool
+  Has(int device, const Problem & problem, std::string & missing)
+  {
+    const Key key(device, problem.request.radius, GetKeyFormat(problem.request.pixelType));
+    {
+      const std::lock_guard<std::mutex> lock(m_Mutex);
+      const auto                        known = m_Missing.find(key);
+      if (known != m_Missing.end())
+      {
+        missing = known->second;
+        return missing.empty();
+      }
+    }
+    OnDevice(device, [&] {
+      std::string why;
+      const bool  has = FindKernelAhead(problem.request, problem.device.sharedBytesOfBlock, why) != nullptr;
+      missing = has ? "" : why.empty() ? "none was compiled ahead" : why;
+    });
+    const std::lock_guard<std::mutex> lock(m_Mutex);
+    m_Missing[key] = missing;
+    return missing.empty();
+  }
+
+private:
+  using Key = std::tuple<int, Extent, KeyFormat>;
+  std::mutex                 m_Mutex;
+  std::map<Key, std::string> m_Missing; ///< "" where there is one
+};
+
+bool
+AllHaveKernelAhead(const Problem & problem, std::string & missing)
+{
+  static auto & kernels = *new KernelsAhead; // never destroyed: a thread may be at work when the process ends
+  for (const int device : problem.devices)
+  {
+    if (!kernels.Has(device, problem, missing))
+    {
+      return false;
+    }
+  }
+  return true;
+}
+
+void
+Add(std::string & missing, const std::string & text)
+{
+  missing += (missing.empty() || text.empty() ? "" : "; ") + text;
+}
+
+/** Whether a kind of kernel may be offered; adds to what is missing where it may not. */
+bool
+MayOffer(const Problem & problem, KernelMeans means, std::string & missing)
+{
+  const auto verdict = FindVerdict(problem, means);
+  Add(missing, verdict);
+  return verdict.empty();
+}
+
+} // namespace
+
+TileMeans
+ChooseTileMeans(const Problem & problem, const std::shared_ptr<const ScheduledProgram> & scheduled)
+{
+  const auto  sharedBytes = problem.device.sharedBytesOfBlock;
+  std::string missing;
+  if (!IsCoveredByKernels(problem.request.radius))
+  {
+    missing = "the window is beyond the range of kernels";
+  }
+  else
+  {
+    std::string why;
+    if (MayOffer(problem, KernelMeans::Ahead, missing) && AllHaveKernelAhead(problem, why))
+    {
+      return { KernelMeans::Ahead, missing, std::make_shared<AheadMethod>(sharedBytes) };
+    }
+    if (!why.empty() && why != "none was compiled ahead")
+    {
+      Add(missing, why);
+    }
+    const auto & compiler = RuntimeCompiler::Get();
+    if (!compiler.IsAvailable())
+    {
+      Add(missing, "not compiled: " + compiler.GetDescription());
+    }
+    else if (MayOffer(problem, KernelMeans::AtFirstUse, missing))
+    {
+      return { KernelMeans::AtFirstUse, missing, std::make_shared<FirstUseMethod>(sharedBytes) };
+    }
+  }
+  if (scheduled && MayOffer(problem, KernelMeans::Interpreter, missing) &&
+      FitsSharedMemory(GetInterpreterSharedBytes(scheduled->schedule, GetKeyFormat(problem.request.pixelType)),
+                       sharedBytes,
+                       "interpreting it",
+                       missing))
+  {
+    return { KernelMeans::Interpreter, missing, std::make_shared<InterpreterMethod>(scheduled) };
+  }
+  return { std::nullopt, missing, nullptr };
+}
+
+std::vector<DeviceCheck>
+ListTileChecks(PixelType type)
+{
+  std::set<Extent> ahead;
+  for (const auto & kernel : GetEmittedKernels())
+  {
+    if (kernel.keyFormat == GetKeyFormat(type))
+    {
+      ahead.insert(kernel.radius);
+    }
+  }
+  std::vector<DeviceCheck> checks;
+  for (const auto & radius : ahead)
+  {
+    checks.push_back({ KernelMeans::Ahead, radius });
+  }
+  checks.push_back({ KernelMeans::Interpreter, { { 1, 1, 0, 0 } } });
+  checks.push_back({ KernelMeans::Interpreter, { { 1, 1, 1, 0 } } });
+  if (type == PixelType::UInt16 && RuntimeCompiler::Get().IsAvailable())
+  {
+    checks.push_back({ KernelMeans::AtFirstUse, { { 2, 1, 0, 0 } } });
+  }
+  return checks;
+}
+
+} // namespace cudamedian

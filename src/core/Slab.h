@@ -1,0 +1,98 @@
+/*=========================================================================
+ *
+ *  Copyright NumFOCUS
+ *
+ *  Licensed under the Apache License, Version 2.0 (the "License");
+ *  you may not use this file except in compliance with the License.
+ *  You may obtain a copy of the License at
+ *
+ *         https://www.apache.org/licenses/LICENSE-2.0.txt
+ *
+ *  Unless required by applicable law or agreed to in writing, software
+ *  distributed under the License is distributed on an "AS IS" BASIS,
+ *  WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ *  See the License for the specific language governing permissions and
+ *  limitations under the License.
+ *
+ *=========================================================================*/
+#ifndef Slab_h
+#define Slab_h
+
+#include "DivideUp.h"
+#include "Extents.h"
+#include "itkCudaMedianEngine.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <vector>
+
+namespace cudamedian
+{
+
+/** A box of pixels, relative to the first pixel of the input buffer. */
+struct PixelBox
+{
+  Extent origin{ { 0, 0, 0, 0 } };
+  Extent extent{ { 0, 0, 0, 0 } };
+};
+
+/** The part of the image processed at once: the outputs, and the inputs they need (the outputs' box with its halo,
+ * cropped to the image; clamping to this box is the same as clamping to the image). */
+struct Slab
+{
+  PixelBox input;
+  PixelBox output;
+};
+
+/** Rows of device buffers start at multiples of this many bytes, so that kernels can move 16 bytes at once. */
+constexpr std::int64_t deviceAlignment = 16;
+
+/** A row of pixels in a device buffer, in pixels: the given number rounded up to the alignment. */
+std::int64_t
+GetDevicePitch(std::int64_t pixels, std::size_t pixelBytes);
+
+/** Strides of a slab's input in device memory, whose rows start at multiples of 16 bytes, in pixels. */
+Extent
+GetDeviceInputStride(const Slab & slab, std::size_t pixelBytes);
+
+/** The same for its output, whose rows have GetOutputLead() columns before the first. */
+Extent
+GetDeviceOutputStride(const Slab & slab, std::size_t pixelBytes);
+
+/** How many columns the device's output rows have before the slab's first output, so that both buffers are aligned at
+ * the same columns of the image. */
+std::int64_t
+GetOutputLead(const Slab & slab, std::size_t pixelBytes);
+
+/** The input box that an output box needs. */
+PixelBox
+GetInputBox(const MedianRequest & request, const PixelBox & output);
+
+/** Cuts a box into boxes of at most a number of pixels, or of one pixel: whole along the inner axes, cut along the
+ * outermost ones first. */
+std::vector<PixelBox>
+CutIntoLaunches(const PixelBox & box, std::int64_t mostPixels);
+
+/** Calls a function with each box of at most a given extent that a larger extent is cut into, axis 0 fastest. */
+template <typename TBody>
+void
+ForEachBox(const Extent & whole, const Extent & extent, const TBody & body)
+{
+  PixelBox box;
+  auto &   origin = box.origin;
+  for (origin[3] = 0; origin[3] < whole[3]; origin[3] += extent[3])
+    for (origin[2] = 0; origin[2] < whole[2]; origin[2] += extent[2])
+      for (origin[1] = 0; origin[1] < whole[1]; origin[1] += extent[1])
+        for (origin[0] = 0; origin[0] < whole[0]; origin[0] += extent[0])
+        {
+          for (int axis = 0; axis < Dimension; ++axis)
+          {
+            box.extent[axis] = std::min(extent[axis], whole[axis] - origin[axis]);
+          }
+          body(box);
+        }
+}
+
+} // namespace cudamedian
+
+#endif

@@ -1,0 +1,88 @@
+/*=========================================================================
+ *
+ *  Copyright NumFOCUS
+ *
+ *  Licensed under the Apache License, Version 2.0 (the "License");
+ *  you may not use this file except in compliance with the License.
+ *  You may obtain a copy of the License at
+ *
+ *         https://www.apache.org/licenses/LICENSE-2.0.txt
+ *
+ *  Unless required by applicable law or agreed to in writing, software
+ *  distributed under the License is distributed on an "AS IS" BASIS,
+ *  WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ *  See the License for the specific language governing permissions and
+ *  limitations under the License.
+ *
+ *=========================================================================*/
+#ifndef DeviceMethod_h
+#define DeviceMethod_h
+
+#include "DeviceContext.h"
+#include "KernelArguments.h"
+#include "KernelMeans.h"
+#include "Plan.h"
+
+#include <limits>
+#include <memory>
+#include <stdexcept>
+
+namespace cudamedian
+{
+
+/** A kernel that cannot be had on a device. Says why; another plan may do without it. */
+class KernelMissing : public std::runtime_error
+{
+public:
+  using std::runtime_error::runtime_error;
+};
+
+/** What a method has become on one device: kernels that are ready to be launched. */
+class SlabLauncher
+{
+public:
+  virtual ~SlabLauncher() = default;
+
+  /** Launches them for a slab, or a part of one. Asynchronous on the stream. \returns CUDA's error. */
+  virtual cudaError_t
+  Launch(const KernelArguments & arguments, cudaStream_t stream) const = 0;
+
+  /** Pixels of a launch that ends soon enough for a display driver's watchdog; larger ones are cut. */
+  virtual std::int64_t
+  GetLargestLaunch() const
+  {
+    return std::numeric_limits<std::int64_t>::max(); // it keeps its own launches short
+  }
+
+  /** Whether it is machine code of the device, as far as the method knows more than the library's image tells. */
+  virtual bool
+  IsNative() const
+  {
+    return true;
+  }
+
+  /** Completes what the report says of the algorithm. */
+  virtual void
+  Describe(ExecutionReport &) const
+  {}
+};
+
+/** What an algorithm hands to the CUDA backend: the kernels of one candidate. */
+class DeviceMethod
+{
+public:
+  virtual ~DeviceMethod() = default;
+
+  /** Which kernels these are. */
+  virtual KernelMeans
+  GetMeans() const = 0;
+
+  /** Prepares them for a request on the current device, whose context has the candidate's program and scratch memory.
+   * \throws KernelMissing, DeviceError */
+  virtual std::unique_ptr<SlabLauncher>
+  Prepare(const MedianRequest & request, const Candidate & candidate, DeviceContext & context) const = 0;
+};
+
+} // namespace cudamedian
+
+#endif

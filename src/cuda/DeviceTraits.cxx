@@ -1,0 +1,158 @@
+/*=========================================================================
+ *
+ *  Copyright NumFOCUS
+ *
+ *  Licensed under the Apache License, Version 2.0 (the "License");
+ *  you may not use this file except in compliance with the License.
+ *  You may obtain a copy of the License at
+ *
+ *         https://www.apache.org/licenses/LICENSE-2.0.txt
+ *
+ *  Unless required by applicable law or agreed to in writing, software
+ *  distributed under the License is distributed on an "AS IS" BASIS,
+ *  WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ *  See the License for the specific language governing permissions and
+ *  limitations under the License.
+ *
+ *=========================================================================*/
+#include "DeviceContext.h"
+#include "DeviceQuery.h"
+
+#include <algorithm>
+#include <chrono>
+#include <limits>
+#include <map>
+#include <mutex>
+#include <set>
+
+namespace cudamedian
+{
+namespace
+{
+
+int
+GetAttribute(cudaDeviceAttr attribute, int device)
+{
+  int value = 0;
+  CheckCuda(cudaDeviceGetAttribute(&value, attribute, device), "cudaDeviceGetAttribute");
+  return value;
+}
+
+/** Bytes a second in either direction, both at once, between the current device and pinned memory; 0 where there is too
+ * little memory to time it. */
+double
+MeasureBus(int device)
+{
+  constexpr std::size_t bytes = std::size_t{ 8 } << 20;
+  BorrowedContext       context(device);
+  auto &                place = context->places.front();
+  if (!context->ReservePixels(place.input, bytes) || !context->ReservePixels(place.output, bytes) ||
+      !place.stagedInput.Reserve(bytes) || !place.stagedOutput.Reserve(bytes))
+  {
+    CheckCuda(context->ReleaseBuffers(), "cudaFree");
+    return 0;
+  }
+  double shortest = std::numeric_limits<double>::max();
+  for (int i = 0; i < 4; ++i)
+  {
+    const auto start = std::chrono::steady_clock::now();
+    CheckCuda(
+      cudaMemcpyAsync(place.input.Get(), place.stagedInput.Get(), bytes, cudaMemcpyHostToDevice, context->upload),
+      "cudaMemcpyAsync");
+    CheckCuda(
+      cudaMemcpyAsync(place.stagedOutput.Get(), place.output.Get(), bytes, cudaMemcpyDeviceToHost, context->download),
+      "cudaMemcpyAsync");
+    CheckCuda(context->Synchronize(), "cudaStreamSynchronize");
+    shortest = std::min(shortest, std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
+  }
+  return static_cast<double>(bytes) / shortest;
+}
+
+DeviceTraits
+AskDevice(int device)
+{
+  DeviceTraits traits;
+  traits.name = "device " + std::to_string(device);
+  traits.computeCapability = 10 * GetAttribute(cudaDevAttrComputeCapabilityMajor, device) +
+                             GetAttribute(cudaDevAttrComputeCapabilityMinor, device);
+  traits.multiprocessors = GetAttribute(cudaDevAttrMultiProcessorCount, device);
+  traits.clockKilohertz = GetAttribute(cudaDevAttrClockRate, device);
+  traits.sharedBytesOfBlock = GetAttribute(cudaDevAttrMaxSharedMemoryPerBlockOptin, device);
+  traits.sharedBytesOfMultiprocessor = GetAttribute(cudaDevAttrMaxSharedMemoryPerMultiprocessor, device);
+  traits.registersOfMultiprocessor = GetAttribute(cudaDevAttrMaxRegistersPerMultiprocessor, device);
+  traits.l2Bytes = GetAttribute(cudaDevAttrL2CacheSize, device);
+  return traits;
+}
+
+/** What is known of each device. Never destroyed: a thread may be at work when the process ends. */
+template <typename TValue>
+struct KnownOfDevices
+{
+  std::mutex            mutex;
+  std::map<int, TValue> values;
+};
+
+DeviceTraits
+GetTraitsOfDevice(int device)
+{
+  static auto * const               known = new KnownOfDevices<DeviceTraits>;
+  const std::lock_guard<std::mutex> lock(known->mutex);
+  const auto                        found = known->values.find(device);
+  return found != known->values.end() ? found->second : known->values.emplace(device, AskDevice(device)).first->second;
+}
+
+/** Measured once, as soon as there is memory to do so. */
+double
+GetBusOfDevice(int device)
+{
+  static auto * const               known = new KnownOfDevices<double>;
+  const std::lock_guard<std::mutex> lock(known->mutex);
+  const auto                        found = known->values.find(device);
+  if (found != known->values.end())
+  {
+    return found->second;
+  }
+  double bytes = 0;
+  OnDevice(device, [device, &bytes] { bytes = MeasureBus(device); });
+  // A bus of today has no less.
+  constexpr double least = 12e9;
+  return bytes > 0 ? known->values.emplace(device, bytes).first->second : least;
+}
+
+} // namespace
+
+DeviceTraits
+GetDeviceTraits(const std::vector<int> & devices)
+{
+  const auto numbers = ResolveDevices(devices);
+  auto       together = GetTraitsOfDevice(numbers.front());
+  for (const int device : numbers)
+  {
+    const auto traits = GetTraitsOfDevice(device);
+    for (const auto member : { &DeviceTraits::computeCapability,
+                               &DeviceTraits::multiprocessors,
+                               &DeviceTraits::clockKilohertz,
+                               &DeviceTraits::sharedBytesOfBlock,
+                               &DeviceTraits::sharedBytesOfMultiprocessor,
+                               &DeviceTraits::registersOfMultiprocessor,
+                               &DeviceTraits::l2Bytes })
+    {
+      together.*member = std::min(together.*member, traits.*member);
+    }
+  }
+  return together;
+}
+
+double
+MeasureBuses(const std::vector<int> & devices)
+{
+  const auto numbers = ResolveDevices(devices);
+  double     bytes = 0;
+  for (const int device : std::set<int>(numbers.begin(), numbers.end()))
+  {
+    bytes += GetBusOfDevice(device);
+  }
+  return bytes;
+}
+
+} // namespace cudamedian
