@@ -69,23 +69,16 @@ MeasureBus(int device)
   return static_cast<double>(bytes) / shortest;
 }
 
-/** The speed of a device's kernels as a multiple of an H200's. */
-double
-GetKernelSpeed(int device)
-{
-  constexpr double multiprocessors = 132;
-  constexpr double kilohertz = 1.98e6;
-  return GetAttribute(cudaDevAttrMultiProcessorCount, device) / multiprocessors *
-         GetAttribute(cudaDevAttrClockRate, device) / kilohertz;
-}
-
 /** Of the current device. */
 DeviceRates
 MeasureDevice(int device)
 {
   const auto capability = 10 * GetAttribute(cudaDevAttrComputeCapabilityMajor, device) +
                           GetAttribute(cudaDevAttrComputeCapabilityMinor, device);
-  return { MeasureBus(device), GetKernelSpeed(device), GetKernelKind(2, capability).packing != KeyPacking::Single };
+  DeviceTraits traits;
+  traits.multiprocessors = GetAttribute(cudaDevAttrMultiProcessorCount, device);
+  traits.kilohertz = GetAttribute(cudaDevAttrClockRate, device);
+  return { MeasureBus(device), GetRelativeSpeed(traits), GetKernelKind(2, capability).packing != KeyPacking::Single };
 }
 
 /** What has been measured in this process. Never destroyed: a thread may be at work when the process ends. */

@@ -20,6 +20,7 @@
 
 #include "PixelKey.h"
 #include "RankPolicy.h"
+#include "Traits.h"
 
 #include <array>
 #include <cstddef>
@@ -91,7 +92,10 @@ extern const char * const histogramLimits;
  * \param pixelBytes 1, 2, 4 or 8.
  * \returns false if there is none, see histogramLimits. */
 bool
-FindHistogramShape(const Extent & radius, int pixelBytes, HistogramShape & shape);
+FindHistogramShape(const Extent &       radius,
+                   int                  pixelBytes,
+                   HistogramShape &     shape,
+                   const DeviceTraits & traits = GetH200Traits());
 
 /** Gives a shape a tile of other outputs along its axes, multiples of its width and rows; for tuning and tests.
  *
@@ -99,16 +103,15 @@ FindHistogramShape(const Extent & radius, int pixelBytes, HistogramShape & shape
 bool
 SetHistogramTile(const std::array<int, 3> & tile, int pixelBytes, HistogramShape & shape);
 
-/** What an output takes on an H200, in picoseconds, by the model that the shape was chosen with. */
+/** What an output takes in picoseconds, by the model that the shape was chosen with: at the speed of an H200's
+ * multiprocessors, each of which holds as many blocks as the device's. */
 double
-EstimateHistogramPicoseconds(const HistogramShape & shape, int pixelBytes);
+EstimateHistogramPicoseconds(const HistogramShape & shape,
+                             int                    pixelBytes,
+                             const DeviceTraits &   traits = GetH200Traits());
 
-/** Whether sliding histograms are faster than local ranks, for a window that both cover, by measurement.
- *
- * On an H200, Gpixel/s, histograms and ranks: 8-bit 75x75 6.8 and 9.1, 81x81 6.7 and 7.7, 91x91 6.7 and 5.3,
- * 11x11x11 6.2 and 8.2, 15x15x15 5.6 and 3.5; 16-bit 91x91 2.2 and 3.1, 11x11x11 2.0 and 4.0, 15x15x15 1.6 and 1.5;
- * float 91x91 2.0 and 3.1, 15x15x15 1.5 and 1.4; double 61x61 ranks 4.5, 75x75 1.6 and 1.3, 15x15x15 1.1 and 0.84. At
- * 99x99 with 16 and 32 bits both are as fast by the model of the ranks. */
+/** Whether sliding histograms are faster than local ranks, for a window that both cover, by measurement
+ * (HistogramRates.inc and RankRates.inc). At 99x99 with 16 and 32 bits both are as fast by the model of the ranks. */
 bool
 IsHistogramFasterThanRanks(const Extent & radius, int pixelBytes);
 

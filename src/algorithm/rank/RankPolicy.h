@@ -18,6 +18,7 @@
 #ifndef RankPolicy_h
 #define RankPolicy_h
 
+#include "Traits.h"
 #include "itkCudaMedianExtent.h"
 
 #include <cstddef>
@@ -52,7 +53,7 @@ struct RankShape
  * \returns false if there is none: the window has a radius along all four axes, or its smallest region has more than
  * 16,384 pixels (8,192 of 64 bits), which is beyond what a block sorts. */
 bool
-FindRankShape(const Extent & radius, int pixelBytes, RankShape & shape);
+FindRankShape(const Extent & radius, int pixelBytes, RankShape & shape, const DeviceTraits & traits = GetH200Traits());
 
 /** The same for the CPU: one window goes through the block up and down, so region axis 0 is image axis 0, and blocks
  * are large, but enough for all work units.
@@ -66,9 +67,13 @@ FindHostRankShape(const Extent & radius,
                   unsigned       workUnits,
                   RankShape &    shape);
 
-/** What an output of a block takes on an H200, in picoseconds, by the model that the block was chosen with. */
+/** What an output of a block takes in picoseconds, by the model that the block was chosen with: at the speed of an
+ * H200's multiprocessors, each of which holds as many blocks as the device's. */
 double
-EstimateRankPicoseconds(const RankShape & shape, const Extent & radius, int pixelBytes);
+EstimateRankPicoseconds(const RankShape &    shape,
+                        const Extent &       radius,
+                        int                  pixelBytes,
+                        const DeviceTraits & traits = GetH200Traits());
 
 /** What a block of FindHostRankShape() takes on one core of 2023, in nanoseconds, by the model that it was chosen with.
  */
