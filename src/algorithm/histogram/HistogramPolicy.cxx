@@ -99,8 +99,8 @@ SetWindow(const Extent & radius, HistogramShape & shape)
 
 const char * const histogramLimits =
   "at most three axes may have a radius, columns of the window may have no more than 65535 pixels, the histograms of "
-  "the columns of a block no more than 232448 bytes, and regions of pixels of more than 8 bits no more than 1048576 "
-  "pixels; in 2D that is up to 405x405, in 3D 255x255x255 or, with more than 8 bits, 87x87x87";
+  "the columns of a block must fit in its shared memory, and regions of pixels of more than 8 bits have no more than "
+  "1048576 pixels; in 2D that is up to 405x405 on sm_90, in 3D 255x255x255 or, with more than 8 bits, 87x87x87";
 
 // An instruction of a warp takes 2.2 ps where all multiprocessors issue two a clock. On an H200 outputs take from as
 // long as this to 1.7 times less (HistogramRates.inc).

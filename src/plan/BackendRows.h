@@ -1,0 +1,44 @@
+/*=========================================================================
+ *
+ *  Copyright NumFOCUS
+ *
+ *  Licensed under the Apache License, Version 2.0 (the "License");
+ *  you may not use this file except in compliance with the License.
+ *  You may obtain a copy of the License at
+ *
+ *         https://www.apache.org/licenses/LICENSE-2.0.txt
+ *
+ *  Unless required by applicable law or agreed to in writing, software
+ *  distributed under the License is distributed on an "AS IS" BASIS,
+ *  WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ *  See the License for the specific language governing permissions and
+ *  limitations under the License.
+ *
+ *=========================================================================*/
+#ifndef BackendRows_h
+#define BackendRows_h
+
+#include "TuningRow.h"
+#include "itkCudaMedianEngine.h"
+
+namespace cudamedian
+{
+
+/** A case of BackendRows.inc: what both backends took for an ordinary image with 16 threads on the host of an H200, in
+ * milliseconds, and what was estimated then. The estimates' constants were fitted to the rows of host 1. */
+struct BackendRow
+{
+  const char * host;
+  const char * commit;
+  PixelType    type;
+  Extent       extent;
+  Extent       window;
+  double       cpu;
+  double       cuda;
+  double       estimatedCpu; ///< 0 where it is not told
+  double       estimatedCuda;
+};
+
+} // namespace cudamedian
+
+#endif
