@@ -9,6 +9,8 @@
 #include "KernelProgram.h"
 #include "RuntimeKernels.h"
 #include "SharedMemoryLimit.h"
+#include "TileTuning.h"
+#include "Traits.h"
 
 #include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
@@ -70,17 +72,6 @@ ParseWindow(const std::string & text)
   return radius;
 }
 
-struct Device
-{
-  int    computeCapability{ 0 };
-  int    multiprocessors{ 0 };
-  double clock{ 0 };              // Hz
-  double bandwidth{ 0 };          // bytes a second, read and write counted
-  int    largestSharedBytes{ 0 }; // of a block
-
-  std::string name;
-};
-
 /** Device memory full of random bits, in which images lie, and room for one output. */
 class Memory
 {
@@ -129,19 +120,21 @@ private:
   void * m_Output{ nullptr };
 };
 
-Device
+DeviceTraits
 DescribeDevice(const Memory & memory)
 {
-  Device         device;
+  DeviceTraits   device;
   cudaDeviceProp properties;
   Check(cudaGetDeviceProperties(&properties, 0), "cudaGetDeviceProperties");
-  int kilohertz = 0;
-  Check(cudaDeviceGetAttribute(&kilohertz, cudaDevAttrClockRate, 0), "cudaDeviceGetAttribute");
+  Check(cudaDeviceGetAttribute(&device.kilohertz, cudaDevAttrClockRate, 0), "cudaDeviceGetAttribute");
   device.name = properties.name;
   device.computeCapability = 10 * properties.major + properties.minor;
   device.multiprocessors = properties.multiProcessorCount;
-  device.clock = kilohertz * 1e3;
-  device.largestSharedBytes = static_cast<int>(properties.sharedMemPerBlockOptin);
+  device.blockSharedBytes = static_cast<int>(properties.sharedMemPerBlockOptin);
+  device.sharedBytes = static_cast<int>(properties.sharedMemPerMultiprocessor);
+  device.reservedSharedBytes = static_cast<int>(properties.reservedSharedMemPerBlock);
+  device.registers = properties.regsPerMultiprocessor;
+  device.cacheBytes = static_cast<std::size_t>(properties.l2CacheSize);
   cudaEvent_t events[2];
   Check(cudaEventCreate(&events[0]), "cudaEventCreate");
   Check(cudaEventCreate(&events[1]), "cudaEventCreate");
@@ -159,7 +152,7 @@ DescribeDevice(const Memory & memory)
     Check(cudaEventElapsedTime(&milliseconds, events[0], events[1]), "cudaEventElapsedTime");
     best = std::min(best, milliseconds);
   }
-  device.bandwidth = 2.0 * Memory::bytes / (best * 1e-3);
+  device.copyBytes = 2.0 * Memory::bytes / (best * 1e-3);
   return device;
 }
 
@@ -285,6 +278,8 @@ struct Row
   int          warps{ 0 };
   std::size_t  differences{ 0 };
   std::string  how;
+  Extent       radius{ { 0, 0, 0, 0 } };
+  int          pixelBytes{ 0 };
 };
 
 std::string
@@ -393,6 +388,55 @@ AsJson(const Row & row)
            { "kernel", row.how } };
 }
 
+/** Gpixel/s as far as they can be told. */
+double
+GetRate(const Row & row)
+{
+  char text[32];
+  std::snprintf(text, sizeof(text), "%.4g", row.gigapixels);
+  return std::stod(text);
+}
+
+/** A row for the table of the algorithm's rates. */
+std::string
+MakeRateRow(const Row & row, const DeviceTraits & device, const std::string & commit)
+{
+  return ToRow(RateRow{ device.name.c_str(), commit.c_str(), GetWindow(row.radius), row.pixelBytes, GetRate(row) });
+}
+
+/** A row for TileTuning.inc: the fastest of the policies that were swept for a window, with the one behind it. */
+std::string
+MakeTuningRow(std::vector<Row> rows, const DeviceTraits & device, const std::string & commit)
+{
+  rows.erase(std::remove_if(rows.begin(), rows.end(), [](const Row & row) { return row.differences > 0; }), rows.end());
+  if (rows.empty())
+  {
+    return "// no policy was right";
+  }
+  std::sort(rows.begin(), rows.end(), [](const Row & a, const Row & b) { return a.gigapixels > b.gigapixels; });
+  const auto &      best = rows.front();
+  const auto &      policy = best.policy;
+  const std::string runnerUp = rows.size() == 1 ? ""
+                                                : Join(rows[1].policy.tile) + ":" + Describe(rows[1].policy) + ", " +
+                                                    std::to_string(rows[1].policy.lowering.sumPercent) + " %, " +
+                                                    std::to_string(rows[1].policy.blockX) + "x" +
+                                                    std::to_string(rows[1].policy.blockY);
+  return ToRow(TileTuningRow{ device.name.c_str(),
+                              commit.c_str(),
+                              GetWindow(best.radius),
+                              best.pixelBytes,
+                              policy.tile,
+                              policy.tiling.root,
+                              policy.tiling.division,
+                              policy.phases,
+                              policy.lowering.sumPercent,
+                              policy.blockX,
+                              policy.blockY,
+                              GetRate(best),
+                              rows.size() == 1 ? 0 : GetRate(rows[1]),
+                              runnerUp.c_str() });
+}
+
 /** What a strip of 3x3 costs per pixel (StripKernel.h): two rows of `width` pixels and the columns beside them. */
 ProgramCost
 CountStrips(double width)
@@ -408,20 +452,24 @@ CountStrips(double width)
 
 /** What the cost model says of a policy: fills the counts and the floor of a row. */
 void
-Count(const Extent & radius, const KernelPolicy & policy, const PixelKind & pixel, const Device & device, Row & row)
+Count(const Extent &       radius,
+      const KernelPolicy & policy,
+      const PixelKind &    pixel,
+      const DeviceTraits & device,
+      Row &                row)
 {
   const auto bytes = PixelBytes(pixel.type);
   const auto kind = GetKernelKind(static_cast<int>(bytes), device.computeCapability);
   row.pixel = pixel.name;
-  row.window = Join({ { 2 * radius[0] + 1, 2 * radius[1] + 1, 2 * radius[2] + 1, 2 * radius[3] + 1 } });
+  row.window = Join(GetWindow(radius));
   row.policy = policy;
   row.cost = IsFilteredInStrips(radius) && row.how != "NVRTC"
                ? CountStrips(bytes == 1 ? 8 : 16.0 / static_cast<double>(bytes))
                : CountPhases(BuildKernelPhases(radius, policy), policy.lowering, policy.blockX).cost;
   // Comparing and choosing 64 bits takes three instructions.
   const auto compute =
-    device.multiprocessors * device.clock / (row.cost.clocks / kind.GetPixels() * (bytes == 8 ? 3 : 1));
-  row.floorGigapixels = std::min(compute, device.bandwidth / (2.0 * static_cast<double>(bytes))) * 1e-9;
+    device.multiprocessors * device.kilohertz * 1e3 / (row.cost.clocks / kind.GetPixels() * (bytes == 8 ? 3 : 1));
+  row.floorGigapixels = std::min(compute, device.copyBytes / (2.0 * static_cast<double>(bytes))) * 1e-9;
 }
 
 class Benchmark
@@ -433,11 +481,11 @@ public:
     std::printf("%s, %d multiprocessors, %.2f GHz, copy %.2f TB/s\n",
                 m_Device.name.c_str(),
                 m_Device.multiprocessors,
-                m_Device.clock * 1e-9,
-                m_Device.bandwidth * 1e-12);
+                m_Device.kilohertz * 1e-6,
+                m_Device.copyBytes * 1e-12);
   }
 
-  const Device &
+  const DeviceTraits &
   GetDevice() const
   {
     return m_Device;
@@ -479,19 +527,19 @@ public:
   MeasureRanks(const Extent & radius, const PixelKind & pixel, const Extent & size, int launches)
   {
     RankShape shape{};
-    if (!FindRankShape(radius, static_cast<int>(PixelBytes(pixel.type)), shape))
+    if (!FindRankShape(radius, static_cast<int>(PixelBytes(pixel.type)), shape, m_Device))
     {
       throw std::runtime_error("no block of local ranks covers the window");
     }
     Row row;
     row.pixel = pixel.name;
-    row.window = Join({ { 2 * radius[0] + 1, 2 * radius[1] + 1, 2 * radius[2] + 1, 2 * radius[3] + 1 } });
+    row.window = Join(GetWindow(radius));
     row.size = Join(size);
-    row.how = "local ranks, " + std::to_string(shape.pixels) + " pixels " +
-              (shape.sortPixels > 0 ? "sorted by " + std::to_string(shape.sortPixels) : "counted by values") +
-              ", model " +
-              std::to_string(1e3 / EstimateRankPicoseconds(shape, radius, static_cast<int>(PixelBytes(pixel.type))))
-                .substr(0, 5);
+    row.how =
+      "local ranks, " + std::to_string(shape.pixels) + " pixels " +
+      (shape.sortPixels > 0 ? "sorted by " + std::to_string(shape.sortPixels) : "counted by values") + ", model " +
+      std::to_string(1e3 / EstimateRankPicoseconds(shape, radius, static_cast<int>(PixelBytes(pixel.type)), m_Device))
+        .substr(0, 5);
     row.policy.tile = GetRankTile(shape);
     row.policy.tiling.root = row.policy.tile;
     row.policy.blockX = shape.threads;
@@ -500,8 +548,9 @@ public:
                                            (2 * radius[static_cast<std::size_t>(shape.axes[1])] + 1));
     const auto depth = static_cast<double>(2 * radius[static_cast<std::size_t>(shape.axes[2])] + 1);
     row.cost.operations = slice * (2 * (shape.steps - 1) + depth) / shape.steps;
-    row.floorGigapixels = m_Device.multiprocessors * m_Device.clock * 128 / (4.75 * row.cost.operations + 40) * 1e-9;
-    row.warps = 233472 / (shape.sharedBytes + 1024) * shape.threads / 32;
+    row.floorGigapixels =
+      m_Device.multiprocessors * m_Device.kilohertz * 1e3 * 128 / (4.75 * row.cost.operations + 40) * 1e-9;
+    row.warps = m_Device.CountBlocks(shape.sharedBytes) * shape.threads / 32;
 
     const auto bytes = GetRankScratchBytes(shape, size, m_ScratchBytes);
     void *     scratch = nullptr;
@@ -520,24 +569,24 @@ public:
   {
     const auto     pixelBytes = static_cast<int>(PixelBytes(pixel.type));
     HistogramShape shape{};
-    if (!FindHistogramShape(radius, pixelBytes, shape))
+    if (!FindHistogramShape(radius, pixelBytes, shape, m_Device))
     {
       throw std::runtime_error("no sliding histograms cover the window");
     }
     Row row;
     row.pixel = pixel.name;
-    row.window = Join({ { 2 * radius[0] + 1, 2 * radius[1] + 1, 2 * radius[2] + 1, 2 * radius[3] + 1 } });
+    row.window = Join(GetWindow(radius));
     row.size = Join(size);
     row.how = "sliding histograms, " + std::to_string(shape.pixels) + " pixels sorted, blocks of " +
               std::to_string(shape.width) + "x" + std::to_string(shape.rows) + ", model " +
-              std::to_string(1e3 / EstimateHistogramPicoseconds(shape, pixelBytes)).substr(0, 4);
+              std::to_string(1e3 / EstimateHistogramPicoseconds(shape, pixelBytes, m_Device)).substr(0, 4);
     row.policy.tile = GetHistogramTile(shape);
     row.policy.tiling.root = row.policy.tile;
     row.policy.blockX = 32;
     row.policy.blockY = shape.GetThreads() / 32;
     row.cost.operations = static_cast<double>(shape.pixels) / static_cast<double>(Volume(row.policy.tile));
-    row.floorGigapixels = m_Device.multiprocessors * m_Device.clock * 2 / 60 * 1e-9;
-    row.warps = 233472 / (shape.sharedBytes + 1024) * shape.GetThreads() / 32;
+    row.floorGigapixels = m_Device.multiprocessors * m_Device.kilohertz * 1e3 * 2 / 60 * 1e-9;
+    row.warps = m_Device.CountBlocks(shape.sharedBytes) * shape.GetThreads() / 32;
 
     const auto bytes = GetHistogramScratchBytes(shape, size, m_ScratchBytes);
     void *     scratch = nullptr;
@@ -562,7 +611,7 @@ public:
     }
     Row row;
     row.pixel = pixel.name;
-    row.window = Join({ { 2 * radius[0] + 1, 2 * radius[1] + 1, 2 * radius[2] + 1, 2 * radius[3] + 1 } });
+    row.window = Join(GetWindow(radius));
     row.size = Join(size);
     row.how = "merges, regions of " + std::to_string(shape.GetOutputs(0)) + "x" + std::to_string(shape.GetOutputs(1)) +
               ", " + std::to_string(shape.scratchBytes >> 20) + " MiB, model " +
@@ -611,7 +660,7 @@ public:
     {
       return MeasureRanks(radius, pixel, size, launches);
     }
-    const auto            policy = GetKernelPolicy(radius, kind);
+    const auto            policy = GetKernelPolicy(radius, kind, m_Device);
     const EmittedKernel * emitted = nullptr;
     Check(FindEmittedKernel(radius, pixel.keyFormat, emitted), "FindEmittedKernel");
     if (emitted != nullptr && emitted->packing == kind.packing)
@@ -651,16 +700,19 @@ private:
       return launch(arguments);
     });
     row.gigapixels = static_cast<double>(pixels) / row.seconds * 1e-9;
+    row.radius = radius;
+    row.pixelBytes = static_cast<int>(PixelBytes(pixel.type));
   }
 
-  Memory      m_Memory;
-  Device      m_Device;
-  std::size_t m_ScratchBytes;
+  Memory       m_Memory;
+  DeviceTraits m_Device;
+  std::size_t  m_ScratchBytes;
 };
 
 std::vector<KernelPolicy>
 ListPolicies(const Extent &                   radius,
              const KernelKind &               kind,
+             const DeviceTraits &             device,
              const std::vector<std::string> & tiles,
              const std::vector<int> &         sums,
              const std::vector<std::string> & blocks,
@@ -676,7 +728,7 @@ ListPolicies(const Extent &                   radius,
     }
     return extent;
   };
-  const auto                chosen = GetKernelPolicy(radius, kind);
+  const auto                chosen = GetKernelPolicy(radius, kind, device);
   std::vector<KernelPolicy> policies;
   for (const auto & tile : tiles.empty() ? std::vector<std::string>{ "" } : tiles)
     for (const auto sum : sums.empty() ? std::vector<int>{ chosen.lowering.sumPercent } : sums)
@@ -722,6 +774,75 @@ ListPolicies(const Extent &                   radius,
   return policies;
 }
 
+/** Compiles the kernels of policies, by all of the host's threads. */
+std::vector<RuntimeKernel>
+CompilePolicies(const Extent &                    radius,
+                const PixelKind &                 pixel,
+                const KernelKind &                kind,
+                const std::vector<KernelPolicy> & policies,
+                int                               computeCapability)
+{
+  std::vector<RuntimeKernel> kernels(policies.size());
+  std::atomic<std::size_t>   next{ 0 };
+  std::vector<std::thread>   compilers;
+  for (unsigned i = 0; i < std::max(1U, std::thread::hardware_concurrency()); ++i)
+  {
+    compilers.emplace_back([&] {
+      for (std::size_t n = next++; n < policies.size(); n = next++)
+      {
+        try
+        {
+          kernels[n] =
+            CompileRuntimeKernel(radius, pixel.keyFormat, kind, policies[n], { computeCapability }, ~std::size_t{ 0 });
+        }
+        catch (const std::exception & error)
+        {
+          kernels[n].explanation = Describe(policies[n]) + ": " + error.what();
+        }
+      }
+    });
+  }
+  for (auto & compiler : compilers)
+  {
+    compiler.join();
+  }
+  return kernels;
+}
+
+/** Measures and prints each policy that compiles and fits. */
+std::vector<Row>
+Sweep(Benchmark &                       benchmark,
+      const Extent &                    radius,
+      const PixelKind &                 pixel,
+      const Extent &                    size,
+      int                               launches,
+      const KernelKind &                kind,
+      const std::vector<KernelPolicy> & policies)
+{
+  const auto & device = benchmark.GetDevice();
+  const auto   kernels = CompilePolicies(radius, pixel, kind, policies, device.computeCapability);
+  const auto   window = Join(GetWindow(radius));
+
+  std::vector<Row> rows;
+  for (std::size_t n = 0; n < policies.size(); ++n)
+  {
+    if (kernels[n].kernel == nullptr)
+    {
+      std::printf("%s: %s\n", window.c_str(), kernels[n].explanation.c_str());
+      continue;
+    }
+    const auto sharedBytes = kernels[n].kernel->shape.sharedBytes;
+    if (sharedBytes > device.blockSharedBytes)
+    {
+      std::printf("%s %s: %d bytes of shared memory\n", window.c_str(), Describe(policies[n]).c_str(), sharedBytes);
+      continue;
+    }
+    rows.push_back(benchmark.Measure(*kernels[n].kernel, policies[n], pixel, size, "NVRTC", launches));
+    Print(rows.back());
+  }
+  return rows;
+}
+
 } // namespace
 
 int
@@ -746,6 +867,8 @@ main(int argc, char * argv[])
     bool                     tune = false;
     bool                     small = false;
     bool                     count = false;
+    bool                     rows = false;
+    std::string              commit = CUDAMEDIAN_COMMIT;
     application.add_option("--windows", windows, "windows such as 5x5 5x5x3")->delimiter(',');
     application.add_option("--pixels", pixels, "uint8, int16, float32, float64")->delimiter(',');
     application.add_option("--launches", launches, "launches to take the median of")->check(CLI::Range(1, 1000));
@@ -770,13 +893,15 @@ main(int argc, char * argv[])
     application.add_option("--blocks", blocks, "threads of a block, such as 32x4")->delimiter(',');
     application.add_option("--registers", registers, "values in registers, 0 for no limit")->delimiter(',');
     application.add_flag("--small", small, "512x512 images against an empty kernel");
+    application.add_flag(
+      "--rows", rows, "print the rows for the tables of src/algorithm too: of rates, or with --tune of TileTuning.inc");
+    application.add_option("--commit", commit, "what the rows say was measured; the default was found by CMake");
     application.add_option("--json", jsonFile, "file for the table");
     application.add_flag("--count", count, "print the cost model for an H200; needs no GPU");
     CLI11_PARSE(application, argc, argv);
     if (count)
     {
-      // As measured: 132 multiprocessors, 1.98 GHz, copies at 4.26 TB/s.
-      const Device device{ 90, 132, 1.98e9, 4.26e12, 227 * 1024, "H200" };
+      const auto & device = GetH200Traits();
       PrintHeader();
       for (const auto & window : windows)
       {
@@ -798,6 +923,8 @@ main(int argc, char * argv[])
 
     Benchmark benchmark(scratchMebibytes << 20);
     Json      table = Json::array();
+
+    std::vector<std::string> tableRows;
     PrintHeader();
     for (const auto & window : windows)
     {
@@ -816,59 +943,20 @@ main(int argc, char * argv[])
           const auto row = benchmark.MeasureChosen(algorithm, radius, pixel, size, launches);
           Print(row);
           table.push_back(AsJson(row));
+          tableRows.push_back(MakeRateRow(row, benchmark.GetDevice(), commit));
           continue;
         }
         const auto kind =
           GetKernelKind(static_cast<int>(PixelBytes(pixel.type)), benchmark.GetDevice().computeCapability);
-        const auto                 policies = ListPolicies(radius, kind, tiles, sums, blocks, registers);
-        std::vector<RuntimeKernel> kernels(policies.size());
-        std::atomic<std::size_t>   next{ 0 };
-        std::vector<std::thread>   compilers;
-        for (unsigned i = 0; i < std::max(1U, std::thread::hardware_concurrency()); ++i)
-        {
-          compilers.emplace_back([&] {
-            for (std::size_t n = next++; n < policies.size(); n = next++)
-            {
-              try
-              {
-                kernels[n] = CompileRuntimeKernel(radius,
-                                                  pixel.keyFormat,
-                                                  kind,
-                                                  policies[n],
-                                                  { benchmark.GetDevice().computeCapability },
-                                                  ~std::size_t{ 0 });
-              }
-              catch (const std::exception & error)
-              {
-                kernels[n].explanation = Describe(policies[n]) + ": " + error.what();
-              }
-            }
-          });
-        }
-        for (auto & compiler : compilers)
-        {
-          compiler.join();
-        }
-        for (std::size_t n = 0; n < policies.size(); ++n)
-        {
-          if (kernels[n].kernel == nullptr)
-          {
-            std::printf("%s: %s\n", window.c_str(), kernels[n].explanation.c_str());
-            continue;
-          }
-          if (kernels[n].kernel->shape.sharedBytes > benchmark.GetDevice().largestSharedBytes)
-          {
-            std::printf("%s %s: %d bytes of shared memory\n",
-                        window.c_str(),
-                        Describe(policies[n]).c_str(),
-                        kernels[n].kernel->shape.sharedBytes);
-            continue;
-          }
-          const auto row = benchmark.Measure(*kernels[n].kernel, policies[n], pixel, size, "NVRTC", launches);
-          Print(row);
-          table.push_back(AsJson(row));
-        }
+        const auto policies = ListPolicies(radius, kind, benchmark.GetDevice(), tiles, sums, blocks, registers);
+        const auto swept = Sweep(benchmark, radius, pixel, size, launches, kind, policies);
+        std::for_each(swept.begin(), swept.end(), [&](const Row & row) { table.push_back(AsJson(row)); });
+        tableRows.push_back(MakeTuningRow(swept, benchmark.GetDevice(), commit));
       }
+    }
+    if (rows)
+    {
+      std::for_each(tableRows.begin(), tableRows.end(), [](const auto & row) { std::printf("%s\n", row.c_str()); });
     }
     if (small)
     {
