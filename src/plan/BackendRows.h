@@ -39,6 +39,9 @@ struct BackendRow
   double       estimatedCuda;
 };
 
+/** The estimates are that many times longer or shorter than the rows at most. */
+constexpr double backendError = 2.2;
+
 } // namespace cudamedian
 
 #endif
