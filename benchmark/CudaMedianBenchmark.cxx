@@ -17,6 +17,7 @@
  *=========================================================================*/
 // Times of the whole filter against itk::MedianImageFilter in the same run, as a table and as JSON.
 
+#include "BackendRows.h"
 #include "BenchmarkCase.h"
 #include "BenchmarkTiming.h"
 #include "CudaBackend.h"
@@ -35,6 +36,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cmath>
 #include <cstdint>
 #include <cstring>
 #include <exception>
@@ -70,6 +72,8 @@ struct Options
   std::uint64_t seed{ 20250810 };
   bool          skipItk{ false };
   std::string   instructionSet{ "best" };
+  std::string   host;
+  std::string   commit{ CUDAMEDIAN_COMMIT };
 };
 
 /** One case on one backend. Times are medians over the repeats, in seconds. */
@@ -417,6 +421,36 @@ MakeTableOfChoices(const std::vector<Row> & rows)
   return table;
 }
 
+/** The same as rows of src/plan/BackendRows.inc. */
+void
+PrintBackendRows(std::ostream & os, const std::vector<Row> & rows, const Options & options)
+{
+  const auto round = [](double seconds) { return std::round(seconds * 1e6) / 1e3; };
+  for (std::size_t first = 0; first + 2 < rows.size(); first += 3)
+  {
+    const auto & benchmarkCase = rows[first].benchmarkCase;
+    const auto & report = rows[first + 2].report;
+
+    cudamedian::BackendRow row{ options.host.c_str(),
+                                options.commit.c_str(),
+                                benchmarkCase.pixel == CasePixel::UInt8   ? cudamedian::PixelType::UInt8
+                                : benchmarkCase.pixel == CasePixel::Int16 ? cudamedian::PixelType::Int16
+                                                                          : cudamedian::PixelType::Float32,
+                                { { 1, 1, 1, 1 } },
+                                { { 1, 1, 1, 1 } },
+                                round(rows[first].wholeSeconds),
+                                round(rows[first + 1].wholeSeconds),
+                                round(report.estimatedCpuSeconds),
+                                round(report.estimatedCudaSeconds) };
+    for (unsigned int axis = 0; axis < benchmarkCase.Dimensions(); ++axis)
+    {
+      row.extent[axis] = static_cast<std::int64_t>(benchmarkCase.size[axis]);
+      row.window[axis] = static_cast<std::int64_t>(2 * benchmarkCase.radius[axis] + 1);
+    }
+    os << cudamedian::ToRow(row) << '\n';
+  }
+}
+
 void
 PrintTable(std::ostream & os, const std::vector<std::vector<std::string>> & table)
 {
@@ -518,6 +552,10 @@ Run(const Options & options)
   {
     std::cout << "\"times the faster\": what the chosen backend takes, over the faster of the two.\n\n";
     PrintTable(std::cout, MakeTableOfChoices(rows));
+    if (!options.host.empty())
+    {
+      PrintBackendRows(std::cout, rows, options);
+    }
     return EXIT_SUCCESS;
   }
   std::cout
@@ -555,6 +593,8 @@ main(int argc, char * argv[])
   app.add_option("--instruction-set", options.instructionSet, "the latest that the CPU backend may use")
     ->check(CLI::IsMember({ "best", "avx2", "sse4" }))
     ->capture_default_str();
+  app.add_option("--host", options.host, "name of this host: choice prints rows for the table of measurements too");
+  app.add_option("--commit", options.commit, "what those rows say was measured; the default was found by CMake");
   app.add_flag("--skip-itk", options.skipItk, "do not time ITK's filter");
   CLI11_PARSE(app, argc, argv);
   try

@@ -21,6 +21,9 @@
 #include "TuningRow.h"
 #include "itkCudaMedianEngine.h"
 
+#include <algorithm>
+#include <cctype>
+
 namespace cudamedian
 {
 
@@ -38,6 +41,21 @@ struct BackendRow
   double       estimatedCpu; ///< 0 where it is not told
   double       estimatedCuda;
 };
+
+/** The row as the table has it. */
+inline std::string
+ToRow(const BackendRow & row)
+{
+  // "uint8" as the enumerator that it is.
+  std::string type = ToString(row.type);
+  const auto  capitals = type.front() == 'u' ? 2 : 1;
+  std::transform(type.begin(), type.begin() + capitals, type.begin(), [](char c) { return std::toupper(c); });
+  std::ostringstream text;
+  text << "{ \"" << row.host << "\", \"" << row.commit << "\", PixelType::" << type << ", " << ToRow(row.extent) << ", "
+       << ToRow(row.window) << ", " << row.cpu << ", " << row.cuda << ", " << row.estimatedCpu << ", "
+       << row.estimatedCuda << " },";
+  return text.str();
+}
 
 /** The estimates are that many times longer or shorter than the rows at most. */
 constexpr double backendError = 2.2;

@@ -25,7 +25,11 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <fstream>
 #include <initializer_list>
+#include <string>
+#include <utility>
 
 namespace
 {
@@ -267,6 +271,18 @@ TEST(CudaMedianBackendEstimate, EstimatesAreAsFarOffAsTheySay)
       expectWithin(1.06, cpu, row.estimatedCpu, row);
       expectWithin(1.06, cuda, row.estimatedCuda, row);
     }
+  }
+}
+
+TEST(CudaMedianBackendEstimate, RowsStandAsTheyArePrinted)
+{
+  std::ifstream file(CUDAMEDIAN_BACKEND_ROWS);
+  std::string   line;
+  std::getline(file, line);
+  for (const auto & row : backendRows)
+  {
+    ASSERT_TRUE(std::getline(file, line));
+    EXPECT_EQ(ToRow(row), line);
   }
 }
 
