@@ -17,7 +17,7 @@
  *=========================================================================*/
 // Times of the whole filter against itk::MedianImageFilter in the same run, as a table and as JSON.
 
-#include "BenchmarkCase.h"
+#include "BenchmarkTable.h"
 #include "BenchmarkTiming.h"
 #include "MedianBackend.h"
 #include "HostRates.h"
@@ -28,7 +28,6 @@
 #include "itkVersion.h"
 
 #include <CLI/CLI.hpp>
-#include <nlohmann/json.hpp>
 #ifdef CUDAMEDIAN_BENCHMARK_HIGHWAY
 #  include <hwy/targets.h>
 #endif
@@ -39,10 +38,8 @@
 #include <cstring>
 #include <exception>
 #include <fstream>
-#include <iomanip>
 #include <iostream>
 #include <random>
-#include <sstream>
 #include <stdexcept>
 #include <string>
 #include <thread>
@@ -52,12 +49,7 @@
 namespace
 {
 
-using cudamedianbenchmark::BenchmarkCase;
-using cudamedianbenchmark::CasePixel;
-using cudamedianbenchmark::FillRandomly;
-using cudamedianbenchmark::Median;
-using cudamedianbenchmark::TimedUpdate;
-using Json = nlohmann::ordered_json;
+using namespace cudamedianbenchmark;
 using BackendEnum = itk::CudaMedianImageFilterEnums::Backend;
 
 struct Options
@@ -70,31 +62,8 @@ struct Options
   std::uint64_t seed{ 20250810 };
   bool          skipItk{ false };
   std::string   instructionSet{ "best" };
-};
-
-/** One case on one backend. Times are medians over the repeats, in seconds. */
-struct Row
-{
-  BenchmarkCase               benchmarkCase;
-  cudamedian::ExecutionReport report;
-  double                      wholeSeconds{ 0 };
-  double                      kernelSeconds{ 0 };
-  double                      transferSeconds{ 0 };
-  std::size_t                 itkPixels{ 0 };       ///< 0: ITK's filter was not timed
-  double                      itkPixelSeconds{ 0 }; ///< seconds per pixel
-
-  bool
-  OnDevice() const
-  {
-    return report.backend == "CUDA";
-  }
-
-  /** How many times longer ITK takes per pixel. */
-  double
-  Ratio() const
-  {
-    return itkPixelSeconds * benchmarkCase.Pixels() / wholeSeconds;
-  }
+  std::string   host;
+  std::string   commit{ CUDAMEDIAN_COMMIT };
 };
 
 /** A block in the middle of the image, small enough that ITK's filter is done with it in about a third of a second per
@@ -233,40 +202,6 @@ ChosenBackends(const std::string & name)
 }
 
 std::string
-PixelText(CasePixel pixel)
-{
-  switch (pixel)
-  {
-    case CasePixel::UInt8:
-      return "uint8";
-    case CasePixel::Int16:
-      return "int16";
-    default:
-      return "float32";
-  }
-}
-
-/** Extents joined by "x", or a single number when an isotropic radius is meant. */
-std::string
-ExtentText(const std::array<std::size_t, 3> & values, unsigned int dimensions)
-{
-  std::string text = std::to_string(values[0]);
-  for (unsigned int axis = 1; axis < dimensions; ++axis)
-  {
-    text += "x" + std::to_string(values[axis]);
-  }
-  return text;
-}
-
-std::string
-NumberText(double value, int decimals)
-{
-  std::ostringstream text;
-  text << std::fixed << std::setprecision(decimals) << value;
-  return text.str();
-}
-
-std::string
 ProcessorName()
 {
   std::ifstream information("/proc/cpuinfo");
@@ -317,133 +252,10 @@ MachineInformation(const Options & options)
     if (backend.Query({}).usable)
     {
       machine["bus_bytes_per_second"] = backend.MeasureCopyBytes({});
-      machine["kernel_speed"] = cudamedian::GetRelativeSpeed(backend.GetTraits({}), cudamedian::GetH200Traits());
+      machine["kernel_speed"] = cudamedian::GetRelativeSpeed(backend.GetTraits({}));
     }
   }
   return machine;
-}
-
-/** Times on a CPU belong to the machine they were taken on: only their ratio to ITK's is recorded. */
-Json
-RowAsJson(const Row & row)
-{
-  const unsigned int dimensions = row.benchmarkCase.Dimensions();
-  const double       pixels = static_cast<double>(row.benchmarkCase.Pixels());
-  Json               json;
-  json["note"] = row.benchmarkCase.note;
-  json["pixel"] = PixelText(row.benchmarkCase.pixel);
-  json["size"] = ExtentText(row.benchmarkCase.size, dimensions);
-  json["radius"] = ExtentText(row.benchmarkCase.radius, dimensions);
-  json["backend"] = row.report.backend;
-  json["algorithm"] = row.report.algorithm;
-  json["tile"] = row.report.tile;
-  json["operations"] = row.report.operations;
-  json["slabs"] = row.report.numberOfSlabs;
-  if (row.OnDevice())
-  {
-    json["whole_seconds"] = row.wholeSeconds;
-    json["kernel_seconds"] = row.kernelSeconds;
-    json["transfer_seconds"] = row.transferSeconds;
-    json["whole_gigapixels_per_second"] = pixels / row.wholeSeconds * 1e-9;
-    json["kernel_gigapixels_per_second"] = pixels / row.kernelSeconds * 1e-9;
-  }
-  if (row.itkPixels != 0)
-  {
-    json["itk_pixels"] = row.itkPixels;
-    json["times_faster_than_itk"] = row.Ratio();
-  }
-  return json;
-}
-
-std::vector<std::string>
-RowAsText(const Row & row)
-{
-  const unsigned int dimensions = row.benchmarkCase.Dimensions();
-  const double       gigapixels = row.benchmarkCase.Pixels() * 1e-9;
-  const bool         hasItk = row.itkPixels != 0;
-  return { PixelText(row.benchmarkCase.pixel),
-           ExtentText(row.benchmarkCase.size, dimensions),
-           ExtentText(row.benchmarkCase.radius, dimensions),
-           row.report.backend,
-           row.OnDevice() ? NumberText(gigapixels / row.kernelSeconds, 3) : "-",
-           row.OnDevice() ? NumberText(gigapixels / row.wholeSeconds, 3) : "-",
-           hasItk ? std::to_string(row.itkPixels) : "-",
-           hasItk ? NumberText(row.Ratio(), 1) : "-",
-           row.report.algorithm,
-           row.benchmarkCase.note };
-}
-
-std::vector<std::vector<std::string>>
-MakeTable(const std::vector<Row> & rows)
-{
-  std::vector<std::vector<std::string>> table{ { "pixel",
-                                                 "size",
-                                                 "radius",
-                                                 "backend",
-                                                 "kernel Gpixel/s",
-                                                 "whole Gpixel/s",
-                                                 "itk_pixels",
-                                                 "times ITK",
-                                                 "algorithm",
-                                                 "note" } };
-  std::transform(rows.begin(), rows.end(), std::back_inserter(table), RowAsText);
-  return table;
-}
-
-/** The automatic choice beside the two backends; the rows are the CPU's, CUDA's and the choice's of each case. */
-std::vector<std::vector<std::string>>
-MakeTableOfChoices(const std::vector<Row> & rows)
-{
-  std::vector<std::vector<std::string>> table{
-    { "pixel", "size", "radius", "CPU ms", "estimated", "CUDA ms", "estimated", "chosen", "times the faster" }
-  };
-  for (std::size_t first = 0; first + 2 < rows.size(); first += 3)
-  {
-    const Row &        cpu = rows[first];
-    const Row &        cuda = rows[first + 1];
-    const Row &        choice = rows[first + 2];
-    const unsigned int dimensions = cpu.benchmarkCase.Dimensions();
-    const double       chosen = choice.OnDevice() ? cuda.wholeSeconds : cpu.wholeSeconds;
-    table.push_back({ PixelText(cpu.benchmarkCase.pixel),
-                      ExtentText(cpu.benchmarkCase.size, dimensions),
-                      ExtentText(cpu.benchmarkCase.radius, dimensions),
-                      NumberText(cpu.wholeSeconds * 1e3, 3),
-                      NumberText(choice.report.estimatedCpuSeconds * 1e3, 3),
-                      NumberText(cuda.wholeSeconds * 1e3, 3),
-                      NumberText(choice.report.estimatedCudaSeconds * 1e3, 3),
-                      choice.report.backend,
-                      NumberText(chosen / std::min(cpu.wholeSeconds, cuda.wholeSeconds), 2) });
-  }
-  return table;
-}
-
-void
-PrintTable(std::ostream & os, const std::vector<std::vector<std::string>> & table)
-{
-  std::vector<std::size_t> widths(table.front().size(), 0);
-  for (const auto & line : table)
-  {
-    for (std::size_t column = 0; column < line.size(); ++column)
-    {
-      widths[column] = std::max(widths[column], line[column].size());
-    }
-  }
-  for (const auto & line : table)
-  {
-    for (std::size_t column = 0; column < line.size(); ++column)
-    {
-      os << "| " << line[column] << std::string(widths[column] - line[column].size() + 1, ' ');
-    }
-    os << "|\n";
-    if (&line == &table.front())
-    {
-      for (const std::size_t width : widths)
-      {
-        os << "| " << std::string(width, '-') << ' ';
-      }
-      os << "|\n";
-    }
-  }
 }
 
 /** Restricts the CPU backend to instruction sets no later than the one asked for. */
@@ -518,6 +330,10 @@ Run(const Options & options)
   {
     std::cout << "\"times the faster\": what the chosen backend takes, over the faster of the two.\n\n";
     PrintTable(std::cout, MakeTableOfChoices(rows));
+    if (!options.host.empty())
+    {
+      PrintBackendRows(std::cout, rows, options.host, options.commit);
+    }
     return EXIT_SUCCESS;
   }
   std::cout
@@ -555,6 +371,8 @@ main(int argc, char * argv[])
   app.add_option("--instruction-set", options.instructionSet, "the latest that the CPU backend may use")
     ->check(CLI::IsMember({ "best", "avx2", "sse4" }))
     ->capture_default_str();
+  app.add_option("--host", options.host, "name of this host: choice prints rows for the table of measurements too");
+  app.add_option("--commit", options.commit, "what those rows say was measured; the default was found by CMake");
   app.add_flag("--skip-itk", options.skipItk, "do not time ITK's filter");
   CLI11_PARSE(app, argc, argv);
   try

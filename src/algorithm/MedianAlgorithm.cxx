@@ -50,7 +50,7 @@ FindVerdict(const Problem & problem, KernelMeans means)
 double
 GetSlowness(const Problem & problem)
 {
-  return GetRelativeSpeed(GetH200Traits(), problem.device);
+  return 1 / GetRelativeSpeed(problem.device);
 }
 
 double

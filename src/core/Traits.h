@@ -18,42 +18,74 @@
 #ifndef Traits_h
 #define Traits_h
 
+#include <algorithm>
 #include <cstddef>
 #include <string>
 
+/** What a policy knows of a machine. A policy has no other way to know one. */
 namespace cudamedian
 {
 
-/** What a policy knows of a device. */
+/** A device of CUDA. */
 struct DeviceTraits
 {
-  std::string name;
-  int         computeCapability{ 0 }; ///< major * 10 + minor
-  int         multiprocessors{ 0 };
-  int         clockKilohertz{ 0 };
-  int         sharedBytesOfBlock{ 0 };          ///< shared memory that a block can have, when it asks for it
-  int         sharedBytesOfMultiprocessor{ 0 }; ///< shared memory of all blocks of a multiprocessor together
-  int         registersOfMultiprocessor{ 0 };   ///< registers of 32 bits
-  int         l2Bytes{ 0 };                     ///< second-level cache
-  double      copyBytes{ 0 }; ///< bytes a second over the bus in either direction, both at once; 0: not measured
+  std::string name;                        ///< as the driver says it; rows of tuning tables name devices so
+  int         computeCapability{ 0 };      ///< major * 10 + minor
+  int         multiprocessors{ 0 };        ///< of the device
+  int         kilohertz{ 0 };              ///< the clock of a multiprocessor
+  int         blockSharedBytes{ 0 };       ///< shared memory that a block can ask for
+  int         sharedBytes{ 0 };            ///< shared memory of a multiprocessor
+  int         reservedSharedBytes{ 1024 }; ///< of it, what each block takes besides what it asks for
+  int         registers{ 0 };              ///< of a multiprocessor, 32 bits each
+  std::size_t cacheBytes{ 0 };             ///< the second-level cache
+  double      copyBytes{ 0 };              ///< read and written in a second by a copy in device memory
+
+  /** Blocks with so much shared memory that a multiprocessor holds at once. */
+  int
+  CountBlocks(int bytes) const
+  {
+    constexpr int most = 32;
+    return std::min(most, sharedBytes / (bytes + reservedSharedBytes));
+  }
 };
 
-/** The device that the tables of measured rates name: an NVIDIA H200. Policies take it where no device is at hand, as
- * when programs are emitted. */
-const DeviceTraits &
-GetH200Traits();
-
-/** How many times as fast as another device one is, by multiprocessors and clock. */
-double
-GetRelativeSpeed(const DeviceTraits & device, const DeviceTraits & other);
-
-/** What a policy knows of the host. */
+/** A processor and its memory. */
 struct HostTraits
 {
-  double   laneBytes{ 0 }; ///< bytes of keys that a thread compares in a second while each core has one
-  double   copyBytes{ 0 }; ///< bytes that one thread copies in a second, past the caches
-  unsigned cores{ 1 };
+  unsigned    cores{ 1 };
+  std::size_t vectorBytes{ 16 }; ///< a vector of its widest instruction set
+  double      laneBytes{ 0 };    ///< bytes of keys that a thread compares in a second while each core has one
+  double      copyBytes{ 0 };    ///< bytes that one thread copies in a second, past the caches
 };
+
+/** An H200 as its driver describes it. Its copies were timed by CudaMedianKernelBenchmark. Programs that are compiled
+ * ahead, where no device is at hand, are chosen for it. */
+inline const DeviceTraits &
+GetH200Traits()
+{
+  // Never destroyed: a thread may be at work when the process ends.
+  static const auto & traits =
+    *new DeviceTraits{ "NVIDIA H200", 90, 132, 1980000, 232448, 233472, 1024, 65536, 62914560, 4.26e12 };
+  return traits;
+}
+
+/** The host of an H200 that the tables of benchmark/README.md were taken on: an Intel Xeon with AVX-512. Its rates are
+ * those that the estimates were fitted with. */
+inline const HostTraits &
+GetH200HostTraits()
+{
+  static const auto & traits = *new HostTraits{ 16, 64, 9.5e10, 15.7e9 };
+  return traits;
+}
+
+/** How fast a device issues instructions, as a multiple of an H200, whose times the models of the kernels tell.
+ * Reasoned: by multiprocessors and clock. */
+inline double
+GetRelativeSpeed(const DeviceTraits & traits)
+{
+  const auto & known = GetH200Traits();
+  return static_cast<double>(traits.multiprocessors) / known.multiprocessors * traits.kilohertz / known.kilohertz;
+}
 
 } // namespace cudamedian
 

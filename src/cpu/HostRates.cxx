@@ -128,7 +128,11 @@ GetHostRates()
 {
   static const HostTraits rates = [] {
     const auto cores = std::max(1U, std::thread::hardware_concurrency());
-    return HostTraits{ MeasureLaneBytes(cores), MeasureCopyBytes(), cores };
+    HostTraits host;
+    host.cores = cores;
+    host.laneBytes = MeasureLaneBytes(cores);
+    host.copyBytes = MeasureCopyBytes();
+    return host;
   }();
   return rates;
 }

@@ -76,11 +76,12 @@ AskDevice(int device)
   traits.computeCapability = 10 * GetAttribute(cudaDevAttrComputeCapabilityMajor, device) +
                              GetAttribute(cudaDevAttrComputeCapabilityMinor, device);
   traits.multiprocessors = GetAttribute(cudaDevAttrMultiProcessorCount, device);
-  traits.clockKilohertz = GetAttribute(cudaDevAttrClockRate, device);
-  traits.sharedBytesOfBlock = GetAttribute(cudaDevAttrMaxSharedMemoryPerBlockOptin, device);
-  traits.sharedBytesOfMultiprocessor = GetAttribute(cudaDevAttrMaxSharedMemoryPerMultiprocessor, device);
-  traits.registersOfMultiprocessor = GetAttribute(cudaDevAttrMaxRegistersPerMultiprocessor, device);
-  traits.l2Bytes = GetAttribute(cudaDevAttrL2CacheSize, device);
+  traits.kilohertz = GetAttribute(cudaDevAttrClockRate, device);
+  traits.blockSharedBytes = GetAttribute(cudaDevAttrMaxSharedMemoryPerBlockOptin, device);
+  traits.sharedBytes = GetAttribute(cudaDevAttrMaxSharedMemoryPerMultiprocessor, device);
+  traits.registers = GetAttribute(cudaDevAttrMaxRegistersPerMultiprocessor, device);
+  traits.cacheBytes = static_cast<std::size_t>(GetAttribute(cudaDevAttrL2CacheSize, device));
+  traits.reservedSharedBytes = GetAttribute(cudaDevAttrReservedSharedMemoryPerBlock, device);
   return traits;
 }
 
@@ -131,14 +132,15 @@ GetDeviceTraits(const std::vector<int> & devices)
     const auto traits = GetTraitsOfDevice(device);
     for (const auto member : { &DeviceTraits::computeCapability,
                                &DeviceTraits::multiprocessors,
-                               &DeviceTraits::clockKilohertz,
-                               &DeviceTraits::sharedBytesOfBlock,
-                               &DeviceTraits::sharedBytesOfMultiprocessor,
-                               &DeviceTraits::registersOfMultiprocessor,
-                               &DeviceTraits::l2Bytes })
+                               &DeviceTraits::kilohertz,
+                               &DeviceTraits::blockSharedBytes,
+                               &DeviceTraits::sharedBytes,
+                               &DeviceTraits::registers })
     {
       together.*member = std::min(together.*member, traits.*member);
     }
+    together.reservedSharedBytes = std::max(together.reservedSharedBytes, traits.reservedSharedBytes);
+    together.cacheBytes = std::min(together.cacheBytes, traits.cacheBytes);
   }
   return together;
 }

@@ -149,20 +149,13 @@ ChooseCandidate(Problem & problem, Plan & plan)
 
 } // namespace
 
-const HostTraits &
-GetPlannedHost()
-{
-  static constexpr HostTraits host{ 9.5e10, 15.7e9, 16 };
-  return host;
-}
-
 Plan
 PlanMedian(const MedianRequest & request, Backend backend, const PlanLimits & limits)
 {
   Plan plan;
   plan.backend = backend;
   Problem problem{ request,          limits.device, limits.devices, limits.budget,
-                   GetPlannedHost(), false,         limits.only,    limits.excluded };
+                   GetH200HostTraits(), false,         limits.only,    limits.excluded };
   ChooseCandidate(problem, plan);
   if (backend == Backend::Cuda)
   {

@@ -38,10 +38,6 @@ struct PlanLimits
   std::vector<KernelRefusal> excluded;                  ///< kinds that are without use this time
 };
 
-/** The host that plans are made for, whatever the one at hand is: choices do not vary from run to run. */
-const HostTraits &
-GetPlannedHost();
-
 /** Plans a request for a backend (not `Auto`): asks the algorithms what they offer, takes the fastest, and cuts slabs.
  * An algorithm that is asked for is the only one that is asked; where all its kernels are out of use the others are
  * asked, and the plan says so.

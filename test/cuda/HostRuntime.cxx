@@ -497,8 +497,18 @@ cudaGetDeviceProperties(cudaDeviceProp * properties, int)
 cudaError_t
 cudaDeviceGetAttribute(int * value, cudaDeviceAttr attribute, int)
 {
-  // As fast as an H200 by the numbers, so that the automatic choice takes it for more than the smallest images.
-  *value = attribute == cudaDevAttrMultiProcessorCount ? 132 : attribute == cudaDevAttrClockRate ? 1980000 : 1;
+  // An H200 by the numbers, so that the automatic choice takes it for more than the smallest images.
+  static const std::map<cudaDeviceAttr, int> attributes{ { cudaDevAttrComputeCapabilityMajor, 9 },
+                                                         { cudaDevAttrComputeCapabilityMinor, 0 },
+                                                         { cudaDevAttrMultiProcessorCount, 132 },
+                                                         { cudaDevAttrClockRate, 1980000 },
+                                                         { cudaDevAttrMaxSharedMemoryPerBlockOptin, 232448 },
+                                                         { cudaDevAttrMaxSharedMemoryPerMultiprocessor, 233472 },
+                                                         { cudaDevAttrReservedSharedMemoryPerBlock, 1024 },
+                                                         { cudaDevAttrMaxRegistersPerMultiprocessor, 65536 },
+                                                         { cudaDevAttrL2CacheSize, 62914560 } };
+  const auto                                 found = attributes.find(attribute);
+  *value = found == attributes.end() ? 1 : found->second;
   return Return(cudaSuccess);
 }
 

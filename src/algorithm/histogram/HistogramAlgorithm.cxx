@@ -56,16 +56,16 @@ public:
     const auto &   request = problem.request;
     const auto     pixelBytes = problem.GetPixelBytes();
     HistogramShape shape{};
-    if (!FindHistogramShape(request.radius, pixelBytes, shape))
+    if (!FindHistogramShape(request.radius, pixelBytes, shape, problem.device))
     {
       return Refuse(problem, histogramLimits);
     }
-    if (shape.sharedBytes > problem.device.sharedBytesOfBlock)
+    if (shape.sharedBytes > problem.device.blockSharedBytes)
     {
       return { std::nullopt,
                "sliding histograms take " + std::to_string(shape.sharedBytes) +
                  " bytes of shared memory where a block of the device has " +
-                 std::to_string(problem.device.sharedBytesOfBlock),
+                 std::to_string(problem.device.blockSharedBytes),
                true };
     }
     const auto verdict = FindVerdict(problem, KernelMeans::Histograms);
@@ -83,7 +83,7 @@ public:
     }
     Candidate candidate;
     candidate.seconds =
-      problem.CountOutputs() * EstimateHistogramPicoseconds(shape, pixelBytes) * 1e-12 * GetSlowness(problem);
+      problem.CountOutputs() * EstimateHistogramPicoseconds(shape, pixelBytes, problem.device) * 1e-12 * GetSlowness(problem);
     candidate.tile = GetHistogramTile(shape);
     candidate.scratchBytes = GetHistogramScratchBytes(shape, request.outputExtent, std::max(problem.budget / 4, least));
     candidate.hasLongBlocks = true;

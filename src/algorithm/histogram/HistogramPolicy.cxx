@@ -26,9 +26,6 @@ namespace cudamedian
 namespace
 {
 
-/** What a block of sm_90 can have. Windows that need more than other devices have are refused when they run. */
-constexpr int largestSharedBytes = 232448;
-
 /** Pixels of a region, whose coordinates are packed into 32 bits beside the region's number. */
 constexpr std::int64_t largestRegion = std::int64_t{ 1 } << 20;
 
@@ -102,13 +99,13 @@ SetWindow(const Extent & radius, HistogramShape & shape)
 
 const char * const histogramLimits =
   "at most three axes may have a radius, columns of the window may have no more than 65535 pixels, the histograms of "
-  "the columns of a block no more than 232448 bytes, and regions of pixels of more than 8 bits no more than 1048576 "
-  "pixels; in 2D that is up to 405x405, in 3D 255x255x255 or, with more than 8 bits, 87x87x87";
+  "the columns of a block must fit in its shared memory, and regions of pixels of more than 8 bits have no more than "
+  "1048576 pixels; in 2D that is up to 405x405 on sm_90, in 3D 255x255x255 or, with more than 8 bits, 87x87x87";
 
-// An instruction of a warp takes 2.2 ps where all multiprocessors issue two a clock. On an H200 outputs take from as
-// long as this to 1.7 times less: 16-bit 151x151 1.45 Gpixel/s by the model and 1.76 measured, double 0.71 and 1.22.
+// An instruction of a warp takes 2.2 ps where all of an H200's multiprocessors issue two a clock. The rates are 0.55
+// to 1.6 times those of HistogramRates.inc: too high with 8 bits, too low with 64.
 double
-EstimateHistogramPicoseconds(const HistogramShape & shape, int pixelBytes)
+EstimateHistogramPicoseconds(const HistogramShape & shape, int pixelBytes, const DeviceTraits & traits)
 {
   const double columns = static_cast<double>(shape.GetColumns()) / shape.width;
   const double slices = shape.window[2];
@@ -121,12 +118,10 @@ EstimateHistogramPicoseconds(const HistogramShape & shape, int pixelBytes)
   const double slide = shape.columnBytes == 1 && shape.counterBytes == 2 ? 50 : 60;
   const double instructions = slide + starts / shape.segment + columns * columnPixels * 7 / 32 + scan;
   // Half as many warps as an SM can have keep it busy.
-  constexpr int sharedBytesOfMultiprocessor = 233472;
-  constexpr int sharedBytesReserved = 1024;
-  const double  blocks = std::min(32, sharedBytesOfMultiprocessor / (shape.sharedBytes + sharedBytesReserved));
-  const double  warps = std::min(24.0, blocks * shape.GetThreads() / 32);
-  const double  outputs = static_cast<double>(shape.tile[0]) * shape.tile[1] * shape.tile[2];
-  const double  sortCost = pixelBytes == 2 ? 60 : pixelBytes == 4 ? 130 : 330;
+  const double blocks = traits.CountBlocks(shape.sharedBytes);
+  const double warps = std::min(24.0, blocks * shape.GetThreads() / 32);
+  const double outputs = static_cast<double>(shape.tile[0]) * shape.tile[1] * shape.tile[2];
+  const double sortCost = pixelBytes == 2 ? 60 : pixelBytes == 4 ? 130 : 330;
   return instructions * 2.2 * 24 / warps + sortCost * regionPixels / outputs;
 }
 
@@ -157,7 +152,7 @@ SetHistogramTile(const std::array<int, 3> & tile, int pixelBytes, HistogramShape
 }
 
 bool
-FindHistogramShape(const Extent & radius, int pixelBytes, HistogramShape & shape)
+FindHistogramShape(const Extent & radius, int pixelBytes, HistogramShape & shape, const DeviceTraits & traits)
 {
   HistogramShape candidate{};
   if (!SetWindow(radius, candidate))
@@ -169,7 +164,7 @@ FindHistogramShape(const Extent & radius, int pixelBytes, HistogramShape & shape
   const auto consider = [&](const std::array<int, 3> & tile) {
     if (SetHistogramTile(tile, pixelBytes, candidate))
     {
-      const auto cost = EstimateHistogramPicoseconds(candidate, pixelBytes);
+      const auto cost = EstimateHistogramPicoseconds(candidate, pixelBytes, traits);
       if (!found || cost < best)
       {
         shape = candidate;
@@ -189,7 +184,7 @@ FindHistogramShape(const Extent & radius, int pixelBytes, HistogramShape & shape
       candidate.segment = segment;
       const auto bytes = std::int64_t{ candidate.GetColumns() } * histogramStride * candidate.columnBytes + 16 +
                          std::int64_t{ width / segment } * histogramBins * candidate.counterBytes;
-      if (bytes > largestSharedBytes)
+      if (bytes > traits.blockSharedBytes)
       {
         continue;
       }
@@ -234,7 +229,7 @@ GetLeastHistogramScratchBytes(const HistogramShape & shape)
 std::size_t
 GetHistogramScratchBytes(const HistogramShape & shape, const Extent & outputExtent, std::size_t available)
 {
-  // 64, 128, 256 and 512 MiB: 0.90, 0.99, 1.05 and 1.06 Gpixel/s at 151x151 with 16-bit pixels on an H200.
+  // 64, 128, 256 and 512 MiB: 0.90, 0.99, 1.05 and 1.06 Gpixel/s at 151x151 with 16-bit pixels on an H200, 9cdad97.
   constexpr std::size_t enough = std::size_t{ 256 } << 20;
   const auto            most = std::min(enough, available);
   if (shape.scratchBytes == 0 || GetLeastHistogramScratchBytes(shape) > most)

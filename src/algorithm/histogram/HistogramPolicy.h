@@ -20,6 +20,7 @@
 
 #include "PixelKey.h"
 #include "RankPolicy.h"
+#include "Traits.h"
 
 #include <array>
 #include <cstddef>
@@ -91,7 +92,10 @@ extern const char * const histogramLimits;
  * \param pixelBytes 1, 2, 4 or 8.
  * \returns false if there is none, see histogramLimits. */
 bool
-FindHistogramShape(const Extent & radius, int pixelBytes, HistogramShape & shape);
+FindHistogramShape(const Extent &       radius,
+                   int                  pixelBytes,
+                   HistogramShape &     shape,
+                   const DeviceTraits & traits = GetH200Traits());
 
 /** Gives a shape a tile of other outputs along its axes, multiples of its width and rows; for tuning and tests.
  *
@@ -99,9 +103,12 @@ FindHistogramShape(const Extent & radius, int pixelBytes, HistogramShape & shape
 bool
 SetHistogramTile(const std::array<int, 3> & tile, int pixelBytes, HistogramShape & shape);
 
-/** What an output takes on an H200, in picoseconds, by the model that the shape was chosen with. */
+/** What an output takes in picoseconds, by the model that the shape was chosen with: at the speed of an H200's
+ * multiprocessors, each of which holds as many blocks as the device's. */
 double
-EstimateHistogramPicoseconds(const HistogramShape & shape, int pixelBytes);
+EstimateHistogramPicoseconds(const HistogramShape & shape,
+                             int                    pixelBytes,
+                             const DeviceTraits &   traits = GetH200Traits());
 
 /** The outputs of a region along the image's axes; 1 each where pixels have 8 bits, for they need no region. */
 Extent

@@ -38,8 +38,8 @@ constexpr int mergePart = 15;
 constexpr std::int64_t mergeSharedBytes = 48 << 10;
 
 /** Device memory that regions may take at most, where the budget allows it. Small regions, whose lists stay in the
- * second-level cache, do not gain: on an H200 41x41 with float takes 256, 512 and 1024 MiB at 0.53, 0.56 and 0.58
- * Gpixel/s, and half as fast with 16 as with 256. */
+ * second-level cache, do not gain: on an H200, 6c6a007, 41x41 with float takes 256, 512 and 1024 MiB at 0.53, 0.56 and
+ * 0.58 Gpixel/s, and half as fast with 16 as with 256. */
 constexpr std::size_t mostMergeScratchBytes = std::size_t{ 512 } << 20;
 
 /** The shape of a region, which goes through all passes at once. Axes 0 and 1 are those of the window. */

@@ -58,12 +58,12 @@ public:
     const auto & request = problem.request;
     const auto   pixelBytes = problem.GetPixelBytes();
     RankShape    shape{};
-    if (!FindRankShape(request.radius, pixelBytes, shape))
+    if (!FindRankShape(request.radius, pixelBytes, shape, problem.device))
     {
       return Refuse(problem, "at most three axes", pixelBytes == 8 ? 8192 : 16384);
     }
     const auto needed = GetRankSharedBytes(shape, GetKeyFormat(request.pixelType));
-    const auto limit = static_cast<std::size_t>(problem.device.sharedBytesOfBlock);
+    const auto limit = static_cast<std::size_t>(problem.device.blockSharedBytes);
     if (needed > limit)
     {
       return { std::nullopt,
@@ -85,7 +85,7 @@ public:
                false };
     }
     auto candidate = Offer(shape);
-    candidate.seconds = problem.CountOutputs() * EstimateRankPicoseconds(shape, request.radius, pixelBytes) * 1e-12 *
+    candidate.seconds = problem.CountOutputs() * EstimateRankPicoseconds(shape, request.radius, pixelBytes, problem.device) * 1e-12 *
                         GetSlowness(problem);
     candidate.scratchBytes = GetRankScratchBytes(shape, request.outputExtent, std::max(problem.budget / 4, one));
     candidate.standing = IsRankFastestOnDevice(request.radius, pixelBytes) ? Standing::Fastest : Standing::Overtaken;

@@ -31,8 +31,11 @@ namespace
  * 64-bit pixels. */
 constexpr int sortSizes[] = { 2048, 3072, 4096, 6144, 8192, 12288, 16384 };
 
-/** Pixels of a region at most, and shared memory: what blocks of sm_86 and sm_89 have. */
+/** Pixels of a region at most: of the largest sort. */
 constexpr int mostPixels = 16384;
+
+/** Shared memory of a block at most, where a device has it. Reasoned: what blocks of sm_86 and sm_89 have, and two
+ * blocks of sm_90's multiprocessors. */
 constexpr int mostSharedBytes = 99 * 1024;
 
 /** The smallest sort that holds a number of pixels, or 0. */
@@ -85,7 +88,7 @@ ChooseAxes(const Extent & radius, RankShape & shape)
 
 /** How windows of a block count the pixels of its region. \returns false if the region is beyond any block. */
 bool
-SetCounters(const Extent & radius, int pixelBytes, RankShape & shape)
+SetCounters(const Extent & radius, int pixelBytes, RankShape & shape, const DeviceTraits & traits)
 {
   if (shape.pixels > mostPixels)
   {
@@ -123,17 +126,19 @@ SetCounters(const Extent & radius, int pixelBytes, RankShape & shape)
     shape.firstRank = 32 * (lowest - 1);
   }
   shape.sharedBytes = std::max(shape.words * shape.threads * 4, offsetBytes) + padded * 2;
-  return shape.words << shape.rankShift <= 32768 && shape.sharedBytes <= mostSharedBytes;
+  return shape.words << shape.rankShift <= 32768 &&
+         shape.sharedBytes <= std::min(mostSharedBytes, traits.blockSharedBytes);
 }
 
 } // namespace
 
-// Fitted to 230 blocks of 7 windows in 2D and 3 in 3D on an H200, which it is within 6 % of, 23 % at worst. Sorting
+// Fitted to 230 blocks of 7 windows in 2D and 3 in 3D on an H200, bf48110, which it is within 6 % of, 23 % at worst. Of
+// the rates of RankRates.inc up to 91x91, other windows and pixels among them, it is 0.84 to 1.5 times. Sorting
 // takes 6.2, 7.4 and 11 ps for a pixel of 2, 4 and 8 bytes that a block has room for, and more where fewer blocks run.
 // A thread issues 4 instructions for each pixel of its first window, 4.75 for each that enters or leaves later and some
 // 80 for each output; those that empty and load a block come on top. An SM gets through them as warps are at hand.
 double
-EstimateRankPicoseconds(const RankShape & shape, const Extent & radius, int pixelBytes)
+EstimateRankPicoseconds(const RankShape & shape, const Extent & radius, int pixelBytes, const DeviceTraits & traits)
 {
   const double sortCost = (pixelBytes <= 2   ? 6.2
                            : pixelBytes == 4 ? 7.4
@@ -146,18 +151,16 @@ EstimateRankPicoseconds(const RankShape & shape, const Extent & radius, int pixe
   {
     slice *= static_cast<double>(2 * radius[shape.axes[axis]] + 1);
   }
-  const double  depth = static_cast<double>(2 * radius[shape.axes[2]] + 1);
-  const double  load = (shape.counterBits > 1 ? 52 : 0.5) * shape.pixels / outputs;
-  const double  instructions = (slice * depth * 4 + shape.words * 31) / shape.steps + slice * 9.5 + 80 + load;
-  constexpr int sharedBytesOfMultiprocessor = 233472;
-  constexpr int sharedBytesReserved = 1024;
-  const double  blocks = std::min(32, sharedBytesOfMultiprocessor / (shape.sharedBytes + sharedBytesReserved));
-  const double  warps = blocks * shape.threads / 32;
+  const double depth = static_cast<double>(2 * radius[shape.axes[2]] + 1);
+  const double load = (shape.counterBits > 1 ? 52 : 0.5) * shape.pixels / outputs;
+  const double instructions = (slice * depth * 4 + shape.words * 31) / shape.steps + slice * 9.5 + 80 + load;
+  const double blocks = traits.CountBlocks(shape.sharedBytes);
+  const double warps = blocks * shape.threads / 32;
   return sort + instructions / (3.8 * warps / (1 + 0.103 * warps));
 }
 
 bool
-FindRankShape(const Extent & radius, int pixelBytes, RankShape & shape)
+FindRankShape(const Extent & radius, int pixelBytes, RankShape & shape, const DeviceTraits & traits)
 {
   RankShape candidate{};
   if (!ChooseAxes(radius, candidate))
@@ -197,11 +200,11 @@ FindRankShape(const Extent & radius, int pixelBytes, RankShape & shape)
             pixels = std::min<std::int64_t>(pixels * candidate.region[axis], 1 << 20);
           }
           candidate.pixels = static_cast<int>(pixels);
-          if (!SetCounters(radius, pixelBytes, candidate))
+          if (!SetCounters(radius, pixelBytes, candidate, traits))
           {
             break;
           }
-          const auto cost = EstimateRankPicoseconds(candidate, radius, pixelBytes);
+          const auto cost = EstimateRankPicoseconds(candidate, radius, pixelBytes, traits);
           if (!found || cost < best)
           {
             shape = candidate;
@@ -347,7 +350,7 @@ std::size_t
 GetRankScratchBytes(const RankShape & shape, const Extent & outputExtent, std::size_t available)
 {
   // Launches of few blocks wait for their last ones: 64, 128 and 256 MiB reach 24.4, 25.9 and 26.6 Gpixel/s at 21x21
-  // with 16-bit pixels on an H200, 7.3, 8.4 and 9.0 at 51x51 with float.
+  // with 16-bit pixels on an H200, bf48110, 7.3, 8.4 and 9.0 at 51x51 with float.
   constexpr std::size_t enough = std::size_t{ 256 } << 20;
   const auto            one = static_cast<std::size_t>(shape.scratchBytes);
   const auto            most = one == 0 ? 0 : std::min(enough, available) / one;

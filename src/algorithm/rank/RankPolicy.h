@@ -18,6 +18,7 @@
 #ifndef RankPolicy_h
 #define RankPolicy_h
 
+#include "Traits.h"
 #include "itkCudaMedianExtent.h"
 
 #include <cstddef>
@@ -52,14 +53,11 @@ struct RankShape
  * \returns false if there is none: the window has a radius along all four axes, or its smallest region has more than
  * 16,384 pixels (8,192 of 64 bits), which is beyond what a block sorts. */
 bool
-FindRankShape(const Extent & radius, int pixelBytes, RankShape & shape);
+FindRankShape(const Extent & radius, int pixelBytes, RankShape & shape, const DeviceTraits & traits = GetH200Traits());
 
-/** Whether local ranks are the fastest for a window that they cover, where no tile program is, by measurement.
- *
- * On an H200, Gpixel/s, ranks and sliding histograms: 8-bit 75x75 9.1 and 6.8, 81x81 7.7 and 6.7, 91x91 5.3 and 6.7,
- * 11x11x11 8.2 and 6.2, 15x15x15 3.5 and 5.6; 16-bit 91x91 3.1 and 2.2, 11x11x11 4.0 and 2.0, 15x15x15 1.5 and 1.6;
- * float 91x91 3.1 and 2.0, 15x15x15 1.4 and 1.5; double 61x61 4.5, 75x75 1.3 and 1.6, 15x15x15 0.84 and 1.1. At 99x99
- * with 16 and 32 bits both are as fast by the model of the ranks. */
+/** Whether local ranks are the fastest for a window that they cover, where no tile program is, by measurement
+ * (RankRates.inc, and the rates of sliding histograms). At 99x99 with 16 and 32 bits both are as fast by the model of the
+ * ranks. */
 bool
 IsRankFastestOnDevice(const Extent & radius, int pixelBytes);
 
@@ -75,9 +73,13 @@ FindHostRankShape(const Extent & radius,
                   unsigned       workUnits,
                   RankShape &    shape);
 
-/** What an output of a block takes on an H200, in picoseconds, by the model that the block was chosen with. */
+/** What an output of a block takes in picoseconds, by the model that the block was chosen with: at the speed of an
+ * H200's multiprocessors, each of which holds as many blocks as the device's. */
 double
-EstimateRankPicoseconds(const RankShape & shape, const Extent & radius, int pixelBytes);
+EstimateRankPicoseconds(const RankShape &    shape,
+                        const Extent &       radius,
+                        int                  pixelBytes,
+                        const DeviceTraits & traits = GetH200Traits());
 
 /** What a block of FindHostRankShape() takes on one core of 2023, in nanoseconds, by the model that it was chosen with.
  */

@@ -18,6 +18,7 @@
 #include "KernelPolicy.h"
 
 #include "KernelProgram.h"
+#include "TileTuning.h"
 
 #include <algorithm>
 
@@ -31,17 +32,14 @@ namespace
 constexpr std::size_t registerValues = 200;
 
 /** The instruction cache of sm_90 holds 128 KiB, 16 bytes an instruction. What is longer is fetched anew by each warp,
- * at 1.14 instructions a clock and SM. Measured with 13x13 in tiles of 4x4 and 16-bit pixels, Gpixel/s: 6,860
- * instructions 65, 7,710 instructions 42, 10,500 instructions 33. */
+ * at 1.14 instructions a clock and SM. Measured on an H200, befe859, with 13x13 in tiles of 4x4 and 16-bit pixels,
+ * Gpixel/s: 6,860 instructions 65, 7,710 instructions 42, 10,500 instructions 33. */
 constexpr double cachedInstructions = 7800;
 constexpr double fetchedPerClock = 1.14 * 32;
 
-/** Shared memory that a block of sm_90 and later can have, 227 KiB. */
-constexpr int largestSharedBytes = 227 * 1024;
-
 /** Beyond these live values two blocks of four warps are all that an SM holds, and one of eight stages less and waits
- * no longer. Gpixel/s with four and eight warps: 9x9 139 and 146, 11x11 96 and 99, 5x5x5 42 and 51; but 7x7, with fewer
- * values, 232 and 201. */
+ * no longer. Measured on an H200, befe859, Gpixel/s with four and eight warps: 9x9 139 and 146, 11x11 96 and 99, 5x5x5
+ * 42 and 51; but 7x7, with fewer values, 232 and 201. */
 constexpr std::size_t valuesOfLargeBlocks = 105;
 
 /** Phases that are tried: sorted columns, pairs of them, or whatever there is, in one shared phase or two. A third one
@@ -103,10 +101,10 @@ CompletePolicy(const KernelKind & kind, std::size_t liveValues, KernelPolicy & p
 
 /** Takes threads away until a block's footprint, shared and saved values fit in its shared memory. */
 void
-FitSharedMemory(const Extent & radius, const KernelKind & kind, KernelPolicy & policy)
+FitSharedMemory(const Extent & radius, const KernelKind & kind, KernelPolicy & policy, const DeviceTraits & traits)
 {
   const auto program = BuildKernelProgram(radius, policy, kind);
-  while (GetKernelShape(radius, policy, kind, program).sharedBytes > largestSharedBytes)
+  while (GetKernelShape(radius, policy, kind, program).sharedBytes > traits.blockSharedBytes)
   {
     if (policy.blockY > 1)
     {
@@ -130,7 +128,8 @@ Score(const Extent &        radius,
       const KernelKind &    kind,
       const ProgramPhases & phases,
       const PhasesCost &    counted,
-      KernelPolicy &        policy)
+      KernelPolicy &        policy,
+      const DeviceTraits &  traits)
 {
   CompletePolicy(kind, counted.cost.liveValues, policy);
 
@@ -156,7 +155,7 @@ Score(const Extent &        radius,
   }
   clocks += 4.0 / 62 * staged / outputs;
 
-  // Warps that an SM holds, by its 64 Ki registers and its shared memory.
+  // Warps that an SM holds, by its registers and its shared memory.
   const auto   layout = LayOut(phases, kind);
   const auto   live = static_cast<double>(counted.cost.liveValues);
   const auto   values = static_cast<double>(GetRegisterValues(kind));
@@ -164,8 +163,8 @@ Score(const Extent &        radius,
   const double positions = policy.blockX + layout.lastPosition - layout.firstPosition;
   const auto   sharedKeys = static_cast<double>(layout.numberOfVectors) * layout.keys * positions / policy.blockX +
                           std::max(0.0, live - values) + staged / threads;
-  const auto byRegisters = 2048 / (std::min(live, values) * keyBytes / 4 + 30);
-  const auto byShared = largestSharedBytes / (32 * sharedKeys * keyBytes);
+  const auto byRegisters = traits.registers / 32 / (std::min(live, values) * keyBytes / 4 + 30);
+  const auto byShared = traits.blockSharedBytes / (32 * sharedKeys * keyBytes);
   const auto warps = std::min(byRegisters, byShared);
   // As measured: 16 warps and more hide each other's latencies, 8 reach five sixths, 4 reach 0.6.
   return clocks * std::max(1.0, 0.8 * (warps + 4) / warps);
@@ -174,7 +173,7 @@ Score(const Extent &        radius,
 /** The policy with the lowest score. Searched are root tiles, rows of them, orders of merging, phases, and shares of
  * maxima by sums. */
 KernelPolicy
-SearchPolicy(const Extent & radius, const KernelKind & kind)
+SearchPolicy(const Extent & radius, const KernelKind & kind, const DeviceTraits & traits)
 {
   KernelPolicy best;
   double       bestScore = 0;
@@ -220,7 +219,7 @@ SearchPolicy(const Extent & radius, const KernelKind & kind)
             cost.cost.clocks = GetFloorClocks(cost.cost);
             cost.code -= fewer / 2 * static_cast<double>(Volume(policy.tile));
             policy.lowering.sumPercent = kind.pixelBytes == 8 ? 0 : sumPercent;
-            const auto score = Score(radius, kind, phases, cost, policy);
+            const auto score = Score(radius, kind, phases, cost, policy, traits);
             if (bestScore == 0 || score < bestScore)
             {
               best = policy;
@@ -231,63 +230,12 @@ SearchPolicy(const Extent & radius, const KernelKind & kind)
       }
     }
   }
-  FitSharedMemory(radius, kind, best);
+  FitSharedMemory(radius, kind, best, traits);
   return best;
 }
 
-/** A policy that was measured against others: CudaMedianKernelBenchmark --tune. */
-struct MeasuredPolicy
-{
-  Extent       window;
-  int          keys; ///< in a register: 2 for the packed kinds, 1 for 32 bits
-  Extent       tile;
-  Extent       root;
-  int          sumPercent;
-  int          blockY;
-  Division     division{ Division::Halves };
-  PhaseOptions phases{};
-  int          blockX{ 32 };
-};
-
-/** Behind each, its Gpixel/s on an H200, 16-bit or 32-bit pixels, and in brackets those of the best other. */
-constexpr MeasuredPolicy measuredPolicies[] = {
-  // 674 (4x2 of 2x2, 60 %, 8 rows of threads: 685, but slower with 8-bit pixels) and 382 (4x2, 8 rows: 384)
-  { { { 3, 3, 1, 1 } }, 2, { { 8, 2, 1, 1 } }, { { 2, 2, 1, 1 } }, 0, 4 },
-  { { { 3, 3, 1, 1 } }, 1, { { 8, 2, 1, 1 } }, { { 2, 2, 1, 1 } }, 0, 4 },
-  // 488 (32x4 threads: 480; 80 %: 486; 4x4 of 2x2, 60 %: 458; one shared phase: 401) and 251
-  { { { 5, 5, 1, 1 } }, 2, { { 8, 2, 1, 1 } }, { { 2, 2, 1, 1 } }, 90, 8, Division::Halves, {}, 16 },
-  { { { 5, 5, 1, 1 } }, 1, { { 8, 2, 1, 1 } }, { { 2, 2, 1, 1 } }, 80, 4 },
-  // 262 (8x2 of 4x2: 240; 4x4 without phases: 242) and 134 (122)
-  { { { 7, 7, 1, 1 } }, 2, { { 4, 2, 1, 1 } }, { { 4, 2, 1, 1 } }, 80, 4, Division::Halves, { 1, 3, 0 } },
-  { { { 7, 7, 1, 1 } }, 1, { { 4, 2, 1, 1 } }, { { 4, 2, 1, 1 } }, 80, 4, Division::Halves, { 1, 3, 0 } },
-  // 171 (60 %: 169; two shared phases: 163; 4x2 without phases: 148) and 86 (77)
-  { { { 9, 9, 1, 1 } }, 2, { { 4, 2, 1, 1 } }, { { 4, 2, 1, 1 } }, 70, 4, Division::PowerFirst, { 1, 0, 0 } },
-  { { { 9, 9, 1, 1 } }, 1, { { 4, 2, 1, 1 } }, { { 4, 2, 1, 1 } }, 60, 4, Division::PowerFirst, { 1, 0, 0 } },
-  // 112 (4 rows of threads: 104; all columns shared: 90; 4x4: 102) and 58 (4 rows of threads: 53)
-  { { { 11, 11, 1, 1 } }, 2, { { 4, 2, 1, 1 } }, { { 4, 2, 1, 1 } }, 60, 8, Division::Halves, { 1, 3, 2 } },
-  { { { 11, 11, 1, 1 } }, 1, { { 4, 2, 1, 1 } }, { { 4, 2, 1, 1 } }, 75, 8, Division::Halves, { 1, 3, 2 } },
-  // 75 (4x2: 69; without phases: 65; 60 % makes the program too long for the instruction cache: 35)
-  { { { 13, 13, 1, 1 } }, 2, { { 4, 4, 1, 1 } }, { { 4, 4, 1, 1 } }, 30, 8, Division::Halves, { 1, 3, 1 } },
-  // 36 (one shared phase: 33; without: 32)
-  { { { 13, 13, 1, 1 } }, 1, { { 2, 4, 1, 1 } }, { { 2, 4, 1, 1 } }, 60, 4, Division::PowerFirst, { 2, 0, 2 } },
-  // 59 (2x4 of 2x4 in two shared phases: 51; without phases: 31)
-  { { { 15, 15, 1, 1 } }, 2, { { 4, 2, 1, 1 } }, { { 4, 2, 1, 1 } }, 60, 8, Division::PowerLast, { 1, 3, 0 } },
-  { { { 15, 15, 1, 1 } }, 1, { { 4, 2, 1, 1 } }, { { 4, 2, 1, 1 } }, 60, 8, Division::PowerLast, { 1, 3, 0 } },
-  // 39 (4 rows of threads: 34; without phases: 25) and 20 (one shared phase: 17)
-  { { { 17, 17, 1, 1 } }, 2, { { 2, 4, 1, 1 } }, { { 2, 4, 1, 1 } }, 30, 8, Division::PowerFirst, { 2, 0, 4 } },
-  { { { 17, 17, 1, 1 } }, 1, { { 2, 4, 1, 1 } }, { { 2, 4, 1, 1 } }, 30, 8, Division::PowerFirst, { 2, 0, 4 } },
-  // 99 (4x4 in two phases: 90) and 48
-  { { { 5, 5, 3, 1 } }, 2, { { 8, 2, 1, 1 } }, { { 4, 2, 1, 1 } }, 60, 8 },
-  { { { 5, 5, 3, 1 } }, 1, { { 8, 2, 1, 1 } }, { { 4, 2, 1, 1 } }, 60, 8 },
-  // 49 (4x2 in two phases: 48) and 26
-  { { { 7, 7, 3, 1 } }, 2, { { 2, 4, 1, 1 } }, { { 2, 4, 1, 1 } }, 60, 8 },
-  { { { 7, 7, 3, 1 } }, 1, { { 2, 4, 1, 1 } }, { { 2, 4, 1, 1 } }, 60, 8 },
-  // 276 (4x2x2 of 2x2x2, 40 %: 266) and 141 (2x2x2, 8 rows of threads: 110)
-  { { { 3, 3, 3, 1 } }, 2, { { 2, 2, 2, 1 } }, { { 2, 2, 2, 1 } }, 60, 8 },
-  { { { 3, 3, 3, 1 } }, 1, { { 4, 2, 2, 1 } }, { { 2, 2, 2, 1 } }, 60, 4 },
-  // 51 (2x2x1 of 2x2x1, 60 %: 38) and 26
-  { { { 5, 5, 5, 1 } }, 2, { { 2, 2, 2, 1 } }, { { 2, 2, 2, 1 } }, 50, 8 },
-  { { { 5, 5, 5, 1 } }, 1, { { 2, 2, 2, 1 } }, { { 2, 2, 2, 1 } }, 50, 8 },
+constexpr TileTuningRow tuningRows[] = {
+#include "TileTuning.inc"
 };
 
 } // namespace
@@ -334,16 +282,13 @@ IsFilteredInStrips(const Extent & radius)
 }
 
 KernelPolicy
-GetKernelPolicy(const Extent & radius, const KernelKind & kind)
+GetKernelPolicy(const Extent & radius, const KernelKind & kind, const DeviceTraits & traits)
 {
-  const Extent window{ { 2 * radius[0] + 1, 2 * radius[1] + 1, 2 * radius[2] + 1, 2 * radius[3] + 1 } };
-  const auto   measured =
-    std::find_if(std::begin(measuredPolicies), std::end(measuredPolicies), [&](const auto & candidate) {
-      return candidate.window == window && candidate.keys == kind.GetPixels();
-    });
-  if (kind.pixelBytes == 8 || measured == std::end(measuredPolicies))
+  // Keys that have a register each are filtered alike, whatever pixels they come from.
+  const auto * measured = FindRow(tuningRows, traits.name, GetWindow(radius), kind.GetPixels() == 2 ? 2 : 4);
+  if (kind.pixelBytes == 8 || measured == nullptr)
   {
-    return SearchPolicy(radius, kind);
+    return SearchPolicy(radius, kind, traits);
   }
   KernelPolicy policy;
   policy.tile = measured->tile;
@@ -355,7 +300,7 @@ GetKernelPolicy(const Extent & radius, const KernelKind & kind)
   CompletePolicy(kind, CountPhases(phases, policy.lowering, policy.blockX).cost.liveValues, policy);
   policy.blockX = measured->blockX;
   policy.blockY = measured->blockY;
-  FitSharedMemory(radius, kind, policy);
+  FitSharedMemory(radius, kind, policy, traits);
   return policy;
 }
 

@@ -22,6 +22,7 @@
 #include "KeyPacking.h"
 #include "ProgramLowering.h"
 #include "ProgramPhases.h"
+#include "Traits.h"
 
 namespace cudamedian
 {
@@ -69,8 +70,7 @@ struct KernelPolicy
 
 /** The largest radius and the largest number of window pixels that kernels run as tile programs: 17x17. Beyond, a
  * thread's values are several times its registers, programs do not fit in the instruction cache, and local ranks are
- * faster: 19x19 20 Gpixel/s against about 5, 7x7x7 8.9 against 4.8 on an H200 with 16-bit pixels; 17x17 16 against 39.
- */
+ * faster (TileRates.inc and RankRates.inc). */
 constexpr std::int64_t largestKernelRadius = 15;
 constexpr std::int64_t largestKernelWindow = 289;
 
@@ -90,10 +90,8 @@ struct KernelShape
 bool
 IsCoveredByKernels(const Extent & radius);
 
-/** Whether a window's program is faster than local ranks, by measurement: up to 15x15 with 8 and 32 bits, wherever
- * there are kernels with 16, up to 5x5 and 3x3x3 with 64. On an H200, Gpixel/s, program and ranks: 8-bit 15x15 58 and
- * 51, 17x17 39.5 and 48; 16-bit 17x17 39.4 and 33; float 15x15 31 and 29, 17x17 20 and 28; double 5x5 55, 7x7 23 and
- * 29, 9x9 16 and 31. */
+/** Whether a window's program is faster than local ranks, by measurement (TileRates.inc and RankRates.inc): up to 15x15
+ * with 8 and 32 bits, wherever there are kernels with 16, up to 5x5 and 3x3x3 with 64. */
 bool
 IsTileProgramFastestOnDevice(const Extent & radius, int pixelBytes);
 
@@ -102,9 +100,10 @@ IsTileProgramFastestOnDevice(const Extent & radius, int pixelBytes);
 bool
 IsFilteredInStrips(const Extent & radius);
 
-/** The policy for a window, measured or by rule. \pre IsCoveredByKernels(radius) */
+/** The policy for a window: a row of TileTuning.inc, of the device or else of another, or the best by a model of what
+ * the device does. \pre IsCoveredByKernels(radius) */
 KernelPolicy
-GetKernelPolicy(const Extent & radius, const KernelKind & kind);
+GetKernelPolicy(const Extent & radius, const KernelKind & kind, const DeviceTraits & traits = GetH200Traits());
 
 } // namespace cudamedian
 

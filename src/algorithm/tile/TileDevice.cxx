@@ -288,7 +288,7 @@ public:
     }
     OnDevice(device, [&] {
       std::string why;
-      const bool  has = FindKernelAhead(problem.request, problem.device.sharedBytesOfBlock, why) != nullptr;
+      const bool  has = FindKernelAhead(problem.request, problem.device.blockSharedBytes, why) != nullptr;
       missing = has ? "" : why.empty() ? "none was compiled ahead" : why;
     });
     const std::lock_guard<std::mutex> lock(m_Mutex);
@@ -336,7 +336,7 @@ MayOffer(const Problem & problem, KernelMeans means, std::string & missing)
 TileMeans
 ChooseTileMeans(const Problem & problem, const std::shared_ptr<const ScheduledProgram> & scheduled)
 {
-  const auto  sharedBytes = problem.device.sharedBytesOfBlock;
+  const auto  sharedBytes = problem.device.blockSharedBytes;
   std::string missing;
   if (!IsCoveredByKernels(problem.request.radius))
   {

@@ -17,8 +17,9 @@
  *=========================================================================*/
 #include "TilePolicy.h"
 
+#include "RowTuning.h"
+
 #include <algorithm>
-#include <iterator>
 
 namespace cudamedian
 {
@@ -30,6 +31,14 @@ CountWindowAxes(const Extent & radius)
 {
   return static_cast<int>(std::count_if(radius.begin(), radius.end(), [](auto r) { return r > 0; }));
 }
+
+constexpr RowTuningRow rowTuning[] = {
+#include "RowTuning.inc"
+};
+
+constexpr RowTuningRow columnTuning[] = {
+#include "ColumnTuning.inc"
+};
 
 } // namespace
 
@@ -81,44 +90,19 @@ ChooseTile(const Extent & radius)
 Extent
 ChooseHostTile(const Extent & radius)
 {
-  struct Measured
-  {
-    Extent radius;
-    Extent tile;
-  };
-  static constexpr Measured measured[] = {
-    { { { 1, 1, 0, 0 } }, { { 2, 4, 1, 1 } } },
-    { { { 2, 2, 0, 0 } }, { { 2, 4, 1, 1 } } },
-    { { { 4, 4, 0, 0 } }, { { 2, 4, 1, 1 } } },
-  };
-  const auto found =
-    std::find_if(std::begin(measured), std::end(measured), [&](const auto & entry) { return entry.radius == radius; });
-  return found == std::end(measured) ? ChooseTile(radius) : found->tile;
+  // The tile is the same for keys of all widths.
+  const auto * measured = FindRow(rowTuning, "", GetWindow(radius), 2);
+  return measured == nullptr ? ChooseTile(radius) : measured->tile;
 }
 
 RowPolicy
 GetRowPolicy(const Extent & radius, std::size_t keyBytes)
 {
-  if (keyBytes <= 2)
+  // Pixels are compared where they are in the image.
+  const auto * column = keyBytes <= 2 ? FindRow(columnTuning, "", GetWindow(radius), 1) : nullptr;
+  if (column != nullptr)
   {
-    // Of one column: pixels are compared where they are in the image.
-    struct Measured
-    {
-      Extent        radius;
-      Extent        tile;
-      TilingOptions tiling;
-    };
-    static const Measured measured[] = {
-      { { { 1, 1, 0, 0 } }, { { 1, 4, 1, 1 } }, { { { 1, 2, 1, 1 } }, Division::PowerFirst } },
-      { { { 2, 2, 0, 0 } }, { { 1, 16, 1, 1 } }, { { { 1, 4, 1, 1 } } } },
-      { { { 1, 1, 1, 0 } }, { { 1, 2, 2, 1 } }, { { { 1, 2, 2, 1 } } } },
-    };
-    const auto found = std::find_if(
-      std::begin(measured), std::end(measured), [&](const auto & entry) { return entry.radius == radius; });
-    if (found != std::end(measured))
-    {
-      return { found->tile, found->tiling, {} };
-    }
+    return { column->tile, { column->root, column->division }, column->phases };
   }
   const bool isDeep = CountWindowAxes(radius) == 3;
   const auto least = *std::min_element(radius.begin(), radius.begin() + (isDeep ? 3 : 2));

@@ -15,25 +15,35 @@
  *  limitations under the License.
  *
  *=========================================================================*/
-#include "Traits.h"
+#ifndef RowTuning_h
+#define RowTuning_h
 
+#include "HierarchicalTiling.h"
+#include "ProgramPhases.h"
+#include "TuningRow.h"
+
+/** The rows of RowTuning.inc and ColumnTuning.inc: how the CPU runs the tile program of a window, measured against
+ * others. */
 namespace cudamedian
 {
 
-const DeviceTraits &
-GetH200Traits()
+/** A policy that was measured on one core. */
+struct RowTuningRow
 {
-  // Never destroyed: a thread may be at work when the process ends.
-  static const auto & traits =
-    *new DeviceTraits{ "NVIDIA H200", 90, 132, 1980000, 227 * 1024, 228 * 1024, 64 * 1024, 60 << 20, 47e9 };
-  return traits;
-}
-
-double
-GetRelativeSpeed(const DeviceTraits & device, const DeviceTraits & other)
-{
-  return static_cast<double>(device.multiprocessors) / other.multiprocessors * device.clockKilohertz /
-         other.clockKilohertz;
-}
+  const char * device; ///< the processor, by its instruction set
+  const char * commit;
+  Extent       window;
+  int          pixelBytes;
+  Extent       tile;
+  Extent       root;
+  Division     division;
+  PhaseOptions phases;
+  std::size_t  chunkOperations; ///< 0: left whole
+  double       clocks;          ///< a pixel
+  double       runnerUpClocks;  ///< of the best other policy measured
+  const char * runnerUp;        ///< how that one differs
+};
 
 } // namespace cudamedian
+
+#endif

@@ -1,0 +1,276 @@
+/*=========================================================================
+ *
+ *  Copyright NumFOCUS
+ *
+ *  Licensed under the Apache License, Version 2.0 (the "License");
+ *  you may not use this file except in compliance with the License.
+ *  You may obtain a copy of the License at
+ *
+ *         https://www.apache.org/licenses/LICENSE-2.0.txt
+ *
+ *  Unless required by applicable law or agreed to in writing, software
+ *  distributed under the License is distributed on an "AS IS" BASIS,
+ *  WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ *  See the License for the specific language governing permissions and
+ *  limitations under the License.
+ *
+ *=========================================================================*/
+#ifndef KernelMeasurement_h
+#define KernelMeasurement_h
+
+#include "HistogramLaunch.h"
+#include "InterpretedLaunch.h"
+#include "KernelTiming.h"
+#include "MergeLaunch.h"
+#include "Planner.h"
+#include "RankLaunch.h"
+#include "RuntimeKernels.h"
+#include "SelectionLaunch.h"
+#include "SharedMemoryLimit.h"
+
+/** The kernels of each algorithm, measured. */
+namespace cudamedianbenchmark
+{
+
+using namespace cudamedian;
+
+class Benchmark
+{
+public:
+  /** \param scratchBytes device memory that data-aware algorithms may take. */
+  explicit Benchmark(std::size_t scratchBytes) : m_Device(DescribeDevice(m_Memory)), m_ScratchBytes(scratchBytes)
+  {
+    std::printf("%s, %d multiprocessors, %.2f GHz, copy %.2f TB/s\n",
+                m_Device.name.c_str(),
+                m_Device.multiprocessors,
+                m_Device.kilohertz * 1e-6,
+                m_Device.copyBytes * 1e-12);
+  }
+
+  const DeviceTraits &
+  GetDevice() const
+  {
+    return m_Device;
+  }
+
+  Row
+  Measure(const EmittedKernel & kernel,
+          const KernelPolicy &  policy,
+          const PixelKind &     pixel,
+          const Extent &        size,
+          const std::string &   how,
+          int                   launches)
+  {
+    Row row;
+    row.size = JoinShort(size);
+    row.how = how;
+    Count(kernel.radius, policy, pixel, m_Device, row);
+
+    cudaFuncAttributes attributes;
+    Check(cudaFuncGetAttributes(&attributes, kernel.function), "cudaFuncGetAttributes");
+    row.registers = attributes.numRegs;
+    row.localBytes = attributes.localSizeBytes;
+    Check(AllowSharedMemory(kernel.function, kernel.shape.sharedBytes), "AllowSharedMemory");
+    int blocks = 0;
+    Check(cudaOccupancyMaxActiveBlocksPerMultiprocessor(
+            &blocks, kernel.function, kernel.shape.threads, static_cast<std::size_t>(kernel.shape.sharedBytes)),
+          "cudaOccupancyMaxActiveBlocksPerMultiprocessor");
+    row.warps = blocks * kernel.shape.threads / 32;
+
+    Time(kernel.radius, pixel, size, launches, row, [&](const KernelArguments & arguments) {
+      return LaunchEmittedKernel(kernel, arguments, nullptr);
+    });
+    return row;
+  }
+
+  /** Local ranks. Operations are the pixels that enter or leave a window for an output, the first window included; the
+   * floor is 4.75 instructions for each and 40 for an output, 128 a clock and SM, without the sorting. */
+  Row
+  MeasureRanks(const Extent & radius, const PixelKind & pixel, const Extent & size, int launches)
+  {
+    RankShape shape{};
+    if (!FindRankShape(radius, static_cast<int>(PixelBytes(pixel.type)), shape, m_Device))
+    {
+      throw std::runtime_error("no block of local ranks covers the window");
+    }
+    Row row;
+    row.pixel = pixel.name;
+    row.window = JoinShort(GetWindow(radius));
+    row.size = JoinShort(size);
+    row.how =
+      "local ranks, " + std::to_string(shape.pixels) + " pixels " +
+      (shape.sortPixels > 0 ? "sorted by " + std::to_string(shape.sortPixels) : "counted by values") + ", model " +
+      std::to_string(1e3 / EstimateRankPicoseconds(shape, radius, static_cast<int>(PixelBytes(pixel.type)), m_Device))
+        .substr(0, 5);
+    row.policy.tile = GetRankTile(shape);
+    row.policy.tiling.root = row.policy.tile;
+    row.policy.blockX = shape.threads;
+    row.policy.blockY = 1;
+    const auto slice = static_cast<double>((2 * radius[static_cast<std::size_t>(shape.axes[0])] + 1) *
+                                           (2 * radius[static_cast<std::size_t>(shape.axes[1])] + 1));
+    const auto depth = static_cast<double>(2 * radius[static_cast<std::size_t>(shape.axes[2])] + 1);
+    row.cost.operations = slice * (2 * (shape.steps - 1) + depth) / shape.steps;
+    row.floorGigapixels =
+      m_Device.multiprocessors * m_Device.kilohertz * 1e3 * 128 / (4.75 * row.cost.operations + 40) * 1e-9;
+    row.warps = m_Device.CountBlocks(shape.sharedBytes) * shape.threads / 32;
+
+    const auto bytes = GetRankScratchBytes(shape, size, m_ScratchBytes);
+    void *     scratch = nullptr;
+    Check(cudaMalloc(&scratch, std::max<std::size_t>(bytes, 1)), "cudaMalloc");
+    Time(radius, pixel, size, launches, row, [&](const KernelArguments & arguments) {
+      return LaunchRankWindows(arguments, shape, pixel.keyFormat, scratch, bytes, nullptr);
+    });
+    Check(cudaFree(scratch), "cudaFree");
+    return row;
+  }
+
+  /** Sliding histograms. Operations are the pixels that a region has for an output; the floor is 60 instructions of a
+   * warp for an output, two a clock and SM, without columns, sorting and searching. */
+  Row
+  MeasureHistograms(const Extent & radius, const PixelKind & pixel, const Extent & size, int launches)
+  {
+    const auto     pixelBytes = static_cast<int>(PixelBytes(pixel.type));
+    HistogramShape shape{};
+    if (!FindHistogramShape(radius, pixelBytes, shape, m_Device))
+    {
+      throw std::runtime_error("no sliding histograms cover the window");
+    }
+    Row row;
+    row.pixel = pixel.name;
+    row.window = JoinShort(GetWindow(radius));
+    row.size = JoinShort(size);
+    row.how = "sliding histograms, " + std::to_string(shape.pixels) + " pixels sorted, blocks of " +
+              std::to_string(shape.width) + "x" + std::to_string(shape.rows) + ", model " +
+              std::to_string(1e3 / EstimateHistogramPicoseconds(shape, pixelBytes, m_Device)).substr(0, 4);
+    row.policy.tile = GetHistogramTile(shape);
+    row.policy.tiling.root = row.policy.tile;
+    row.policy.blockX = 32;
+    row.policy.blockY = shape.GetThreads() / 32;
+    row.cost.operations = static_cast<double>(shape.pixels) / static_cast<double>(Volume(row.policy.tile));
+    row.floorGigapixels = m_Device.multiprocessors * m_Device.kilohertz * 1e3 * 2 / 60 * 1e-9;
+    row.warps = m_Device.CountBlocks(shape.sharedBytes) * shape.GetThreads() / 32;
+
+    const auto bytes = GetHistogramScratchBytes(shape, size, m_ScratchBytes);
+    void *     scratch = nullptr;
+    Check(cudaMalloc(&scratch, std::max<std::size_t>(bytes, 1)), "cudaMalloc");
+    Time(radius, pixel, size, launches, row, [&](const KernelArguments & arguments) {
+      return LaunchHistograms(arguments, shape, pixel.keyFormat, scratch, bytes, nullptr);
+    });
+    Check(cudaFree(scratch), "cudaFree");
+    return row;
+  }
+
+  /** Merge tiling. Operations are the keys that are merged for an output; the floor reads and writes each in the
+   * second-level cache, at 5.5 TB/s. */
+  Row
+  MeasureMerges(const Extent & radius, const PixelKind & pixel, const Extent & size, int launches)
+  {
+    const auto pixelBytes = static_cast<int>(PixelBytes(pixel.type));
+    MergeShape shape{};
+    if (!FindMergeShape(radius, pixelBytes, size, m_ScratchBytes, shape))
+    {
+      throw std::runtime_error("merge tiling does not cover the window");
+    }
+    Row row;
+    row.pixel = pixel.name;
+    row.window = JoinShort(GetWindow(radius));
+    row.size = JoinShort(size);
+    row.how = "merges, regions of " + std::to_string(shape.GetOutputs(0)) + "x" + std::to_string(shape.GetOutputs(1)) +
+              ", " + std::to_string(shape.scratchBytes >> 20) + " MiB, model " +
+              std::to_string(1e3 / EstimateMergePicoseconds(shape, size, pixelBytes)).substr(0, 5);
+    row.policy.tile = GetMergeTile(shape);
+    row.policy.tiling.root = row.policy.tile;
+    for (const auto & pass : ListMergePasses(shape))
+    {
+      row.cost.operations += pass.merges / shape.GetOutputs(0) / shape.GetOutputs(1);
+    }
+    row.floorGigapixels = 5500 / (2.0 * pixelBytes * row.cost.operations);
+
+    MergeStreams streams;
+    void *       scratch = nullptr;
+    Check(cudaMalloc(&scratch, static_cast<std::size_t>(shape.scratchBytes)), "cudaMalloc");
+    Time(radius, pixel, size, launches, row, [&](const KernelArguments & arguments) {
+      return LaunchMergeTiling(
+        arguments, shape, pixel.keyFormat, scratch, static_cast<std::size_t>(shape.scratchBytes), streams, nullptr);
+    });
+    Check(cudaFree(scratch), "cudaFree");
+    return row;
+  }
+
+  /** The kernel of an algorithm; for `Automatic` the one that the filter would take, whatever it costs to compile. */
+  Row
+  MeasureChosen(Algorithm algorithm, const Extent & radius, const PixelKind & pixel, const Extent & size, int launches)
+  {
+    const auto kind = GetKernelKind(static_cast<int>(PixelBytes(pixel.type)), m_Device.computeCapability);
+    if (algorithm == Algorithm::Automatic)
+    {
+      MedianRequest request;
+      request.pixelType = pixel.type;
+      request.inputExtent = request.outputExtent = size;
+      request.radius = radius;
+      algorithm = PlanMedian(request, Backend::Cuda, std::size_t{ 8 } << 30).candidate.algorithm;
+    }
+    if (algorithm == Algorithm::SlidingHistogram)
+    {
+      return MeasureHistograms(radius, pixel, size, launches);
+    }
+    if (algorithm == Algorithm::MergeTiling)
+    {
+      return MeasureMerges(radius, pixel, size, launches);
+    }
+    if (algorithm == Algorithm::LocalRank)
+    {
+      return MeasureRanks(radius, pixel, size, launches);
+    }
+    const auto            policy = GetKernelPolicy(radius, kind, m_Device);
+    const EmittedKernel * emitted = nullptr;
+    Check(FindEmittedKernel(radius, pixel.keyFormat, emitted), "FindEmittedKernel");
+    if (emitted != nullptr && emitted->packing == kind.packing)
+    {
+      auto row = Measure(*emitted, policy, pixel, size, "ahead", launches);
+      if (IsFilteredInStrips(radius))
+      {
+        row.how = "strips of " + JoinShort(emitted->tile);
+      }
+      return row;
+    }
+    const auto compiled =
+      CompileRuntimeKernel(radius, pixel.keyFormat, kind, policy, { m_Device.computeCapability }, ~std::size_t{ 0 });
+    if (compiled.kernel == nullptr)
+    {
+      throw std::runtime_error(compiled.explanation);
+    }
+    return Measure(*compiled.kernel, policy, pixel, size, "NVRTC", launches);
+  }
+
+private:
+  template <typename TLaunch>
+  void
+  Time(const Extent &    radius,
+       const PixelKind & pixel,
+       const Extent &    size,
+       int               launches,
+       Row &             row,
+       const TLaunch &   launch)
+  {
+    const auto pixels = static_cast<std::size_t>(Volume(size));
+    row.differences = CountDifferences(radius, size, pixel, m_Memory, launch);
+    auto arguments = MakeArguments(size, radius, pixel);
+    arguments.output = m_Memory.GetOutput();
+    row.seconds = TimeLaunches(launches, [&](std::size_t i) {
+      arguments.input = m_Memory.GetInput(i, pixels * PixelBytes(pixel.type));
+      return launch(arguments);
+    });
+    row.gigapixels = static_cast<double>(pixels) / row.seconds * 1e-9;
+    row.radius = radius;
+    row.pixelBytes = static_cast<int>(PixelBytes(pixel.type));
+  }
+
+  Memory       m_Memory;
+  DeviceTraits m_Device;
+  std::size_t  m_ScratchBytes;
+};
+
+} // namespace cudamedianbenchmark
+
+#endif

@@ -1,0 +1,240 @@
+/*=========================================================================
+ *
+ *  Copyright NumFOCUS
+ *
+ *  Licensed under the Apache License, Version 2.0 (the "License");
+ *  you may not use this file except in compliance with the License.
+ *  You may obtain a copy of the License at
+ *
+ *         https://www.apache.org/licenses/LICENSE-2.0.txt
+ *
+ *  Unless required by applicable law or agreed to in writing, software
+ *  distributed under the License is distributed on an "AS IS" BASIS,
+ *  WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ *  See the License for the specific language governing permissions and
+ *  limitations under the License.
+ *
+ *=========================================================================*/
+#ifndef KernelTiming_h
+#define KernelTiming_h
+
+#include "EmittedKernel.h"
+#include "SelectionLaunch.h"
+#include "KernelRow.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <cstring>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+/** How long launches take, and whether they are right, on images in device memory. */
+namespace cudamedianbenchmark
+{
+
+using namespace cudamedian;
+
+inline void
+Check(cudaError_t error, const char * call)
+{
+  if (error != cudaSuccess)
+  {
+    throw std::runtime_error(std::string(call) + ": " + cudaGetErrorString(error));
+  }
+}
+
+/** Device memory full of random bits, in which images lie, and room for one output. */
+class Memory
+{
+public:
+  static constexpr std::size_t bytes = std::size_t{ 1 } << 30;
+
+  Memory()
+  {
+    Check(cudaMalloc(&m_Input, bytes), "cudaMalloc");
+    Check(cudaMalloc(&m_Output, bytes), "cudaMalloc");
+    std::vector<std::uint64_t> random(bytes / 8);
+    std::uint64_t              state = 0x9E3779B97F4A7C15ULL;
+    for (auto & value : random)
+    {
+      state ^= state << 13;
+      state ^= state >> 7;
+      state ^= state << 17;
+      value = state;
+    }
+    Check(cudaMemcpy(m_Input, random.data(), bytes, cudaMemcpyHostToDevice), "cudaMemcpy");
+  }
+  ~Memory()
+  {
+    cudaFree(m_Input);
+    cudaFree(m_Output);
+  }
+  Memory(const Memory &) = delete;
+  Memory &
+  operator=(const Memory &) = delete;
+
+  /** Image number `index` of those that fit, which follow each other around. */
+  const void *
+  GetInput(std::size_t index, std::size_t imageBytes) const
+  {
+    const auto images = std::max<std::size_t>(1, std::min<std::size_t>(8, bytes / imageBytes));
+    return static_cast<const char *>(m_Input) + index % images * imageBytes;
+  }
+  void *
+  GetOutput() const
+  {
+    return m_Output;
+  }
+
+private:
+  void * m_Input{ nullptr };
+  void * m_Output{ nullptr };
+};
+
+inline DeviceTraits
+DescribeDevice(const Memory & memory)
+{
+  DeviceTraits   device;
+  cudaDeviceProp properties;
+  Check(cudaGetDeviceProperties(&properties, 0), "cudaGetDeviceProperties");
+  Check(cudaDeviceGetAttribute(&device.kilohertz, cudaDevAttrClockRate, 0), "cudaDeviceGetAttribute");
+  device.name = properties.name;
+  device.computeCapability = 10 * properties.major + properties.minor;
+  device.multiprocessors = properties.multiProcessorCount;
+  device.blockSharedBytes = static_cast<int>(properties.sharedMemPerBlockOptin);
+  device.sharedBytes = static_cast<int>(properties.sharedMemPerMultiprocessor);
+  device.reservedSharedBytes = static_cast<int>(properties.reservedSharedMemPerBlock);
+  device.registers = properties.regsPerMultiprocessor;
+  device.cacheBytes = static_cast<std::size_t>(properties.l2CacheSize);
+  cudaEvent_t events[2];
+  Check(cudaEventCreate(&events[0]), "cudaEventCreate");
+  Check(cudaEventCreate(&events[1]), "cudaEventCreate");
+  // Long enough for the clock to rise.
+  float best = 1e9F;
+  for (int repeat = 0; repeat < 100; ++repeat)
+  {
+    Check(cudaEventRecord(events[0]), "cudaEventRecord");
+    Check(
+      cudaMemcpyAsync(memory.GetOutput(), memory.GetInput(0, Memory::bytes), Memory::bytes, cudaMemcpyDeviceToDevice),
+      "cudaMemcpyAsync");
+    Check(cudaEventRecord(events[1]), "cudaEventRecord");
+    Check(cudaEventSynchronize(events[1]), "cudaEventSynchronize");
+    float milliseconds = 0;
+    Check(cudaEventElapsedTime(&milliseconds, events[0], events[1]), "cudaEventElapsedTime");
+    best = std::min(best, milliseconds);
+  }
+  device.copyBytes = 2.0 * Memory::bytes / (best * 1e-3);
+  return device;
+}
+
+/** Median seconds of a launch among `count` queued one behind the other. */
+template <typename TLaunch>
+double
+TimeLaunches(int count, const TLaunch & launch)
+{
+  std::vector<cudaEvent_t> events(static_cast<std::size_t>(count) + 1);
+  for (auto & event : events)
+  {
+    Check(cudaEventCreate(&event), "cudaEventCreate");
+  }
+  Check(launch(0), "launch");
+  Check(cudaEventRecord(events[0]), "cudaEventRecord");
+  for (int i = 0; i < count; ++i)
+  {
+    Check(launch(static_cast<std::size_t>(i)), "launch");
+    Check(cudaEventRecord(events[static_cast<std::size_t>(i) + 1]), "cudaEventRecord");
+  }
+  Check(cudaDeviceSynchronize(), "cudaDeviceSynchronize");
+  std::vector<float> milliseconds;
+  for (std::size_t i = 0; i < static_cast<std::size_t>(count); ++i)
+  {
+    milliseconds.emplace_back();
+    Check(cudaEventElapsedTime(&milliseconds.back(), events[i], events[i + 1]), "cudaEventElapsedTime");
+  }
+  for (auto event : events)
+  {
+    cudaEventDestroy(event);
+  }
+  std::nth_element(milliseconds.begin(), milliseconds.begin() + count / 2, milliseconds.end());
+  return milliseconds[static_cast<std::size_t>(count / 2)] * 1e-3;
+}
+
+inline KernelArguments
+MakeArguments(const Extent & size, const Extent & radius, const PixelKind & pixel)
+{
+  KernelArguments arguments{};
+  arguments.signMask = GetSignMask(pixel.type);
+  std::int64_t pitch = 1;
+  for (int axis = 0; axis < Dimension; ++axis)
+  {
+    arguments.inputPitch[axis] = arguments.outputPitch[axis] = pitch;
+    arguments.inputExtent[axis] = arguments.outputExtent[axis] = static_cast<std::int32_t>(size[axis]);
+    arguments.radius[axis] = radius[axis];
+    pitch *= size[axis];
+  }
+  return arguments;
+}
+
+/** Compares blocks of a kernel's output with the selecting kernel's. \returns the number of differing pixels. */
+template <typename TLaunch>
+std::size_t
+CountDifferences(const Extent &    radius,
+                 const Extent &    size,
+                 const PixelKind & pixel,
+                 const Memory &    memory,
+                 const TLaunch &   launch)
+{
+  const auto bytes = PixelBytes(pixel.type);
+  const auto pixels = static_cast<std::size_t>(Volume(size));
+  auto       arguments = MakeArguments(size, radius, pixel);
+  arguments.input = memory.GetInput(0, pixels * bytes);
+  arguments.output = memory.GetOutput();
+  Check(launch(arguments), "launch");
+
+  std::size_t differences = 0;
+  for (const int place : { 0, 1, 2 })
+  {
+    Extent block;
+    Extent origin;
+    auto   expected = arguments;
+    for (int axis = 0; axis < Dimension; ++axis)
+    {
+      block[axis] = std::min<std::int64_t>(size[axis], axis < 2 ? 48 : 4);
+      origin[axis] = (size[axis] - block[axis]) * place / 2;
+      expected.outputExtent[axis] = static_cast<std::int32_t>(block[axis]);
+      expected.outputOrigin[axis] = static_cast<std::int32_t>(origin[axis]);
+      expected.outputPitch[axis] = axis == 0 ? 1 : expected.outputPitch[axis - 1] * block[axis - 1];
+    }
+    expected.gridOrigin = expected.outputOrigin[0];
+    const auto blockBytes = static_cast<std::size_t>(Volume(block)) * bytes;
+    expected.output = static_cast<char *>(memory.GetOutput()) + Memory::bytes - (1 << 20);
+    Check(LaunchSelection(expected, pixel.keyFormat, nullptr), "LaunchSelection");
+    std::vector<char> reference(blockBytes);
+    Check(cudaMemcpy(reference.data(), expected.output, blockBytes, cudaMemcpyDeviceToHost), "cudaMemcpy");
+    const auto        rowBytes = static_cast<std::size_t>(block[0]) * bytes;
+    std::vector<char> row(rowBytes);
+    const char *      referenceRow = reference.data();
+    for (std::int64_t w = 0; w < block[3]; ++w)
+      for (std::int64_t z = 0; z < block[2]; ++z)
+        for (std::int64_t y = 0; y < block[1]; ++y, referenceRow += rowBytes)
+        {
+          const auto offset =
+            (((origin[3] + w) * size[2] + origin[2] + z) * size[1] + origin[1] + y) * size[0] + origin[0];
+          Check(cudaMemcpy(row.data(),
+                           static_cast<const char *>(memory.GetOutput()) + static_cast<std::size_t>(offset) * bytes,
+                           rowBytes,
+                           cudaMemcpyDeviceToHost),
+                "cudaMemcpy");
+          for (std::size_t i = 0; i < rowBytes; i += bytes)
+          {
+            differences += std::memcmp(&row[i], referenceRow + i, bytes) == 0 ? 0 : 1;
+          }
+        }
+  }
+  return differences;
+}
+
+} // namespace cudamedianbenchmark
+
+#endif

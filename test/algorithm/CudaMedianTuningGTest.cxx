@@ -1,0 +1,400 @@
+/*=========================================================================
+ *
+ *  Copyright NumFOCUS
+ *
+ *  Licensed under the Apache License, Version 2.0 (the "License");
+ *  you may not use this file except in compliance with the License.
+ *  You may obtain a copy of the License at
+ *
+ *         https://www.apache.org/licenses/LICENSE-2.0.txt
+ *
+ *  Unless required by applicable law or agreed to in writing, software
+ *  distributed under the License is distributed on an "AS IS" BASIS,
+ *  WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ *  See the License for the specific language governing permissions and
+ *  limitations under the License.
+ *
+ *=========================================================================*/
+// The tables of measurements, row by row: what was measured to be fastest is what the policies choose, and the models
+// are as far from it as they say. No measurement is taken here.
+
+#include "HistogramPolicy.h"
+#include "KernelPolicy.h"
+#include "KernelProgram.h"
+#include "MergePolicy.h"
+#include "Planner.h"
+#include "RankPolicy.h"
+#include "RowTuning.h"
+#include "TilePolicy.h"
+#include "TileTuning.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <fstream>
+#include <map>
+#include <sstream>
+#include <string>
+#include <vector>
+
+namespace
+{
+
+using namespace cudamedian;
+
+const std::vector<TileTuningRow> tileTuning{
+#include "TileTuning.inc"
+};
+const std::vector<RowTuningRow> columnTuning{
+#include "ColumnTuning.inc"
+};
+const std::vector<RowTuningRow> rowTuning{
+#include "RowTuning.inc"
+};
+const std::vector<RatioRow> programsToOthers{
+#include "HostRatios.inc"
+};
+const std::vector<RatioRow> histogramsToPrograms{
+#include "HostRatiosToPrograms.inc"
+};
+const std::vector<RatioRow> histogramsToRanks{
+#include "HostRatiosToRanks.inc"
+};
+
+using RateTables = std::map<Algorithm, std::vector<RateRow>>;
+const RateTables rateTables{ { Algorithm::TileProgram,
+                               {
+#include "TileRates.inc"
+                               } },
+                             { Algorithm::LocalRank,
+                               {
+#include "RankRates.inc"
+                               } },
+                             { Algorithm::SlidingHistogram,
+                               {
+#include "HistogramRates.inc"
+                               } },
+                             { Algorithm::MergeTiling,
+                               {
+#include "MergeRates.inc"
+                               } } };
+
+/** What is chosen may be so much slower than the best that was measured. */
+constexpr double enough = 0.95;
+
+using Faults = std::vector<std::string>;
+
+Extent
+GetRadius(const Extent & window)
+{
+  Extent radius;
+  std::transform(window.begin(), window.end(), radius.begin(), [](auto pixels) { return pixels / 2; });
+  return radius;
+}
+
+/** A request for images such as the rows were measured with. */
+MedianRequest
+MakeRequest(const Extent & window, int pixelBytes)
+{
+  MedianRequest request;
+  request.pixelType = pixelBytes == 1   ? PixelType::UInt8
+                      : pixelBytes == 2 ? PixelType::Int16
+                      : pixelBytes == 4 ? PixelType::Float32
+                                        : PixelType::Float64;
+  request.radius = GetRadius(window);
+  request.inputExtent = request.outputExtent =
+    window[2] > 1 ? Extent{ { 512, 512, 256, 1 } } : Extent{ { 6720, 4480, 1, 1 } };
+  return request;
+}
+
+/** The algorithm that is chosen for images such as the rows were measured with. */
+Algorithm
+ChooseAlgorithm(const Extent & window, int pixelBytes, Backend backend)
+{
+  return PlanMedian(MakeRequest(window, pixelBytes), backend, std::size_t{ 8 } << 30).candidate.algorithm;
+}
+
+bool
+IsTaken(const TileTuningRow & row)
+{
+  const auto policy = GetKernelPolicy(GetRadius(row.window), GetKernelKind(row.pixelBytes, 90));
+  return policy.tile == row.tile && policy.tiling.root == row.root && policy.tiling.division == row.division &&
+         policy.phases.sharedPhases == row.phases.sharedPhases && policy.phases.firstColumn == row.phases.firstColumn &&
+         policy.phases.columns == row.phases.columns && policy.lowering.sumPercent == row.sumPercent &&
+         policy.blockX == row.blockX && policy.blockY == row.blockY;
+}
+
+/** The windows and formats of whose rows none is taken, or one that another row, of the table or told as the runner-up,
+ * exceeds. */
+Faults
+FindTileFaults(const std::vector<TileTuningRow> & rows)
+{
+  Faults faults;
+  for (const auto & row : rows)
+  {
+    double taken = 0;
+    double best = 0;
+    for (const auto & other : rows)
+    {
+      if (other.window == row.window && other.pixelBytes == row.pixelBytes && std::string(other.device) == row.device)
+      {
+        taken = std::max(taken, IsTaken(other) ? other.rate : 0);
+        best = std::max({ best, other.rate, other.runnerUpRate });
+      }
+    }
+    if (taken < enough * best)
+    {
+      faults.push_back(ToRow(row));
+    }
+  }
+  return faults;
+}
+
+/** The errors that the model of the local ranks tells of itself. */
+constexpr double rankError = 1.5;
+
+/** The rate of an algorithm for a window and a format. Where local ranks were not measured: the lowest by their model.
+ */
+double
+GetRate(const RateTables & tables, Algorithm algorithm, const Extent & window, int pixelBytes)
+{
+  for (const auto & row : tables.at(algorithm))
+  {
+    if (row.window == window && row.pixelBytes == pixelBytes)
+    {
+      return row.rate;
+    }
+  }
+  const auto radius = GetRadius(window);
+  RankShape  shape{};
+  return algorithm == Algorithm::LocalRank && FindRankShape(radius, pixelBytes, shape)
+           ? 1e3 / EstimateRankPicoseconds(shape, radius, pixelBytes) / rankError
+           : 0;
+}
+
+/** The rows whose window and format are filtered by an algorithm that another one was measured to exceed. */
+Faults
+FindChoiceFaults(const RateTables & tables)
+{
+  Faults faults;
+  for (const auto & [algorithm, rows] : tables)
+  {
+    for (const auto & row : rows)
+    {
+      const auto chosen = ChooseAlgorithm(row.window, row.pixelBytes, Backend::Cuda);
+      const auto rate = GetRate(tables, chosen, row.window, row.pixelBytes);
+      if (rate < enough * row.rate)
+      {
+        faults.push_back(std::string(ToString(algorithm)) + " " + ToRow(row) + " for " + ToString(chosen) + " with " +
+                         std::to_string(rate));
+      }
+    }
+  }
+  return faults;
+}
+
+bool
+IsTaken(const RowTuningRow & row, std::size_t keyBytes)
+{
+  const auto policy = GetRowPolicy(GetRadius(row.window), keyBytes);
+  return policy.tile == row.tile && policy.tiling.root == row.root && policy.tiling.division == row.division &&
+         policy.phases.sharedPhases == row.phases.sharedPhases && policy.phases.firstColumn == row.phases.firstColumn &&
+         policy.phases.columns == row.phases.columns &&
+         policy.chunkOperations == (row.chunkOperations == 0 ? ~std::size_t{ 0 } : row.chunkOperations);
+}
+
+/** The quotients of rates by a model and rates measured, least and greatest. */
+template <typename TEstimate>
+std::pair<double, double>
+CompareModel(Algorithm algorithm, const TEstimate & estimatePicoseconds)
+{
+  std::pair<double, double> range{ 1e9, 0 };
+  for (const auto & row : rateTables.at(algorithm))
+  {
+    const double quotient = 1e3 / estimatePicoseconds(row) / row.rate;
+    range = { std::min(range.first, quotient), std::max(range.second, quotient) };
+  }
+  return range;
+}
+
+/** A table's rows as they stand in its file. */
+std::vector<std::string>
+ReadRows(const std::string & file)
+{
+  std::ifstream            stream(std::string(CUDAMEDIAN_SOURCES) + "/" + file);
+  std::vector<std::string> rows;
+  for (std::string line; std::getline(stream, line);)
+  {
+    if (line.front() == '{')
+    {
+      rows.push_back(line);
+    }
+  }
+  return rows;
+}
+
+template <typename TRow>
+std::vector<std::string>
+PrintRows(const std::vector<TRow> & rows)
+{
+  std::vector<std::string> texts;
+  std::transform(rows.begin(), rows.end(), std::back_inserter(texts), [](const auto & row) { return ToRow(row); });
+  return texts;
+}
+
+} // namespace
+
+TEST(CudaMedianTuning, MeasuredTileProgramsAreTaken)
+{
+  EXPECT_FALSE(tileTuning.empty());
+  EXPECT_EQ(FindTileFaults(tileTuning), Faults());
+}
+
+TEST(CudaMedianTuning, TileProgramsThatAreNotTakenAreFound)
+{
+  auto rows = tileTuning;
+  rows[4].sumPercent += 10;
+  EXPECT_EQ(FindTileFaults(rows), Faults{ ToRow(rows[4]) }) << "another policy than the one that was measured";
+  rows = tileTuning;
+  rows.push_back(rows[4]);
+  rows.back().rate *= 1.1;
+  rows.back().blockY = 2;
+  EXPECT_EQ(FindTileFaults(rows), (Faults{ ToRow(rows[4]), ToRow(rows.back()) })) << "a faster one, measured later";
+}
+
+TEST(CudaMedianTuning, TheFastestAlgorithmIsChosen)
+{
+  EXPECT_EQ(FindChoiceFaults(rateTables), Faults());
+}
+
+TEST(CudaMedianTuning, SlowerAlgorithmsThatAreChosenAreFound)
+{
+  auto   tables = rateTables;
+  auto & row = tables.at(Algorithm::LocalRank).front();
+  row.rate *= 0.1;
+  EXPECT_EQ(FindChoiceFaults(tables), Faults()) << "no other was measured there";
+  row = tables.at(Algorithm::LocalRank).front();
+  row.window = { { 11, 11, 1, 1 } };
+  row.rate = 120;
+  EXPECT_EQ(FindChoiceFaults(tables).size(), 1) << "local ranks faster than a program that is chosen";
+}
+
+TEST(CudaMedianTuning, MeasuredProgramsOfTheCpuAreTaken)
+{
+  for (const auto & row : columnTuning)
+  {
+    EXPECT_TRUE(IsTaken(row, static_cast<std::size_t>(row.pixelBytes))) << ToRow(row.window);
+    EXPECT_LT(row.clocks, row.runnerUpClocks) << ToRow(row.window);
+  }
+  for (const auto & row : rowTuning)
+  {
+    // Where narrow keys are filtered in columns, wider ones are filtered in these tiles.
+    const bool hasColumn = std::any_of(
+      columnTuning.begin(), columnTuning.end(), [&](const auto & column) { return column.window == row.window; });
+    EXPECT_TRUE(IsTaken(row, hasColumn ? 4 : static_cast<std::size_t>(row.pixelBytes))) << ToRow(row.window);
+    if (row.pixelBytes == 2)
+    {
+      EXPECT_EQ(ChooseHostTile(GetRadius(row.window)), row.tile);
+    }
+  }
+}
+
+TEST(CudaMedianTuning, TheFasterAlgorithmOfTheCpuIsChosen)
+{
+  const auto isProgramFastest = [](const RatioRow & row) {
+    return IsTileProgramFastestOnHost(GetRadius(row.window), row.pixelBytes);
+  };
+  for (const auto & row : programsToOthers)
+  {
+    EXPECT_GE(isProgramFastest(row) ? row.ratio : 1 / row.ratio, enough) << ToRow(row.window) << ", " << row.pixelBytes;
+  }
+  for (const auto & row : histogramsToPrograms)
+  {
+    EXPECT_GE(isProgramFastest(row) ? 1 / row.ratio : row.ratio, enough) << ToRow(row.window);
+  }
+  for (const auto & row : histogramsToRanks)
+  {
+    EXPECT_GT(row.ratio, 1);
+    EXPECT_NE(ChooseAlgorithm(row.window, row.pixelBytes, Backend::Cpu), Algorithm::LocalRank) << ToRow(row.window);
+  }
+}
+
+// Each model's errors, as its comment tells them, over the blocks and regions that it chooses.
+TEST(CudaMedianTuning, ModelsAreAsFarOffAsTheySay)
+{
+  const auto ranks = CompareModel(Algorithm::LocalRank, [](const RateRow & row) {
+    const auto radius = GetRadius(row.window);
+    RankShape  shape{};
+    EXPECT_TRUE(FindRankShape(radius, row.pixelBytes, shape));
+    // Beyond 91x91 local ranks are far behind and not taken.
+    return radius[0] > 45 ? 1e3 / row.rate : EstimateRankPicoseconds(shape, radius, row.pixelBytes);
+  });
+  EXPECT_GE(ranks.first, 1 / rankError);
+  EXPECT_LE(ranks.second, rankError);
+  const auto histograms = CompareModel(Algorithm::SlidingHistogram, [](const RateRow & row) {
+    HistogramShape shape{};
+    EXPECT_TRUE(FindHistogramShape(GetRadius(row.window), row.pixelBytes, shape));
+    return EstimateHistogramPicoseconds(shape, row.pixelBytes);
+  });
+  EXPECT_GE(histograms.first, 1 / 1.9);
+  EXPECT_LE(histograms.second, 1.6);
+  const auto merges = CompareModel(Algorithm::MergeTiling, [](const RateRow & row) {
+    const auto request = MakeRequest(row.window, row.pixelBytes);
+    MergeShape shape{};
+    EXPECT_TRUE(FindMergeShape(request.radius, row.pixelBytes, request.outputExtent, mostMergeScratchBytes, shape));
+    return EstimateMergePicoseconds(shape, request.outputExtent, row.pixelBytes);
+  });
+  EXPECT_GE(merges.first, 1 / 1.8);
+  EXPECT_LE(merges.second, 1.4);
+}
+
+TEST(CudaMedianTuning, TablesStandAsTheyArePrinted)
+{
+  EXPECT_EQ(PrintRows(tileTuning), ReadRows("algorithm/tile/TileTuning.inc"));
+  EXPECT_EQ(PrintRows(rateTables.at(Algorithm::TileProgram)), ReadRows("algorithm/tile/TileRates.inc"));
+  EXPECT_EQ(PrintRows(rateTables.at(Algorithm::LocalRank)), ReadRows("algorithm/rank/RankRates.inc"));
+  EXPECT_EQ(PrintRows(rateTables.at(Algorithm::SlidingHistogram)), ReadRows("algorithm/histogram/HistogramRates.inc"));
+  EXPECT_EQ(PrintRows(rateTables.at(Algorithm::MergeTiling)), ReadRows("algorithm/merge/MergeRates.inc"));
+}
+
+// Devices of other architectures, with their shared memory of a block and of a multiprocessor in KiB: as CUDA's
+// programming guide tells them, never measured.
+TEST(CudaMedianTuning, PoliciesKeepToADevicesSharedMemory)
+{
+  struct Architecture
+  {
+    int computeCapability;
+    int blockKib;
+    int kib;
+  };
+  for (const auto & [computeCapability, blockKib, kib] :
+       { Architecture{ 75, 64, 64 }, Architecture{ 80, 163, 164 }, Architecture{ 86, 99, 100 } })
+  {
+    auto traits = GetH200Traits();
+    traits.name = "sm_" + std::to_string(computeCapability);
+    traits.computeCapability = computeCapability;
+    traits.blockSharedBytes = blockKib * 1024;
+    traits.sharedBytes = kib * 1024;
+    for (const auto & [pixelBytes, window] : { std::pair<int, Extent>{ 1, { { 17, 17, 1, 1 } } },
+                                               { 2, { { 17, 17, 1, 1 } } },
+                                               { 4, { { 5, 5, 5, 1 } } },
+                                               { 8, { { 11, 9, 1, 1 } } } })
+    {
+      const auto kind = GetKernelKind(pixelBytes, computeCapability);
+      const auto radius = GetRadius(window);
+      const auto policy = GetKernelPolicy(radius, kind, traits);
+      EXPECT_LE(GetKernelShape(radius, policy, kind, BuildKernelProgram(radius, policy, kind)).sharedBytes,
+                traits.blockSharedBytes);
+      RankShape rank{};
+      ASSERT_TRUE(FindRankShape(radius, pixelBytes, rank, traits));
+      EXPECT_LE(rank.sharedBytes, traits.blockSharedBytes);
+      HistogramShape histogram{};
+      ASSERT_TRUE(FindHistogramShape(radius, pixelBytes, histogram, traits));
+      EXPECT_LE(histogram.sharedBytes, traits.blockSharedBytes);
+    }
+    HistogramShape histogram{};
+    const Extent   wide{ { 202, 202, 0, 0 } };
+    EXPECT_TRUE(FindHistogramShape(wide, 1, histogram));
+    EXPECT_FALSE(FindHistogramShape(wide, 1, histogram, traits)) << "the histograms of a window of 405 columns";
+  }
+}
