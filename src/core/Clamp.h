@@ -28,8 +28,8 @@ template <typename TPosition>
 CUDAMEDIAN_HOST_DEVICE TPosition
 Clamp(TPosition position, TPosition last)
 {
-  const TPosition low = position > 0 ? position : 0;
-  return low < last ? low : last;
+  const TPosition low = position < 0 ? 0 : position;
+  return last < low ? last : low;
 }
 
 } // namespace cudamedian

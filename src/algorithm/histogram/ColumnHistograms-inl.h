@@ -69,7 +69,7 @@ HWY_INLINE std::uint16_t *
 }
 
 template <typename TBins>
-HWY_INLINE void
+void
 AddRow(const ColumnHistograms & histograms, const std::uint8_t * pixels, std::uint16_t times)
 {
   const auto steps = MakeSteps(times);
@@ -84,7 +84,7 @@ AddRow(const ColumnHistograms & histograms, const std::uint8_t * pixels, std::ui
 }
 
 template <typename TBins>
-HWY_INLINE void
+void
 MoveRow(const ColumnHistograms & histograms,
         const std::uint8_t *     entering,
         const std::uint8_t *     leaving,
@@ -254,7 +254,7 @@ private:
 };
 
 template <typename TBins>
-HWY_INLINE void
+void
 SlideAlong(const ColumnHistograms & histograms, const ColumnWindow & window, std::size_t count, std::uint8_t * bins)
 {
   WindowSums<TBins>     sums(histograms, window);
