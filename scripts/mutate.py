@@ -24,7 +24,7 @@ src/CudaMedianEngine.cxx
 src/core/*
 src/program/*
 src/algorithm/*
-src/algorithm/*/*.h src/algorithm/*/*.cxx src/algorithm/*/*.inc
+src/algorithm/*/*.h src/algorithm/*/*.cxx
 src/plan/*
 src/cpu/*
 src/cuda/CudaBackend.cxx src/cuda/DeviceContext.cxx src/cuda/DeviceContext.h src/cuda/KernelBodies.h

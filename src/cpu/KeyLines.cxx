@@ -21,6 +21,7 @@
 #define HWY_TARGET_INCLUDE "KeyLines.cxx"
 #include "hwy/foreach_target.h"
 #include "hwy/highway.h"
+#include "KeyVectors-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace cudamedian
@@ -31,8 +32,6 @@ namespace
 {
 
 namespace hn = hwy::HWY_NAMESPACE;
-
-#include "KeyVectors.inc"
 
 template <typename TKey, KeyMapping VMapping>
 HWY_INLINE void

@@ -18,6 +18,7 @@
 #ifndef KeyedImage_h
 #define KeyedImage_h
 
+#include "Clamp.h"
 #include "PixelFormat.h"
 #include "Slab.h"
 
@@ -91,7 +92,7 @@ public:
   std::int64_t
   Clamp(int axis, std::int64_t position) const
   {
-    return std::min(std::max<std::int64_t>(position, 0), m_Request.inputExtent[axis] - 1);
+    return cudamedian::Clamp<std::int64_t>(position, m_Request.inputExtent[axis] - 1);
   }
 
   TKey

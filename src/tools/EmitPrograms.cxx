@@ -160,7 +160,7 @@ WriteFile(const std::string & path, const std::string & text)
 } // namespace
 
 /** Build-time program: writes the tile programs of one window and pixel width, as the source of the kernels that are
- * compiled ahead (.cu), as a header without kernels (.h), or for the CPU (.inc).
+ * compiled ahead (.cu), as a header without kernels (.h), or for the CPU (-inl.h).
  *
  * Usage: EmitPrograms radiusX radiusY radiusZ radiusW pixelBytes architecture[,architecture...] file */
 int
@@ -180,7 +180,7 @@ main(int argc, char * argv[])
     }
     const std::string  path = argv[7];
     std::ostringstream text;
-    if (path.substr(path.rfind('.')) == ".inc")
+    if (path.size() > 6 && path.substr(path.size() - 6) == "-inl.h")
     {
       WriteRowProgram(radius, std::stoul(argv[5]), text);
     }

@@ -17,12 +17,11 @@
  *=========================================================================*/
 #include "ColumnHistograms.h"
 
-#include <algorithm>
-
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "ColumnHistograms.cxx"
 #include "hwy/foreach_target.h"
 #include "hwy/highway.h"
+#include "ColumnHistograms-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace cudamedian
@@ -44,6 +43,17 @@ struct Bins
 
   hn::Vec<Descriptor> vectors[parts];
 
+  static HWY_INLINE Bins
+  Load(const std::uint16_t * counts)
+  {
+    Bins bins;
+    for (std::size_t i = 0; i < parts; ++i)
+    {
+      bins.vectors[i] = hn::LoadU(Descriptor(), counts + i * lanes);
+    }
+    return bins;
+  }
+
   HWY_INLINE void
   Store(std::uint16_t * counts) const
   {
@@ -53,17 +63,6 @@ struct Bins
     }
   }
 };
-
-HWY_INLINE Bins
-Load(const std::uint16_t * counts)
-{
-  Bins bins;
-  for (std::size_t i = 0; i < Bins::parts; ++i)
-  {
-    bins.vectors[i] = hn::LoadU(Bins::Descriptor(), counts + i * Bins::lanes);
-  }
-  return bins;
-}
 
 HWY_INLINE Bins
 Add(Bins a, Bins b)
@@ -97,7 +96,25 @@ HWY_INLINE std::size_t
   return count;
 }
 
-#include "ColumnHistograms.inc"
+// Highway dispatches functions, not templates.
+void
+AddAny(const ColumnHistograms & histograms, const std::uint8_t * bins, std::uint16_t times)
+{
+  AddRow<Bins>(histograms, bins, times);
+}
+void
+MoveAny(const ColumnHistograms & histograms,
+        const std::uint8_t *     entering,
+        const std::uint8_t *     leaving,
+        std::uint16_t            times)
+{
+  MoveRow<Bins>(histograms, entering, leaving, times);
+}
+void
+SlideAny(const ColumnHistograms & histograms, const ColumnWindow & window, std::size_t count, std::uint8_t * bins)
+{
+  SlideAlong<Bins>(histograms, window, count, bins);
+}
 
 } // namespace
 } // namespace HWY_NAMESPACE

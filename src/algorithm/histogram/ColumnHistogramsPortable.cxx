@@ -17,11 +17,13 @@
  *=========================================================================*/
 #include "ColumnHistograms.h"
 
-#include <algorithm>
-
-// What Highway has for functions of an instruction set.
+// What Highway has for functions of an instruction set: here there is one, the compiler's.
+#define CUDAMEDIAN_WITHOUT_HIGHWAY
 #define HWY_INLINE inline
-#define HWY_ATTR
+#define HWY_NAMESPACE Portable
+#define HWY_BEFORE_NAMESPACE() static_assert(true, "")
+#define HWY_AFTER_NAMESPACE() static_assert(true, "")
+#include "ColumnHistograms-inl.h"
 
 namespace cudamedian
 {
@@ -33,20 +35,20 @@ struct Bins
 {
   std::uint16_t counts[ColumnHistograms::segments];
 
+  static Bins
+  Load(const std::uint16_t * counts)
+  {
+    Bins bins;
+    std::copy_n(counts, ColumnHistograms::segments, bins.counts);
+    return bins;
+  }
+
   void
   Store(std::uint16_t * to) const
   {
     std::copy_n(counts, ColumnHistograms::segments, to);
   }
 };
-
-inline Bins
-Load(const std::uint16_t * counts)
-{
-  Bins bins;
-  std::copy_n(counts, ColumnHistograms::segments, bins.counts);
-  return bins;
-}
 
 inline Bins
 Add(Bins a, const Bins & b)
@@ -79,14 +81,12 @@ CountUpTo(const Bins & bins, std::uint16_t value)
   return count;
 }
 
-#include "ColumnHistograms.inc"
-
 } // namespace
 
 void
 AddToColumns(const ColumnHistograms & histograms, const std::uint8_t * bins, std::uint16_t times)
 {
-  AddAny(histograms, bins, times);
+  Portable::AddRow<Bins>(histograms, bins, times);
 }
 
 void
@@ -95,7 +95,7 @@ MoveColumns(const ColumnHistograms & histograms,
             const std::uint8_t *     leaving,
             std::uint16_t            times)
 {
-  MoveAny(histograms, entering, leaving, times);
+  Portable::MoveRow<Bins>(histograms, entering, leaving, times);
 }
 
 void
@@ -104,7 +104,7 @@ SlideOverColumns(const ColumnHistograms & histograms,
                  std::size_t              count,
                  std::uint8_t *           bins)
 {
-  SlideAny(histograms, window, count, bins);
+  Portable::SlideAlong<Bins>(histograms, window, count, bins);
 }
 
 } // namespace cudamedian

@@ -18,6 +18,7 @@
 #ifndef HistogramKernels_h
 #define HistogramKernels_h
 
+#include "Clamp.h"
 #include "HistogramPolicy.h"
 #include "KernelArguments.h"
 #include "PixelFormat.h"
@@ -92,7 +93,7 @@ GetHistogramOffset(const HistogramArguments & arguments, const HistogramRegion &
   const int last = arguments.slab.inputExtent[imageAxis] - 1;
   const int at = region.origin[axis] + arguments.slab.outputOrigin[imageAxis] -
                  static_cast<int>(arguments.slab.radius[imageAxis]) + position;
-  return (at < 0 ? 0 : at > last ? last : at) * arguments.slab.inputPitch[imageAxis];
+  return Clamp(at, last) * arguments.slab.inputPitch[imageAxis];
 }
 
 /** Bits above the coordinates of a packed position, which tell whether a difference was negative. */

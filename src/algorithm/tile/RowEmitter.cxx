@@ -82,8 +82,8 @@ public:
     std::size_t begin = 0;
     for (const auto end : m_Ends)
     {
-      os << "  template <typename TRow>\n  static CUDAMEDIAN_HOST_DEVICE void\n  Run(std::integral_constant<int, "
-         << number++ << ">, const TRow & row)\n  {\n";
+      os << "  template <typename TRow>\n  static HWY_INLINE void\n  Run(std::integral_constant<int, " << number++
+         << ">, const TRow & row)\n  {\n";
       for (auto n = begin; n < end; ++n)
       {
         WriteInstruction(m_Lowered.instructions[n], begin, end, os);
@@ -219,6 +219,12 @@ private:
 void
 EmitRowProgram(const ProgramPhases & program, std::size_t chunkOperations, const std::string & name, std::ostream & os)
 {
+  // Highway's frame of what is compiled once per instruction set.
+  const auto guard = name + "_inl_h";
+  os << "// Written by EmitPrograms.\n#if defined(" << guard << ") == defined(HWY_TARGET_TOGGLE)\n#ifdef " << guard
+     << "\n#undef " << guard << "\n#else\n#define " << guard
+     << "\n#endif\n#include \"hwy/highway.h\"\n#include <type_traits>\n"
+        "HWY_BEFORE_NAMESPACE();\nnamespace cudamedian\n{\nnamespace HWY_NAMESPACE\n{\nnamespace\n{\n";
   os << "struct " << name << "\n{\n";
   std::vector<std::size_t> firstChunk{ 0 };
   std::vector<std::size_t> slots;
@@ -255,7 +261,7 @@ EmitRowProgram(const ProgramPhases & program, std::size_t chunkOperations, const
   writeArray("FirstChunk", firstChunk, [](std::size_t chunk) { return chunk; });
   writeArray("FirstTile", program.phases, [](const auto & phase) { return phase.first; });
   writeArray("LastTile", program.phases, [](const auto & phase) { return phase.last; });
-  os << "};\n";
+  os << "};\n} // namespace\n} // namespace HWY_NAMESPACE\n} // namespace cudamedian\nHWY_AFTER_NAMESPACE();\n#endif\n";
 }
 
 } // namespace cudamedian

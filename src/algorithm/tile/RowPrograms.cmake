@@ -25,34 +25,20 @@ if(hwy_FOUND)
     separate_arguments(radius UNIX_COMMAND "${window}")
     # SSSE3 without SSE4 is rarer than the time it takes to compile for it.
     set(disabled HWY_SSSE3)
-    set(isLong 0)
+    set(isLong false)
     if(window IN_LIST CudaMedian_LARGE_ROW_WINDOWS)
       set(disabled "(HWY_SSSE3|HWY_SSE4)")
-      set(isLong 1)
+      set(isLong true)
     endif()
     set(source ${folder}/${name}.cxx)
     cudamedian_get_window_name("${radius}" windowName)
-    add_custom_command(OUTPUT ${folder}/${name}.inc
+    add_custom_command(OUTPUT ${folder}/${name}-inl.h
       COMMAND ${CMAKE_COMMAND} -E make_directory ${folder}
-      COMMAND CudaMedianEmitPrograms ${radius} ${least} 90 ${folder}/${name}.inc
+      COMMAND CudaMedianEmitPrograms ${radius} ${least} 90 ${folder}/${name}-inl.h
       DEPENDS CudaMedianEmitPrograms
       VERBATIM)
-    file(CONFIGURE OUTPUT ${source} @ONLY CONTENT [[
-// Written by CMake.
-#include "PixelKey.h"
-#include "RowPrograms.h"
-#undef HWY_TARGET_INCLUDE
-#define HWY_TARGET_INCLUDE "@name@.cxx"
-#include "hwy/foreach_target.h"
-#include "hwy/highway.h"
-#define ROW_PROGRAM Row_@windowName@
-#define ROW_PROGRAM_HEADER "@name@.inc"
-#define ROW_PROGRAM_DESCRIBE Describe@name@
-#include "RowProgram.inc"
-]])
-    set_source_files_properties(${source} PROPERTIES OBJECT_DEPENDS "${folder}/${name}.inc;${CMAKE_CURRENT_FUNCTION_LIST_DIR}/RowProgram.inc;${CMAKE_CURRENT_FUNCTION_LIST_DIR}/../../cpu/KeyVectors.inc")
-    set_source_files_properties(${source} PROPERTIES
-      COMPILE_DEFINITIONS "HWY_DISABLED_TARGETS=${disabled};ROW_PROGRAM_LEAST_BYTES=${least};ROW_PROGRAM_MOST_BYTES=${most};ROW_PROGRAM_IS_LONG=${isLong}")
+    configure_file(${CMAKE_CURRENT_FUNCTION_LIST_DIR}/RowProgram.cxx.in ${source} @ONLY)
+    set_source_files_properties(${source} PROPERTIES OBJECT_DEPENDS ${folder}/${name}-inl.h)
     set(CudaMedian_ROW_SRCS ${CudaMedian_ROW_SRCS} ${source} PARENT_SCOPE)
     set(declarations "${declarations}RowProgram\nDescribe${name}();\n" PARENT_SCOPE)
     set(entries "${entries}    Describe${name}(),\n" PARENT_SCOPE)
@@ -72,8 +58,6 @@ if(hwy_FOUND)
     cudamedian_add_row_program("${window}" Row_${name} ${least} ${most})
   endforeach()
   list(APPEND CudaMedian_ROW_SRCS cpu/LaneInterpreter.cxx cpu/KeyLines.cxx algorithm/histogram/ColumnHistograms.cxx)
-  set_source_files_properties(cpu/KeyLines.cxx PROPERTIES OBJECT_DEPENDS ${CMAKE_CURRENT_LIST_DIR}/../../cpu/KeyVectors.inc)
-  set_source_files_properties(algorithm/histogram/ColumnHistograms.cxx PROPERTIES OBJECT_DEPENDS ${CMAKE_CURRENT_LIST_DIR}/../histogram/ColumnHistograms.inc)
   message(STATUS "CudaMedian: CPU programs with Highway ${hwy_VERSION}")
 else()
   list(APPEND CudaMedian_ROW_SRCS cpu/LaneInterpreterPortable.cxx cpu/KeyLinesPortable.cxx algorithm/histogram/ColumnHistogramsPortable.cxx)

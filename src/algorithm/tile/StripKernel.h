@@ -18,6 +18,7 @@
 #ifndef StripKernel_h
 #define StripKernel_h
 
+#include "Clamp.h"
 #include "KeyRegisters.h"
 
 namespace cudamedian
@@ -177,13 +178,6 @@ private:
   {
     Keys keys[Width + 2];
   };
-
-  static CUDAMEDIAN_HOST_DEVICE std::int32_t
-                                Clamp(std::int32_t position, std::int32_t last)
-  {
-    const std::int32_t low = position > 0 ? position : 0;
-    return low < last ? low : last;
-  }
 
   /** Reads the rows of a strip. */
   class Strip

@@ -18,6 +18,7 @@
 #ifndef TileKernel_h
 #define TileKernel_h
 
+#include "Clamp.h"
 #include "KeyRegisters.h"
 
 namespace cudamedian
@@ -350,13 +351,6 @@ public:
   }
 
 private:
-  static CUDAMEDIAN_HOST_DEVICE std::int32_t
-                                Clamp(std::int32_t position, std::int32_t last)
-  {
-    const std::int32_t low = position > 0 ? position : 0;
-    return low < last ? low : last;
-  }
-
   /** The vector nearest to a column that is the first of a vector. */
   static CUDAMEDIAN_HOST_DEVICE std::int32_t
                                 ClampColumn(const KernelArguments & arguments, std::int32_t column)

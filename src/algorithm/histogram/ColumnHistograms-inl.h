@@ -15,8 +15,32 @@
  *  limitations under the License.
  *
  *=========================================================================*/
-// Included by the sources of ColumnHistograms.h, once per instruction set, behind a struct Bins: 16 counts, with Load,
-// Store, Add, Subtract, and CountUpTo, the number of counts that are at most a value.
+// Included once per instruction set (Google Highway), or once where there is no Highway, by a source that stands in for
+// its macros. TBins is 16 counts, with Load, Store, Add, Subtract, and CountUpTo, the number of counts that are at most
+// a value.
+#if defined(ColumnHistograms_inl_h) == defined(HWY_TARGET_TOGGLE)
+#  ifdef ColumnHistograms_inl_h
+#    undef ColumnHistograms_inl_h
+#  else
+#    define ColumnHistograms_inl_h
+#  endif
+
+#  include "Clamp.h"
+#  include "ColumnHistograms.h"
+
+#  ifndef CUDAMEDIAN_WITHOUT_HIGHWAY
+#    include "hwy/highway.h"
+#  endif
+
+#  include <algorithm>
+
+HWY_BEFORE_NAMESPACE();
+namespace cudamedian
+{
+namespace HWY_NAMESPACE
+{
+namespace
+{
 
 /** What a pixel in a bin adds to running sums of 16 bins. */
 struct Steps
@@ -39,13 +63,14 @@ MakeSteps(std::uint16_t times)
 }
 
 HWY_INLINE std::uint16_t *
-GetFine(const ColumnHistograms & histograms, std::size_t segment, std::size_t column)
+           GetFine(const ColumnHistograms & histograms, std::size_t segment, std::size_t column)
 {
   return histograms.fine + (segment * histograms.columns + column) * ColumnHistograms::segments;
 }
 
+template <typename TBins>
 void
-AddAny(const ColumnHistograms & histograms, const std::uint8_t * pixels, std::uint16_t times)
+AddRow(const ColumnHistograms & histograms, const std::uint8_t * pixels, std::uint16_t times)
 {
   const auto steps = MakeSteps(times);
   for (std::size_t column = 0; column < histograms.columns; ++column)
@@ -53,13 +78,14 @@ AddAny(const ColumnHistograms & histograms, const std::uint8_t * pixels, std::ui
     const std::size_t segment = pixels[column] >> 4;
     auto * const      coarse = histograms.coarse + column * ColumnHistograms::segments;
     auto * const      fine = GetFine(histograms, segment, column);
-    Add(Load(coarse), Load(steps.counts[segment])).Store(coarse);
-    Add(Load(fine), Load(steps.counts[pixels[column] & 15])).Store(fine);
+    Add(TBins::Load(coarse), TBins::Load(steps.counts[segment])).Store(coarse);
+    Add(TBins::Load(fine), TBins::Load(steps.counts[pixels[column] & 15])).Store(fine);
   }
 }
 
+template <typename TBins>
 void
-MoveAny(const ColumnHistograms & histograms,
+MoveRow(const ColumnHistograms & histograms,
         const std::uint8_t *     entering,
         const std::uint8_t *     leaving,
         std::uint16_t            times)
@@ -72,13 +98,15 @@ MoveAny(const ColumnHistograms & histograms,
     auto * const      coarse = histograms.coarse + column * ColumnHistograms::segments;
     auto * const      to = GetFine(histograms, added, column);
     auto * const      from = GetFine(histograms, removed, column);
-    Subtract(Add(Load(coarse), Load(steps.counts[added])), Load(steps.counts[removed])).Store(coarse);
-    Add(Load(to), Load(steps.counts[entering[column] & 15])).Store(to);
-    Subtract(Load(from), Load(steps.counts[leaving[column] & 15])).Store(from);
+    Subtract(Add(TBins::Load(coarse), TBins::Load(steps.counts[added])), TBins::Load(steps.counts[removed]))
+      .Store(coarse);
+    Add(TBins::Load(to), TBins::Load(steps.counts[entering[column] & 15])).Store(to);
+    Subtract(TBins::Load(from), TBins::Load(steps.counts[leaving[column] & 15])).Store(from);
   }
 }
 
 /** A window's sums along one row of columns, as far as they have been asked for. */
+template <typename TBins>
 class WindowSums
 {
 public:
@@ -111,34 +139,34 @@ private:
 
   template <bool VInside>
   HWY_INLINE std::size_t
-  Clamp(std::int64_t column) const
+             GetOffset(std::int64_t column) const
   {
-    return static_cast<std::size_t>(VInside ? column : std::min(std::max<std::int64_t>(column, 0), m_Last)) * segments;
+    return static_cast<std::size_t>(VInside ? column : Clamp(column, m_Last)) * segments;
   }
 
   template <bool VInside>
-  HWY_INLINE Bins
-  Slide(Bins sum, const std::uint16_t * counts, std::int64_t position) const
+  HWY_INLINE TBins
+  Slide(TBins sum, const std::uint16_t * counts, std::int64_t position) const
   {
     const auto center = m_Window.center + position;
     return Add(sum,
-               Subtract(Load(counts + Clamp<VInside>(center + m_Window.radius)),
-                        Load(counts + Clamp<VInside>(center - m_Window.radius - 1))));
+               Subtract(TBins::Load(counts + GetOffset<VInside>(center + m_Window.radius)),
+                        TBins::Load(counts + GetOffset<VInside>(center - m_Window.radius - 1))));
   }
 
   /** The sum at a position, from that at an earlier one or, if that is far away, from the columns. */
-  HWY_INLINE Bins
+  HWY_INLINE TBins
   MoveTo(std::int64_t position, const std::uint16_t * counts, std::size_t number) const
   {
-    auto last = m_Position[number];
-    Bins sum = Load(m_Sums[number]);
+    auto  last = m_Position[number];
+    TBins sum = TBins::Load(m_Sums[number]);
     if (position - last > m_Window.radius)
     {
       const auto center = m_Window.center + position;
-      sum = Load(counts + Clamp<false>(center - m_Window.radius));
+      sum = TBins::Load(counts + GetOffset<false>(center - m_Window.radius));
       for (auto column = center - m_Window.radius + 1; column <= center + m_Window.radius; ++column)
       {
-        sum = Add(sum, Load(counts + Clamp<false>(column)));
+        sum = Add(sum, TBins::Load(counts + GetOffset<false>(column)));
       }
       return sum;
     }
@@ -158,7 +186,7 @@ private:
     std::uint64_t uses[segments] = {};
     std::uint16_t ranks[64];
     std::uint32_t used = 0;
-    Bins          sum = MoveTo(first, m_Histograms.coarse, coarse);
+    TBins         sum = MoveTo(first, m_Histograms.coarse, coarse);
     for (int i = 0; i < count; ++i)
     {
       sum = i == 0 ? sum : Slide<VInside>(sum, m_Histograms.coarse, first + i);
@@ -195,7 +223,7 @@ private:
     {
       ++i;
     }
-    Bins sum = MoveTo(first + i, counts, segment);
+    TBins sum = MoveTo(first + i, counts, segment);
     while (true)
     {
       const auto bin = CountUpTo(sum, ranks[i]);
@@ -212,7 +240,7 @@ private:
   }
 
   HWY_INLINE void
-  Keep(std::size_t number, std::int64_t position, Bins sum)
+  Keep(std::size_t number, std::int64_t position, TBins sum)
   {
     m_Position[number] = position;
     sum.Store(m_Sums[number]);
@@ -225,13 +253,21 @@ private:
   alignas(64) std::uint16_t m_Sums[segments + 1][segments];
 };
 
+template <typename TBins>
 void
-SlideAny(const ColumnHistograms & histograms, const ColumnWindow & window, std::size_t count, std::uint8_t * bins)
+SlideAlong(const ColumnHistograms & histograms, const ColumnWindow & window, std::size_t count, std::uint8_t * bins)
 {
-  WindowSums            sums(histograms, window);
+  WindowSums<TBins>     sums(histograms, window);
   constexpr std::size_t most = 64;
   for (std::size_t i = 0; i < count; i += most)
   {
     sums.Find(static_cast<std::int64_t>(i), static_cast<int>(std::min(most, count - i)), bins + i);
   }
 }
+
+} // namespace
+} // namespace HWY_NAMESPACE
+} // namespace cudamedian
+HWY_AFTER_NAMESPACE();
+
+#endif

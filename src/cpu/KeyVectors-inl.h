@@ -15,7 +15,30 @@
  *  limitations under the License.
  *
  *=========================================================================*/
-// Included inside the namespace of each instruction set (Google Highway), where hn is a name for hwy::HWY_NAMESPACE.
+// Included once per instruction set (Google Highway).
+#if defined(KeyVectors_inl_h) == defined(HWY_TARGET_TOGGLE)
+#  ifdef KeyVectors_inl_h
+#    undef KeyVectors_inl_h
+#  else
+#    define KeyVectors_inl_h
+#  endif
+
+#  include "PixelKey.h"
+
+#  include "hwy/highway.h"
+
+#  include <cstddef>
+#  include <cstdint>
+
+HWY_BEFORE_NAMESPACE();
+namespace cudamedian
+{
+namespace HWY_NAMESPACE
+{
+namespace
+{
+
+namespace hn = hwy::HWY_NAMESPACE;
 
 /** PixelKey.h in vectors. */
 template <typename TKey, KeyMapping VMapping>
@@ -79,7 +102,7 @@ public:
   using Descriptor = hn::ScalableTag<TKey>;
   using Vector = hn::Vec<Descriptor>;
 
-#if HWY_TARGET <= HWY_AVX3
+#  if HWY_TARGET <= HWY_AVX3
   // Highway's own take twice as many shuffles. Bytes of a column meet in a double word of each block; then double words
   // change places between vectors.
   static HWY_INLINE void
@@ -160,7 +183,7 @@ private:
   {
     return _mm512_shuffle_epi8(blocks, _mm512_broadcast_i32x4(order));
   }
-#else
+#  else
   static HWY_INLINE void
   Load(const TKey * pixels, Vector * lines)
   {
@@ -171,7 +194,7 @@ private:
   {
     hn::StoreInterleaved4(lines[0], lines[1], lines[2], lines[3], Descriptor(), pixels);
   }
-#endif
+#  endif
 };
 
 /** Writes vectors of neighbouring columns as pixels. */
@@ -189,7 +212,7 @@ StoreColumns(TKey * pixels, hn::Vec<hn::ScalableTag<TKey>> a, hn::Vec<hn::Scalab
 }
 template <typename TKey>
 HWY_INLINE void
-StoreColumns(TKey *                          pixels,
+StoreColumns(TKey *                         pixels,
              hn::Vec<hn::ScalableTag<TKey>> a,
              hn::Vec<hn::ScalableTag<TKey>> b,
              hn::Vec<hn::ScalableTag<TKey>> c,
@@ -198,3 +221,10 @@ StoreColumns(TKey *                          pixels,
   const hn::Vec<hn::ScalableTag<TKey>> columns[4] = { a, b, c, d };
   FourColumns<TKey>::Store(columns, pixels);
 }
+
+} // namespace
+} // namespace HWY_NAMESPACE
+} // namespace cudamedian
+HWY_AFTER_NAMESPACE();
+
+#endif

@@ -1,0 +1,256 @@
+/*=========================================================================
+ *
+ *  Copyright NumFOCUS
+ *
+ *  Licensed under the Apache License, Version 2.0 (the "License");
+ *  you may not use this file except in compliance with the License.
+ *  You may obtain a copy of the License at
+ *
+ *         https://www.apache.org/licenses/LICENSE-2.0.txt
+ *
+ *  Unless required by applicable law or agreed to in writing, software
+ *  distributed under the License is distributed on an "AS IS" BASIS,
+ *  WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ *  See the License for the specific language governing permissions and
+ *  limitations under the License.
+ *
+ *=========================================================================*/
+// Included once per instruction set (Google Highway).
+#if defined(RowProgram_inl_h) == defined(HWY_TARGET_TOGGLE)
+#  ifdef RowProgram_inl_h
+#    undef RowProgram_inl_h
+#  else
+#    define RowProgram_inl_h
+#  endif
+
+#  include "KeyVectors-inl.h"
+#  include "RowPrograms.h"
+
+#  include "hwy/highway.h"
+
+#  include <type_traits>
+#  include <utility>
+
+HWY_BEFORE_NAMESPACE();
+namespace cudamedian
+{
+namespace HWY_NAMESPACE
+{
+namespace
+{
+
+namespace hn = hwy::HWY_NAMESPACE;
+
+/** What the chunks of a program read and write, in vectors: a vector of neighbouring tiles of a run. A tile has so many
+ * columns. */
+template <typename TDescriptor, int VColumns>
+class Row
+{
+public:
+  using Key = hn::TFromD<TDescriptor>;
+  using Keys = hn::Vec<TDescriptor>;
+
+  HWY_INLINE
+  Row(const RowArguments & arguments, std::size_t tile)
+    : m_Lines(static_cast<const Key * const *>(arguments.lines)),
+      m_Shared(static_cast<Key * const *>(arguments.shared)), m_Medians(static_cast<Key * const *>(arguments.medians)),
+      m_Slots(static_cast<Key *>(arguments.slots)), m_Tile(tile), m_SignMask(arguments.signMask),
+      m_IsFloat(arguments.isFloat)
+  {}
+
+  static HWY_INLINE Keys
+  Min(Keys a, Keys b)
+  {
+    return hn::Min(a, b);
+  }
+  static HWY_INLINE Keys
+  Max(Keys a, Keys b)
+  {
+    return hn::Max(a, b);
+  }
+  /** The max, given the min. AVX-512 compares on one port; the three-input exclusive or runs beside it on another. */
+  static HWY_INLINE Keys
+  MaxBySum(Keys a, Keys b, Keys min)
+  {
+#  if HWY_TARGET <= HWY_AVX3
+    return hn::Xor3(a, b, min);
+#  else
+    (void)min;
+    return hn::Max(a, b);
+#  endif
+  }
+
+  HWY_INLINE Keys
+  Pixel(int line, int column) const
+  {
+    return hn::LoadU(TDescriptor(), m_Lines[line * VColumns + column % VColumns] + column / VColumns + m_Tile);
+  }
+  HWY_INLINE Keys
+  Shared(int value, int position) const
+  {
+    return hn::LoadU(TDescriptor(), m_Shared[value] + position + m_Tile);
+  }
+  HWY_INLINE void
+  Share(int value, Keys keys) const
+  {
+    hn::StoreU(keys, TDescriptor(), m_Shared[value] + m_Tile);
+  }
+  /** Writes the medians of a row of pixels, given for each column of the tile. */
+  template <typename... TKeys>
+  HWY_INLINE void
+  Medians(int row, TKeys... keys) const
+  {
+    auto * pixels = m_Medians[row] + m_Tile * VColumns;
+    if constexpr (VColumns == 1)
+    {
+      StoreColumns<Key>(pixels, keys...);
+    }
+    else
+    {
+      if constexpr (sizeof(Key) >= 4)
+      {
+        if (m_IsFloat)
+        {
+          const KeyVectors<Key, KeyMapping::Float> mapping(0);
+          return StoreColumns<Key>(pixels, mapping.ToBits(keys)...);
+        }
+      }
+      const KeyVectors<Key, KeyMapping::Integer> mapping(m_SignMask);
+      StoreColumns<Key>(pixels, mapping.ToBits(keys)...);
+    }
+  }
+  HWY_INLINE void
+  Keep(int slot, Keys keys) const
+  {
+    hn::StoreU(keys, TDescriptor(), GetSlot(slot));
+  }
+  HWY_INLINE Keys
+  Kept(int slot) const
+  {
+    return hn::LoadU(TDescriptor(), GetSlot(slot));
+  }
+
+private:
+  HWY_INLINE Key *
+  GetSlot(int slot) const
+  {
+    return m_Slots + slot * rowSlotBytes / sizeof(Key) + m_Tile % (rowSlotBytes / sizeof(Key));
+  }
+
+  const Key * const * m_Lines;
+  Key * const *       m_Shared;
+  Key * const *       m_Medians;
+  Key *               m_Slots;
+  std::size_t         m_Tile;
+  std::uint64_t       m_SignMask;
+  bool                m_IsFloat;
+};
+
+/** Runs a program (RowEmitter.h) for keys of the least to the most bytes. */
+template <typename TProgram, std::size_t VLeastKeyBytes, std::size_t VMostKeyBytes, bool VIsLong>
+class RowProgramRunner
+{
+public:
+  /** Without vectors the interpreter is as fast; and with those of 16 bytes that every x86-64 has, the time to compile
+   * long programs is better spent. */
+  static constexpr bool hasVectors =
+    HWY_TARGET != HWY_SCALAR && !(HWY_ARCH_X86 != 0 && VIsLong && HWY_TARGET > HWY_AVX2);
+
+  static HWY_INLINE void
+  Run(std::size_t keyBytes, int phase, const RowArguments & arguments)
+  {
+    if constexpr (hasVectors)
+    {
+      switch (keyBytes)
+      {
+        case 1:
+          return RunKeys<std::uint8_t>(phase, arguments);
+        case 2:
+          return RunKeys<std::uint16_t>(phase, arguments);
+        case 4:
+          return RunKeys<std::uint32_t>(phase, arguments);
+        case 8:
+          return RunKeys<std::uint64_t>(phase, arguments);
+        default:
+          return;
+      }
+    }
+  }
+
+  /** What there is to know of the program, but for its functions. */
+  static RowProgram
+  Describe()
+  {
+    RowProgram program{};
+    program.radius = { { TProgram::RadiusX, TProgram::RadiusY, TProgram::RadiusZ, TProgram::RadiusW } };
+    program.tile = { { TProgram::TileX, TProgram::TileY, TProgram::TileZ, TProgram::TileW } };
+    program.leastKeyBytes = VLeastKeyBytes;
+    program.mostKeyBytes = VMostKeyBytes;
+    for (int phase = 0; phase < TProgram::Phases; ++phase)
+    {
+      program.phases.push_back({ TProgram::FirstTile[phase], TProgram::LastTile[phase] });
+    }
+    program.sharedValues = TProgram::SharedValues;
+    program.slots = TProgram::Slots;
+    program.operations = TProgram::Operations;
+    return program;
+  }
+
+private:
+  template <typename TKey>
+  static HWY_INLINE void
+  RunKeys(int phase, const RowArguments & arguments)
+  {
+    if constexpr (VLeastKeyBytes <= sizeof(TKey) && sizeof(TKey) <= VMostKeyBytes)
+    {
+      constexpr std::make_index_sequence<TProgram::Chunks> chunks{};
+      if constexpr (TProgram::TileX == 1)
+      {
+        if (arguments.isSigned)
+        {
+          return RunChunks<std::make_signed_t<TKey>>(chunks, phase, arguments);
+        }
+      }
+      RunChunks<TKey>(chunks, phase, arguments);
+    }
+  }
+
+  template <typename TKey, std::size_t... VChunks>
+  static HWY_INLINE void
+  RunChunks(std::index_sequence<VChunks...>, int phase, const RowArguments & arguments)
+  {
+    using Chunk = void (*)(const RowArguments &, std::size_t, std::size_t);
+    static constexpr Chunk chunks[] = { RunChunk<TKey, static_cast<int>(VChunks)>... };
+    const int              first = TProgram::FirstChunk[phase];
+    const int              last = TProgram::FirstChunk[phase + 1];
+    // Values pass from chunk to chunk through slots, which hold so many tiles.
+    const std::size_t step = last - first == 1 ? arguments.tiles : rowSlotBytes / sizeof(TKey);
+    for (std::size_t tile = 0; tile < arguments.tiles; tile += step)
+    {
+      const auto end = tile + step < arguments.tiles ? tile + step : arguments.tiles;
+      for (int chunk = first; chunk < last; ++chunk)
+      {
+        chunks[chunk](arguments, tile, end);
+      }
+    }
+  }
+
+  /** Runs a chunk on the tiles from one to another. */
+  template <typename TKey, int VChunk>
+  static HWY_NOINLINE void
+  RunChunk(const RowArguments & arguments, std::size_t first, std::size_t last)
+  {
+    using Descriptor = hn::ScalableTag<TKey>;
+    for (std::size_t tile = first; tile < last; tile += hn::Lanes(Descriptor()))
+    {
+      TProgram::Run(std::integral_constant<int, VChunk>(), Row<Descriptor, TProgram::TileX>(arguments, tile));
+    }
+  }
+};
+
+} // namespace
+} // namespace HWY_NAMESPACE
+} // namespace cudamedian
+HWY_AFTER_NAMESPACE();
+
+#endif

@@ -1,0 +1,37 @@
+/*=========================================================================
+ *
+ *  Copyright NumFOCUS
+ *
+ *  Licensed under the Apache License, Version 2.0 (the "License");
+ *  you may not use this file except in compliance with the License.
+ *  You may obtain a copy of the License at
+ *
+ *         https://www.apache.org/licenses/LICENSE-2.0.txt
+ *
+ *  Unless required by applicable law or agreed to in writing, software
+ *  distributed under the License is distributed on an "AS IS" BASIS,
+ *  WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ *  See the License for the specific language governing permissions and
+ *  limitations under the License.
+ *
+ *=========================================================================*/
+#ifndef Clamp_h
+#define Clamp_h
+
+#include "PixelKey.h"
+
+namespace cudamedian
+{
+
+/** The position nearest to one along an axis, from 0 to the last. */
+template <typename TPosition>
+CUDAMEDIAN_HOST_DEVICE TPosition
+Clamp(TPosition position, TPosition last)
+{
+  const TPosition low = position < 0 ? 0 : position;
+  return last < low ? last : low;
+}
+
+} // namespace cudamedian
+
+#endif
