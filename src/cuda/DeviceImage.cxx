@@ -369,9 +369,9 @@ RunMedianOnDevice(const MedianRequest & request, void * streamHandle)
   ExecutionReport report;
   report.backend = ToString(Backend::Cuda);
   report.backendReason = "the image is in device memory";
+  report.window = GetWindow(request).GetExtent();
   for (int axis = 0; axis < Dimension; ++axis)
   {
-    report.window[axis] = 2 * request.radius[axis] + 1;
     if (request.inputExtent[axis] == 0)
     {
       report.algorithm = "none";

@@ -59,7 +59,7 @@ ToString(KernelMeans means)
 namespace
 {
 
-using Subject = std::tuple<int, KernelMeans, Extent, KeyFormat>;
+using Subject = std::tuple<int, KernelMeans, Window, KeyFormat>;
 
 /** What was found out about kernels: "" where they are right. Never destroyed: a thread may be at work when the process
  * ends. */
@@ -106,9 +106,9 @@ constexpr std::size_t proofBudget = std::size_t{ 256 } << 20;
 
 /** Filters a small image with the kernels. \returns "" if the result is the host's, else what was wrong. */
 std::string
-TryOut(const Extent & radius, PixelType type, int device, KernelMeans means)
+TryOut(const Window & window, PixelType type, int device, KernelMeans means)
 {
-  TrialImage image(radius, type);
+  TrialImage image(window, type);
   auto &     request = image.request;
   request.backend = Backend::Cpu;
   RunMedian(request);
@@ -138,11 +138,11 @@ TryOut(const Extent & radius, PixelType type, int device, KernelMeans means)
 
 /** The same, where what fails is a finding too. \throws NoMemory, and DeviceError when the device is lost. */
 std::string
-FindWrong(const Extent & radius, PixelType type, int device, KernelMeans means)
+FindWrong(const Window & window, PixelType type, int device, KernelMeans means)
 {
   try
   {
-    return TryOut(radius, type, device, means);
+    return TryOut(window, type, device, means);
   }
   catch (const NoMemory &)
   {
@@ -168,7 +168,7 @@ ProveKernel(const MedianRequest & request, int device, KernelMeans means, bool i
 {
   auto &                            verdicts = GetVerdicts();
   const std::lock_guard<std::mutex> lock(verdicts.mutex);
-  const Subject                     subject(device, means, request.radius, GetKeyFormat(request.pixelType));
+  const Subject                     subject(device, means, GetWindow(request), GetKeyFormat(request.pixelType));
   const auto                        known = verdicts.found.find(subject);
   if (known != verdicts.found.end())
   {
@@ -181,7 +181,7 @@ ProveKernel(const MedianRequest & request, int device, KernelMeans means, bool i
   std::string wrong;
   try
   {
-    wrong = FindWrong(request.radius, request.pixelType, device, means);
+    wrong = FindWrong(GetWindow(request), request.pixelType, device, means);
   }
   catch (const NoMemory & error)
   {
@@ -195,11 +195,11 @@ ProveKernel(const MedianRequest & request, int device, KernelMeans means, bool i
 }
 
 void
-TakeOutOfUse(const Extent & radius, PixelType type, int device, KernelMeans means, const std::string & why)
+TakeOutOfUse(const Window & window, PixelType type, int device, KernelMeans means, const std::string & why)
 {
   auto &                            verdicts = GetVerdicts();
   const std::lock_guard<std::mutex> lock(verdicts.mutex);
-  const Subject                     subject(device, means, radius, GetKeyFormat(type));
+  const Subject                     subject(device, means, window, GetKeyFormat(type));
   if (why.empty())
   {
     verdicts.found.erase(subject);
@@ -257,7 +257,7 @@ CheckDevices(const std::vector<int> & givenDevices, const AddCheck & add)
       {
         if (kernel.keyFormat == GetKeyFormat(type))
         {
-          ahead.insert(kernel.radius);
+          ahead.insert(kernel.window.radius);
         }
       }
       for (const auto & radius : ahead)

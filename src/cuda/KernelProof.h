@@ -20,6 +20,7 @@
 
 #include "CudaMedianExport.h"
 #include "itkCudaMedianEngine.h"
+#include "Window.h"
 
 #include <string>
 
@@ -57,7 +58,7 @@ ProveKernel(const MedianRequest & request, int device, KernelMeans means, bool i
 /** Takes a kind of kernel out of use for a window on a device until the process ends, or back with an empty reason.
  * What a failed proof does, and for tests of what follows. */
 CudaMedian_EXPORT void
-TakeOutOfUse(const Extent & radius, PixelType type, int device, KernelMeans means, const std::string & why);
+TakeOutOfUse(const Window & window, PixelType type, int device, KernelMeans means, const std::string & why);
 
 } // namespace cudamedian
 

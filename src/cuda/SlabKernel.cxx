@@ -146,13 +146,13 @@ SlabKernel::ChooseProgram()
 bool
 SlabKernel::ChooseCompiled(std::string & missing)
 {
-  if (!IsCoveredByKernels(m_Request.radius))
+  if (!IsCoveredByKernels(GetWindow(m_Request)))
   {
     missing = "the window is beyond the range of kernels";
     return false;
   }
   const EmittedKernel * ahead = nullptr;
-  const auto            error = FindEmittedKernel(m_Request.radius, m_KeyFormat, ahead);
+  const auto            error = FindEmittedKernel(GetWindow(m_Request), m_KeyFormat, ahead);
   if (IsUnusableCode(error))
   {
     cudaGetLastError();
@@ -173,7 +173,7 @@ SlabKernel::ChooseCompiled(std::string & missing)
     return false;
   }
   const auto found =
-    FindRuntimeKernel(m_Request.radius, m_KeyFormat, static_cast<int>(m_PixelBytes), GetComputeCapability());
+    FindRuntimeKernel(GetWindow(m_Request), m_KeyFormat, static_cast<int>(m_PixelBytes), GetComputeCapability());
   if (found.kernel == nullptr)
   {
     missing += (missing.empty() ? "" : "; ") + found.explanation;
@@ -257,7 +257,7 @@ SlabKernel::RankIfFit(std::string & reason)
 {
   RankShape  shape{};
   const auto used = m_Context.GetDeviceBytes();
-  if (m_Plan.deviceMemoryBudget <= used || !FindRankShape(m_Request.radius, static_cast<int>(m_PixelBytes), shape))
+  if (m_Plan.deviceMemoryBudget <= used || !FindRankShape(GetWindow(m_Request), static_cast<int>(m_PixelBytes), shape))
   {
     return false;
   }
@@ -385,6 +385,7 @@ SlabKernel::Launch(const Slab & slab, const void * input, void * output, cudaStr
     arguments.outputOrigin[axis] = static_cast<std::int32_t>(slab.output.origin[axis] - slab.input.origin[axis]);
     arguments.radius[axis] = m_Request.radius[axis];
   }
+  arguments.rank = GetWindow(m_Request).rank;
   arguments.gridOrigin = arguments.outputOrigin[0] - static_cast<std::int32_t>(GetOutputLead(slab, m_PixelBytes));
   // These keep their own launches short.
   if (m_Rank)

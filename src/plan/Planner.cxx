@@ -51,9 +51,10 @@ Join(const Extent & extent)
 void
 ChooseAlgorithm(const MedianRequest & request, std::size_t budget, Plan & plan)
 {
+  const auto window = GetWindow(request);
   const bool cuda = plan.backend == Backend::Cuda;
-  const bool interpreted = cuda ? IsInterpretedOnDevices(request.radius) : IsCoveredByTilePrograms(request.radius);
-  const bool covered = interpreted || (cuda && IsCoveredByKernels(request.radius));
+  const bool interpreted = cuda ? IsInterpretedOnDevices(window) : IsCoveredByTilePrograms(window);
+  const bool covered = interpreted || (cuda && IsCoveredByKernels(window));
   if (request.algorithm == Algorithm::TileProgram && !covered)
   {
     throw RequestError(
@@ -62,18 +63,17 @@ ChooseAlgorithm(const MedianRequest & request, std::size_t budget, Plan & plan)
       std::to_string(largestKernelRadius) + " and at most " + std::to_string(largestKernelWindow) + " pixels");
   }
   const auto   pixelBytes = static_cast<int>(PixelBytes(request.pixelType));
-  const auto * rowProgram = cuda ? nullptr : FindRowProgram(request.radius, PixelBytes(request.pixelType));
-  const bool   fastest = cuda ? IsTileProgramFastestOnDevice(request.radius, pixelBytes)
-                              : rowProgram != nullptr || IsTileProgramFastestOnHost(request.radius, pixelBytes);
+  const auto * rowProgram = cuda ? nullptr : FindRowProgram(window, PixelBytes(request.pixelType));
+  const bool   fastest = cuda ? IsTileProgramFastestOnDevice(window, pixelBytes)
+                              : rowProgram != nullptr || IsTileProgramFastestOnHost(window, pixelBytes);
   // The search for a shape takes some tenths of a millisecond, which small images need not wait for.
   RankShape  shape{};
   const bool asked =
     request.algorithm == Algorithm::LocalRank || (request.algorithm == Algorithm::Automatic && !fastest);
   const bool ranked =
     asked &&
-    (cuda
-       ? FindRankShape(request.radius, pixelBytes, shape)
-       : FindHostRankShape(request.radius, pixelBytes, request.outputExtent, std::max(1U, request.workUnits), shape));
+    (cuda ? FindRankShape(window, pixelBytes, shape)
+          : FindHostRankShape(window, pixelBytes, request.outputExtent, std::max(1U, request.workUnits), shape));
   if (request.algorithm == Algorithm::LocalRank && !ranked)
   {
     throw RequestError("No block of local ranks covers a window of radius " + Join(request.radius) +
@@ -87,8 +87,7 @@ ChooseAlgorithm(const MedianRequest & request, std::size_t budget, Plan & plan)
   HistogramShape histogram{};
   const bool     slides =
     (request.algorithm == Algorithm::SlidingHistogram || (request.algorithm == Algorithm::Automatic && !fastest)) &&
-    (cuda ? FindHistogramShape(request.radius, pixelBytes, histogram)
-          : IsCoveredByHostHistograms(request.radius, pixelBytes));
+    (cuda ? FindHistogramShape(window, pixelBytes, histogram) : IsCoveredByHostHistograms(window, pixelBytes));
   if (request.algorithm == Algorithm::SlidingHistogram && !slides)
   {
     throw RequestError("Sliding histograms do not cover a window of radius " + Join(request.radius) + ": " +
@@ -99,8 +98,7 @@ ChooseAlgorithm(const MedianRequest & request, std::size_t budget, Plan & plan)
     cuda &&
     (request.algorithm == Algorithm::MergeTiling ||
      (request.algorithm == Algorithm::Automatic && !covered && !ranked && !slides)) &&
-    FindMergeShape(
-      request.radius, pixelBytes, request.outputExtent, std::min(mostMergeScratchBytes, budget / 4), merge);
+    FindMergeShape(window, pixelBytes, request.outputExtent, std::min(mostMergeScratchBytes, budget / 4), merge);
   if (request.algorithm == Algorithm::MergeTiling && !merged)
   {
     throw RequestError("Merge tiling does not cover a window of radius " + Join(request.radius) +
@@ -114,8 +112,7 @@ ChooseAlgorithm(const MedianRequest & request, std::size_t budget, Plan & plan)
     const bool ranksFit = ranked && (!cuda || static_cast<std::size_t>(shape.scratchBytes) <= budget / 4);
     const bool histogramFits = slides && GetLeastHistogramScratchBytes(histogram) <= budget / 4;
     const bool program = fastest || (covered && !ranksFit && (cuda || !histogramFits));
-    const bool histogramFaster =
-      histogramFits && ranksFit && (!cuda || IsHistogramFasterThanRanks(request.radius, pixelBytes));
+    const bool histogramFaster = histogramFits && ranksFit && (!cuda || IsHistogramFasterThanRanks(window, pixelBytes));
     const bool merges = merged && EstimateMergePicoseconds(merge, request.outputExtent, pixelBytes) <
                                     EstimateSelectionPicoseconds(request);
     plan.algorithm = program                        ? Algorithm::TileProgram
@@ -186,13 +183,13 @@ ChooseAlgorithm(const MedianRequest & request, std::size_t budget, Plan & plan)
       plan.tileReason = "measured";
       if (rowProgram == nullptr)
       {
-        plan.compiled = GetCompiledProgram(request.radius, ChooseHostTile(request.radius));
+        plan.compiled = GetCompiledProgram(window, ChooseHostTile(window));
         plan.tileReason += ", or largest power of two up to half the window";
       }
     }
     else if (interpreted)
     {
-      plan.compiled = GetCompiledProgram(request.radius, ChooseTile(request.radius));
+      plan.compiled = GetCompiledProgram(window, ChooseTile(window));
       plan.tileReason = "largest power of two up to half the window, within the live values a thread can hold";
     }
   }
@@ -515,13 +512,13 @@ public:
   }
 
   std::shared_ptr<const CompiledProgram>
-  Find(const Extent & radius, const Extent & tile)
+  Find(const Window & window, const Extent & tile)
   {
     const std::lock_guard<std::mutex> lock(m_Mutex);
-    auto &                            entry = m_Programs[{ radius, tile }];
+    auto &                            entry = m_Programs[{ window, tile }];
     if (!entry)
     {
-      auto program = BuildHierarchicalTilingProgram(radius, tile, { GetRootTile(radius, tile) });
+      auto program = BuildHierarchicalTilingProgram(window, tile, { GetRootTile(window, tile) });
       auto schedule = ScheduleProgram(program);
       entry = std::make_shared<const CompiledProgram>(CompiledProgram{ std::move(program), std::move(schedule) });
     }
@@ -530,7 +527,7 @@ public:
 
 private:
   std::mutex                                                                  m_Mutex;
-  std::map<std::pair<Extent, Extent>, std::shared_ptr<const CompiledProgram>> m_Programs;
+  std::map<std::pair<Window, Extent>, std::shared_ptr<const CompiledProgram>> m_Programs;
 };
 
 /** Makes the list when the library is loaded: at its first use a child could find it half made. */
@@ -539,9 +536,9 @@ private:
 } // namespace
 
 std::shared_ptr<const CompiledProgram>
-GetCompiledProgram(const Extent & radius, const Extent & tile)
+GetCompiledProgram(const Window & window, const Extent & tile)
 {
-  return ProgramList::Get().Find(radius, tile);
+  return ProgramList::Get().Find(window, tile);
 }
 
 std::size_t

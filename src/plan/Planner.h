@@ -23,6 +23,7 @@
 #include "MergePolicy.h"
 #include "ProgramSchedule.h"
 #include "RankPolicy.h"
+#include "RequestWindow.h"
 #include "RowPrograms.h"
 #include "TileProgram.h"
 
@@ -121,7 +122,7 @@ struct Plan
 /** The program of a window in a tile that hierarchical tiling divides down to single pixels. Built once per process,
  * window and tile. Thread-safe. */
 std::shared_ptr<const CompiledProgram>
-GetCompiledProgram(const Extent & radius, const Extent & tile);
+GetCompiledProgram(const Window & window, const Extent & tile);
 
 /** Bytes of device memory that a program's schedule takes for the kernel that interprets it. */
 std::size_t

@@ -20,6 +20,7 @@
 
 #include "PixelKey.h"
 #include "RankPolicy.h"
+#include "Window.h"
 
 #include <array>
 #include <cstddef>
@@ -75,12 +76,6 @@ struct HistogramShape
   {
     return width / segment * 32;
   }
-  /** Pixels of the window. */
-  CUDAMEDIAN_HOST_DEVICE std::int64_t
-                         GetWindowPixels() const
-  {
-    return std::int64_t{ window[0] } * window[1] * window[2];
-  }
 };
 
 /** What a window may be for sliding histograms, as a part of a sentence. */
@@ -91,7 +86,7 @@ extern const char * const histogramLimits;
  * \param pixelBytes 1, 2, 4 or 8.
  * \returns false if there is none, see histogramLimits. */
 bool
-FindHistogramShape(const Extent & radius, int pixelBytes, HistogramShape & shape);
+FindHistogramShape(const Window & window, int pixelBytes, HistogramShape & shape);
 
 /** Gives a shape a tile of other outputs along its axes, multiples of its width and rows; for tuning and tests.
  *
@@ -110,7 +105,7 @@ EstimateHistogramPicoseconds(const HistogramShape & shape, int pixelBytes);
  * float 91x91 2.0 and 3.1, 15x15x15 1.5 and 1.4; double 61x61 ranks 4.5, 75x75 1.6 and 1.3, 15x15x15 1.1 and 0.84. At
  * 99x99 with 16 and 32 bits both are as fast by the model of the ranks. */
 bool
-IsHistogramFasterThanRanks(const Extent & radius, int pixelBytes);
+IsHistogramFasterThanRanks(const Window & window, int pixelBytes);
 
 /** The outputs of a region along the image's axes; 1 each where pixels have 8 bits, for they need no region. */
 Extent
@@ -138,7 +133,7 @@ extern const char * const hostHistogramLimits;
 
 /** Whether the CPU backend has sliding histograms for a window and pixels of so many bytes. */
 bool
-IsCoveredByHostHistograms(const Extent & radius, int pixelBytes);
+IsCoveredByHostHistograms(const Window & window, int pixelBytes);
 
 } // namespace cudamedian
 

@@ -41,8 +41,8 @@ class RankBlockRunner
 {
 public:
   RankBlockRunner(const MedianRequest & request, const Plan & plan)
-    : m_Image(request), m_Extent(request.inputExtent), m_Radius(request.radius), m_Output(plan.slabs.front().output),
-      m_Shape(*plan.rank)
+    : m_Image(request), m_Extent(request.inputExtent), m_Wanted(GetWindow(request)),
+      m_Output(plan.slabs.front().output), m_Shape(*plan.rank)
   {}
 
   static std::size_t
@@ -82,7 +82,7 @@ private:
       block /= tiles;
       m_Origin[axis] += first;
       m_Tile[i] = static_cast<int>(std::min<std::int64_t>(m_Shape.tile[i], m_Output.extent[axis] - first));
-      m_Window[i] = static_cast<int>(2 * m_Radius[axis] + 1);
+      m_Window[i] = static_cast<int>(m_Wanted.GetSize(axis));
       m_Region[i] = m_Tile[i] + m_Window[i] - 1;
     }
     m_Origin[m_Shape.axes[3]] += block;
@@ -94,7 +94,7 @@ private:
     const auto count = static_cast<std::size_t>(m_Region[0]) * m_Region[1] * m_Region[2];
     m_Keys.resize(count);
     TKey *     keys = m_Keys.data();
-    const auto first = m_Origin[0] - m_Radius[0];
+    const auto first = m_Origin[0] - m_Wanted.radius[0];
     const auto inside = std::min<std::int64_t>(std::max<std::int64_t>(-first, 0), m_Region[0]);
     const auto outside = std::max(inside, std::min<std::int64_t>(m_Extent[0] - first, m_Region[0]));
     Extent     position = m_Origin;
@@ -102,10 +102,10 @@ private:
     const int  axis2 = m_Shape.axes[2];
     for (int z = 0; z < m_Region[2]; ++z)
     {
-      position[axis2] = m_Image.Clamp(axis2, m_Origin[axis2] - m_Radius[axis2] + z);
+      position[axis2] = m_Image.Clamp(axis2, m_Origin[axis2] - m_Wanted.radius[axis2] + z);
       for (int y = 0; y < m_Region[1]; ++y, keys += m_Region[0])
       {
-        position[axis1] = m_Image.Clamp(axis1, m_Origin[axis1] - m_Radius[axis1] + y);
+        position[axis1] = m_Image.Clamp(axis1, m_Origin[axis1] - m_Wanted.radius[axis1] + y);
         const TKey * row = m_Image.GetRow(position[1], position[2], position[3]);
         std::fill_n(keys, inside, m_Image.ToKey(row[0]));
         m_Image.ToKeys(row + first + inside, keys + inside, outside - inside);
@@ -170,7 +170,7 @@ private:
     const std::ptrdiff_t  row = m_Region[0];
     const std::ptrdiff_t  slice = row * m_Region[1];
     const std::uint16_t * corner = m_Ranks.data();
-    const auto            below = static_cast<int>(std::int64_t{ m_Window[0] } * m_Window[1] * m_Window[2] / 2);
+    const auto            below = static_cast<int>(m_Wanted.CountBelow());
     for (int z = 0; z < m_Window[2]; ++z)
     {
       for (int y = 0; y < m_Window[1]; ++y)
@@ -251,12 +251,12 @@ private:
 
   KeyedImage<TKey, VMapping> m_Image;
   Extent                     m_Extent;
-  Extent                     m_Radius;
+  Window                     m_Wanted;
   PixelBox                   m_Output;
   RankShape                  m_Shape;
   Extent                     m_Origin{ { 0, 0, 0, 0 } };
   int                        m_Tile[3]{ 0, 0, 0 };
-  int                        m_Window[3]{ 0, 0, 0 };
+  int                        m_Window[3]{ 0, 0, 0 }; ///< its pixels along the region's axes
   int                        m_Region[3]{ 0, 0, 0 };
   std::vector<TKey>          m_Keys; ///< of the region, in order once sorted
   std::vector<TKey>          m_OtherKeys;

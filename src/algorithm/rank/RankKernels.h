@@ -23,10 +23,10 @@
 #include "RankPolicy.h"
 #include "RankWindow.h"
 
-/** Medians of large windows by local ranks.
+/** Medians, or values of any other rank, of large windows by local ranks.
  *
  * All pixels that the windows of a block touch are sorted once and numbered: their ranks. A window is then a set of
- * bits, one for each rank of the region that can be a median, and each thread keeps one window. It walks along an axis:
+ * bits, one for each rank of the region that can be wanted, and each thread keeps one window. It walks along an axis:
  * pixels that enter or leave count in their bits, and the number of pixels below a word of bits is kept up to date. The
  * median lies in the word where half of the window is reached, which from step to step moves by a word or so, and its
  * bit is found by counting. This is Huang's sliding histogram (1979) with ranks for values: its cost does not depend on
@@ -177,7 +177,7 @@ SlideRankWindow(const RankArguments & arguments,
   }
   ranksInside.StartAt(shape.words / 2);
 
-  const int  below = window[0] * window[1] * window[2] / 2;
+  const auto below = static_cast<int>(arguments.slab.rank);
   auto *     pixels = static_cast<TPixelBits *>(arguments.slab.output);
   const auto findPixel = [&]() -> TPixelBits {
     const int rank = ranksInside.FindRank(below);

@@ -18,7 +18,7 @@
 #ifndef RankPolicy_h
 #define RankPolicy_h
 
-#include "itkCudaMedianExtent.h"
+#include "Window.h"
 
 #include <cstddef>
 #include <cstdint>
@@ -39,11 +39,11 @@ struct RankShape
   int          pixels;          ///< of the region
   int          counterBits;     ///< 1: each rank has one; 10 or 16: pixels of 8 bits are counted by their values
   int          words;           ///< of 32 bits, with the counters of a window
-  int          firstRank;    ///< that the first word could have; the ranks that can be medians are in those behind it
-  int          rankShift;    ///< where a packed rank has its word's number: a row of words has 2^rankShift bytes
-  int          sortPixels;   ///< that the block has room for which sorts a region; 0 if values are counted
-  int          sharedBytes;  ///< of a block that slides windows
-  std::int64_t scratchBytes; ///< device memory that the ranks and sorted pixels of a block take; 0 for values
+  int          firstRank;       ///< that the first word could have; the ranks that can be wanted are in those behind it
+  int          rankShift;       ///< where a packed rank has its word's number: a row of words has 2^rankShift bytes
+  int          sortPixels;      ///< that the block has room for which sorts a region; 0 if values are counted
+  int          sharedBytes;     ///< of a block that slides windows
+  std::int64_t scratchBytes;    ///< device memory that the ranks and sorted pixels of a block take; 0 for values
 };
 
 /** Finds the fastest block for a window by a model of its cost.
@@ -52,7 +52,7 @@ struct RankShape
  * \returns false if there is none: the window has a radius along all four axes, or its smallest region has more than
  * 16,384 pixels (8,192 of 64 bits), which is beyond what a block sorts. */
 bool
-FindRankShape(const Extent & radius, int pixelBytes, RankShape & shape);
+FindRankShape(const Window & window, int pixelBytes, RankShape & shape);
 
 /** The same for the CPU: one window goes through the block up and down, so region axis 0 is image axis 0, and blocks
  * are large, but enough for all work units.
@@ -60,7 +60,7 @@ FindRankShape(const Extent & radius, int pixelBytes, RankShape & shape);
  * \returns false if there is none: the window has a radius along all axes but the first, or its smallest region has
  * more than 65,536 pixels, which 16 bits number. */
 bool
-FindHostRankShape(const Extent & radius,
+FindHostRankShape(const Window & window,
                   int            pixelBytes,
                   const Extent & outputExtent,
                   unsigned       workUnits,
@@ -68,12 +68,12 @@ FindHostRankShape(const Extent & radius,
 
 /** What an output of a block takes on an H200, in picoseconds, by the model that the block was chosen with. */
 double
-EstimateRankPicoseconds(const RankShape & shape, const Extent & radius, int pixelBytes);
+EstimateRankPicoseconds(const RankShape & shape, const Window & window, int pixelBytes);
 
 /** What a block of FindHostRankShape() takes on one core of 2023, in nanoseconds, by the model that it was chosen with.
  */
 double
-EstimateHostRankNanoseconds(const RankShape & shape, const Extent & radius, int pixelBytes);
+EstimateHostRankNanoseconds(const RankShape & shape, const Window & window, int pixelBytes);
 
 /** The outputs of a block along the image's axes. */
 Extent

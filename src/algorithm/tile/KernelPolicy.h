@@ -22,6 +22,7 @@
 #include "KeyPacking.h"
 #include "ProgramLowering.h"
 #include "ProgramPhases.h"
+#include "Window.h"
 
 namespace cudamedian
 {
@@ -88,23 +89,25 @@ struct KernelShape
 
 /** Whether kernels run a window as a tile program in registers. */
 bool
-IsCoveredByKernels(const Extent & radius);
+IsCoveredByKernels(const Window & window);
 
 /** Whether a window's program is faster than local ranks, by measurement: up to 15x15 with 8 and 32 bits, wherever
  * there are kernels with 16, up to 5x5 and 3x3x3 with 64. On an H200, Gpixel/s, program and ranks: 8-bit 15x15 58 and
  * 51, 17x17 39.5 and 48; 16-bit 17x17 39.4 and 33; float 15x15 31 and 29, 17x17 20 and 28; double 5x5 55, 7x7 23 and
  * 29, 9x9 16 and 31. */
 bool
-IsTileProgramFastestOnDevice(const Extent & radius, int pixelBytes);
+IsTileProgramFastestOnDevice(const Window & window, int pixelBytes);
 
-/** Whether a window has a kernel of its own (StripKernel.h), which no program is emitted for when it is compiled ahead.
+/** Whether a window has a kernel of its own (StripKernel.h), as the median of 3x3 has, which no program is emitted for
+ * when it is compiled ahead.
  */
 bool
-IsFilteredInStrips(const Extent & radius);
+IsFilteredInStrips(const Window & window);
 
-/** The policy for a window, measured or by rule. \pre IsCoveredByKernels(radius) */
+/** The policy for a window, measured or by rule; only windows of the median were measured. \pre
+ * IsCoveredByKernels(window) */
 KernelPolicy
-GetKernelPolicy(const Extent & radius, const KernelKind & kind);
+GetKernelPolicy(const Window & window, const KernelKind & kind);
 
 } // namespace cudamedian
 

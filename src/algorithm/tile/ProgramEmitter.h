@@ -28,7 +28,7 @@ namespace cudamedian
 
 /** Name of the struct that EmitProgram() writes for a window and the bytes of a register of keys. */
 std::string
-GetEmittedName(const Extent & radius, const KernelKind & kind);
+GetEmittedName(const Window & window, const KernelKind & kind);
 
 /** What the host needs to know of a program that was written. */
 struct EmittedProgram

@@ -22,55 +22,39 @@
 
 namespace cudamedian
 {
-namespace
-{
-
-int
-CountWindowAxes(const Extent & radius)
-{
-  return static_cast<int>(std::count_if(radius.begin(), radius.end(), [](auto r) { return r > 0; }));
-}
-
-} // namespace
-
 bool
-IsCoveredByTilePrograms(const Extent & radius)
+IsCoveredByTilePrograms(const Window & window)
 {
-  const auto axes = CountWindowAxes(radius);
-  const auto largest = *std::max_element(radius.begin(), radius.end());
+  const auto axes = window.CountAxes();
+  const auto largest = window.GetLargestRadius();
   return axes <= 2 ? largest <= 15 : axes == 3 && largest <= 4;
 }
 
 bool
-IsInterpretedOnDevices(const Extent & radius)
+IsInterpretedOnDevices(const Window & window)
 {
-  const auto axes = CountWindowAxes(radius);
-  const auto largest = *std::max_element(radius.begin(), radius.end());
+  const auto axes = window.CountAxes();
+  const auto largest = window.GetLargestRadius();
   return axes <= 2 ? largest <= 5 : axes == 3 && largest <= 2;
 }
 
 bool
-IsTileProgramFastestOnHost(const Extent & radius, int pixelBytes)
+IsTileProgramFastestOnHost(const Window & window, int pixelBytes)
 {
-  std::int64_t pixels = 1;
-  for (const auto r : radius)
-  {
-    pixels *= 2 * std::min<std::int64_t>(r, 1 << 10) + 1;
-  }
   // Of 8 bits, those above go through sliding histograms, wider ones through local ranks.
-  const std::int64_t most = pixelBytes > 1 ? 4000 / pixelBytes : CountWindowAxes(radius) <= 2 ? 19 * 19 : 5 * 5 * 5;
-  return IsCoveredByTilePrograms(radius) && pixels <= most;
+  const std::int64_t most = pixelBytes > 1 ? 4000 / pixelBytes : window.CountAxes() <= 2 ? 19 * 19 : 5 * 5 * 5;
+  return IsCoveredByTilePrograms(window) && window.CountPixels() <= most;
 }
 
 Extent
-ChooseTile(const Extent & radius)
+ChooseTile(const Window & window)
 {
-  const std::int64_t limit = CountWindowAxes(radius) >= 3 ? 2 : 4;
+  const std::int64_t limit = window.CountAxes() >= 3 ? 2 : 4;
   Extent             tile;
   for (int axis = 0; axis < Dimension; ++axis)
   {
     tile[axis] = 1;
-    while (2 * (2 * tile[axis]) <= 2 * radius[axis] + 2 && 2 * tile[axis] <= limit)
+    while (2 * (2 * tile[axis]) <= window.GetSize(axis) + 1 && 2 * tile[axis] <= limit)
     {
       tile[axis] *= 2;
     }
@@ -79,7 +63,7 @@ ChooseTile(const Extent & radius)
 }
 
 Extent
-ChooseHostTile(const Extent & radius)
+ChooseHostTile(const Window & window)
 {
   struct Measured
   {
@@ -91,13 +75,13 @@ ChooseHostTile(const Extent & radius)
     { { { 2, 2, 0, 0 } }, { { 2, 4, 1, 1 } } },
     { { { 4, 4, 0, 0 } }, { { 2, 4, 1, 1 } } },
   };
-  const auto found =
-    std::find_if(std::begin(measured), std::end(measured), [&](const auto & entry) { return entry.radius == radius; });
-  return found == std::end(measured) ? ChooseTile(radius) : found->tile;
+  const auto found = std::find_if(
+    std::begin(measured), std::end(measured), [&](const auto & entry) { return entry.radius == window.radius; });
+  return found == std::end(measured) ? ChooseTile(window) : found->tile;
 }
 
 RowPolicy
-GetRowPolicy(const Extent & radius, std::size_t keyBytes)
+GetRowPolicy(const Window & window, std::size_t keyBytes)
 {
   if (keyBytes <= 2)
   {
@@ -114,17 +98,17 @@ GetRowPolicy(const Extent & radius, std::size_t keyBytes)
       { { { 1, 1, 1, 0 } }, { { 1, 2, 2, 1 } }, { { { 1, 2, 2, 1 } } } },
     };
     const auto found = std::find_if(
-      std::begin(measured), std::end(measured), [&](const auto & entry) { return entry.radius == radius; });
+      std::begin(measured), std::end(measured), [&](const auto & entry) { return entry.radius == window.radius; });
     if (found != std::end(measured))
     {
       return { found->tile, found->tiling, {} };
     }
   }
-  const bool isDeep = CountWindowAxes(radius) == 3;
-  const auto least = *std::min_element(radius.begin(), radius.begin() + (isDeep ? 3 : 2));
+  const bool isDeep = window.CountAxes() == 3;
+  const auto least = *std::min_element(window.radius.begin(), window.radius.begin() + (isDeep ? 3 : 2));
   RowPolicy  policy;
-  policy.tile = isDeep && least >= 3 ? Extent{ { 4, 2, 2, 1 } } : ChooseHostTile(radius);
-  policy.tiling.root = GetRootTile(radius, policy.tile);
+  policy.tile = isDeep && least >= 3 ? Extent{ { 4, 2, 2, 1 } } : ChooseHostTile(window);
+  policy.tiling.root = GetRootTile(window, policy.tile);
   if (least >= (isDeep ? 2 : 5))
   {
     policy.chunkOperations = 300;
@@ -139,12 +123,12 @@ GetRowPolicy(const Extent & radius, std::size_t keyBytes)
 }
 
 Extent
-GetRootTile(const Extent & radius, const Extent & tile)
+GetRootTile(const Window & window, const Extent & tile)
 {
   Extent root = tile;
   for (int axis = 0; axis < Dimension; ++axis)
   {
-    while (root[axis] > 2 * radius[axis] + 1)
+    while (root[axis] > window.GetSize(axis))
     {
       root[axis] /= 2;
     }

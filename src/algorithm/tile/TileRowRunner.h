@@ -142,12 +142,7 @@ private:
   static Extent
   GetFootprint(const MedianRequest & request, const Plan & plan)
   {
-    Extent footprint = plan.GetHostTile();
-    for (int axis = 0; axis < Dimension; ++axis)
-    {
-      footprint[axis] += 2 * request.radius[axis];
-    }
-    return footprint;
+    return GetWindow(request).GetFootprint(plan.GetHostTile());
   }
 
   /** Lines of a footprint. */
