@@ -295,6 +295,7 @@ GetEmittedName(const Window & window, const KernelKind & kind)
   {
     name += (axis == 0 ? "_" : "x") + std::to_string(window.GetSize(axis));
   }
+  name += window.IsMedian() ? "" : "at" + std::to_string(window.rank);
   return name + "_" + std::to_string(8 * kind.pixelBytes) + ToString(kind.packing);
 }
 
