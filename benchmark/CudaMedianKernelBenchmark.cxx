@@ -208,6 +208,7 @@ MakeArguments(const Extent & size, const Extent & radius, const PixelKind & pixe
     arguments.radius[axis] = radius[axis];
     pitch *= size[axis];
   }
+  arguments.rank = Window(radius).rank;
   return arguments;
 }
 
@@ -454,7 +455,7 @@ public:
     Row row;
     row.size = Join(size);
     row.how = how;
-    Count(kernel.radius, policy, pixel, m_Device, row);
+    Count(kernel.window.radius, policy, pixel, m_Device, row);
 
     cudaFuncAttributes attributes;
     Check(cudaFuncGetAttributes(&attributes, kernel.function), "cudaFuncGetAttributes");
@@ -467,7 +468,7 @@ public:
           "cudaOccupancyMaxActiveBlocksPerMultiprocessor");
     row.warps = blocks * kernel.shape.threads / 32;
 
-    Time(kernel.radius, pixel, size, launches, row, [&](const KernelArguments & arguments) {
+    Time(kernel.window.radius, pixel, size, launches, row, [&](const KernelArguments & arguments) {
       return LaunchEmittedKernel(kernel, arguments, nullptr);
     });
     return row;
