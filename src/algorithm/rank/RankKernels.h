@@ -137,20 +137,19 @@ SlideRankWindow(const RankArguments & arguments,
                 const TPixelBits *    sorted)
 {
   const RankShape & shape = arguments.shape;
+  const auto &      window = shape.window;
   int               lane[3];
   lane[0] = thread % shape.lanes[0];
   lane[1] = thread / shape.lanes[0] % shape.lanes[1];
   lane[2] = thread / (shape.lanes[0] * shape.lanes[1]) * shape.steps;
 
-  int          window[3];
   std::int64_t output = arguments.slab.outputOrigin[0] - arguments.slab.gridOrigin +
                         block.origin[3] * arguments.slab.outputPitch[shape.axes[3]];
   bool         inside = true;
   std::int64_t steps = shape.steps;
   for (int axis = 0; axis < 3; ++axis)
   {
-    const int imageAxis = shape.axes[axis];
-    window[axis] = 2 * static_cast<int>(arguments.slab.radius[imageAxis]) + 1;
+    const int          imageAxis = shape.axes[axis];
     const std::int64_t position = block.origin[axis] + lane[axis];
     const std::int64_t left = arguments.slab.outputExtent[imageAxis] - position;
     output += position * arguments.slab.outputPitch[imageAxis];

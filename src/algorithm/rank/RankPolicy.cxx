@@ -83,6 +83,16 @@ ChooseAxes(const Extent & radius, RankShape & shape)
   return true;
 }
 
+/** Sets the window's pixels along the region axes, once these are known. */
+void
+SetWindow(const Window & window, RankShape & shape)
+{
+  for (int axis = 0; axis < 3; ++axis)
+  {
+    shape.window[axis] = static_cast<int>(window.GetSize(shape.axes[axis]));
+  }
+}
+
 /** How windows of a block count the pixels of its region. \returns false if the region is beyond any block. */
 bool
 SetCounters(const Window & window, int pixelBytes, RankShape & shape)
@@ -164,6 +174,7 @@ FindRankShape(const Window & window, int pixelBytes, RankShape & shape)
   {
     return false;
   }
+  SetWindow(window, candidate);
   double best = 0;
   bool   found = false;
   for (const int threads : { 32, 64 })
@@ -185,7 +196,7 @@ FindRankShape(const Window & window, int pixelBytes, RankShape & shape)
           std::int64_t pixels = 1;
           for (int axis = 0; axis < 3; ++axis)
           {
-            candidate.region[axis] = candidate.tile[axis] + static_cast<int>(window.GetSize(candidate.axes[axis])) - 1;
+            candidate.region[axis] = candidate.tile[axis] + candidate.window[axis] - 1;
             pixels = std::min<std::int64_t>(pixels * candidate.region[axis], 1 << 20);
           }
           candidate.pixels = static_cast<int>(pixels);
@@ -257,6 +268,7 @@ FindHostRankShape(const Window & window,
   candidate.axes[3] = free;
   candidate.threads = 1;
   candidate.rankShift = 5;
+  SetWindow(window, candidate);
 
   double best = 0;
   bool   found = false;
@@ -272,7 +284,7 @@ FindHostRankShape(const Window & window,
         std::int64_t pixels = 1;
         for (int axis = 0; axis < 3; ++axis)
         {
-          const auto length = candidate.tile[axis] + window.GetSize(candidate.axes[axis]) - 1;
+          const auto length = std::int64_t{ candidate.tile[axis] } + candidate.window[axis] - 1;
           candidate.region[axis] = static_cast<int>(length);
           pixels = std::min(pixels * length, largestRegion + 1);
         }

@@ -31,6 +31,7 @@ namespace cudamedian
 struct RankShape
 {
   int          axes[Dimension]; ///< image axis of each region axis; windows have radius 0 along the last
+  int          window[3];       ///< pixels of the window along the region axes
   int          threads;         ///< of a block, 32 or 64, each with a window of its own
   int          lanes[2];        ///< threads along region axes 0 and 1
   int          steps;           ///< outputs of a thread, one behind the other along region axis 2
