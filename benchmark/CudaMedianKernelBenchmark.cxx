@@ -164,7 +164,7 @@ Sweep(Benchmark &       benchmark,
   const auto   kind = GetKernelKind(static_cast<int>(PixelBytes(pixel.type)), device.computeCapability);
   const auto   policies = ListPolicies(radius, kind, device, options);
   const auto   kernels = CompilePolicies(radius, pixel, kind, policies, device.computeCapability);
-  const auto   window = JoinShort(GetWindow(radius));
+  const auto   window = JoinShort(Window(radius).GetExtent());
 
   std::vector<Row> rows;
   for (std::size_t n = 0; n < policies.size(); ++n)

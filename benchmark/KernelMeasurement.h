@@ -95,7 +95,7 @@ public:
     }
     Row row;
     row.pixel = pixel.name;
-    row.window = JoinShort(GetWindow(radius));
+    row.window = JoinShort(Window(radius).GetExtent());
     row.size = JoinShort(size);
     row.how =
       "local ranks, " + std::to_string(shape.pixels) + " pixels " +
@@ -137,7 +137,7 @@ public:
     }
     Row row;
     row.pixel = pixel.name;
-    row.window = JoinShort(GetWindow(radius));
+    row.window = JoinShort(Window(radius).GetExtent());
     row.size = JoinShort(size);
     row.how = "sliding histograms, " + std::to_string(shape.pixels) + " pixels sorted, blocks of " +
               std::to_string(shape.width) + "x" + std::to_string(shape.rows) + ", model " +
@@ -173,7 +173,7 @@ public:
     }
     Row row;
     row.pixel = pixel.name;
-    row.window = JoinShort(GetWindow(radius));
+    row.window = JoinShort(Window(radius).GetExtent());
     row.size = JoinShort(size);
     row.how = "merges, regions of " + std::to_string(shape.GetOutputs(0)) + "x" + std::to_string(shape.GetOutputs(1)) +
               ", " + std::to_string(shape.scratchBytes >> 20) + " MiB, model " +

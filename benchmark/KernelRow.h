@@ -263,7 +263,7 @@ Count(const Extent &       radius,
   const auto bytes = PixelBytes(pixel.type);
   const auto kind = GetKernelKind(static_cast<int>(bytes), device.computeCapability);
   row.pixel = pixel.name;
-  row.window = JoinShort(GetWindow(radius));
+  row.window = JoinShort(Window(radius).GetExtent());
   row.policy = policy;
   row.cost = IsFilteredInStrips(radius) && row.how != "NVRTC"
                ? CountStrips(bytes == 1 ? 8 : 16.0 / static_cast<double>(bytes))

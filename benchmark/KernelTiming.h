@@ -173,6 +173,7 @@ MakeArguments(const Extent & size, const Extent & radius, const PixelKind & pixe
     arguments.radius[axis] = radius[axis];
     pitch *= size[axis];
   }
+  arguments.rank = Window(radius).rank;
   return arguments;
 }
 

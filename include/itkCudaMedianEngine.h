@@ -142,6 +142,7 @@ struct MedianRequest
   const void * input{ nullptr };              ///< first pixel of the input buffer
   Extent       inputExtent{ { 0, 0, 0, 0 } }; ///< size of the input buffer; coordinates are clamped to it
   Extent       radius{ { 0, 0, 0, 0 } };
+  std::int64_t rank{ -1 }; ///< of the wanted value among the sorted ones of the window, from 0; -1: the middle, N/2
   Extent       outputOrigin{ { 0, 0, 0, 0 } }; ///< first requested pixel, relative to the first input pixel
   Extent       outputExtent{ { 0, 0, 0, 0 } }; ///< number of requested pixels along each axis
   void *       output{ nullptr };              ///< where the first requested pixel is written

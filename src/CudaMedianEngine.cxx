@@ -149,10 +149,7 @@ StartReport(const MedianRequest & request, const std::string & backendReason)
 {
   ExecutionReport report;
   report.backendReason = backendReason;
-  for (int axis = 0; axis < Dimension; ++axis)
-  {
-    report.window[axis] = 2 * request.radius[axis] + 1;
-  }
+  report.window = GetWindow(request).GetExtent();
   return report;
 }
 

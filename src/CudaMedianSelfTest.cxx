@@ -34,7 +34,8 @@ namespace cudamedian
 namespace
 {
 
-/** The definition of the median: all pixels of the window, each coordinate clamped to the image, in the order of keys.
+/** The definition of a window's value of a rank: all pixels of the window, each coordinate clamped to the image, in the
+ * order of keys.
  */
 template <typename TBits, KeyMapping VMapping>
 void
@@ -61,9 +62,9 @@ FilterByDefinition(const MedianRequest & request, void * output)
               const auto offset = (clamp(k, 2) * extent[1] + clamp(j, 1)) * extent[0] + clamp(i, 0);
               keys.push_back(PixelKey<TBits, VMapping>::FromBits(pixels[offset], signMask));
             }
-        const auto middle = keys.begin() + static_cast<std::ptrdiff_t>(keys.size() / 2);
-        std::nth_element(keys.begin(), middle, keys.end());
-        *result++ = PixelKey<TBits, VMapping>::ToBits(*middle, signMask);
+        const auto wanted = keys.begin() + static_cast<std::ptrdiff_t>(GetWindow(request).rank);
+        std::nth_element(keys.begin(), wanted, keys.end());
+        *result++ = PixelKey<TBits, VMapping>::ToBits(*wanted, signMask);
       }
 }
 
@@ -77,9 +78,9 @@ FilterByDefinition(const MedianRequest & request, void * output)
 
 /** Filters a small image on the host. \returns "" or what was wrong; `kernel` says what ran. */
 std::string
-TryOutOnHost(const Extent & radius, PixelType type, Algorithm algorithm, std::string & kernel)
+TryOutOnHost(const Window & window, PixelType type, Algorithm algorithm, std::string & kernel)
 {
-  TrialImage image(radius, type);
+  TrialImage image(window, type);
   auto &     request = image.request;
   request.backend = Backend::Cpu;
   request.algorithm = algorithm;
@@ -212,7 +213,7 @@ SelfTest(const std::vector<int> & devices, const std::function<void(const SelfTe
     result.pixelType = type;
     for (int axis = 0; axis < Dimension; ++axis)
     {
-      result.window[axis] = 2 * radius[axis] + 1;
+      result.window[axis] = Window(radius).GetSize(axis);
     }
     if (report)
     {

@@ -19,12 +19,14 @@
 #define CudaMedianTestReference_h
 
 #include "PixelFormat.h"
+#include "Window.h"
 
 #include <algorithm>
 #include <random>
 #include <vector>
 
-/** What the engine's tests compare with: the definition of the median, written as plainly as it can be. */
+/** What the engine's tests compare with: the definition of a window's median or other rank, written as plainly as it
+ * can be. */
 namespace cudamediantest
 {
 
@@ -32,6 +34,7 @@ using cudamedian::Dimension;
 using cudamedian::Extent;
 using cudamedian::KeyMapping;
 using cudamedian::PixelKey;
+using cudamedian::Window;
 
 /** Pixels of an image as unsigned bits, axis 0 fastest. */
 template <typename TBits>
@@ -82,11 +85,24 @@ ForEachPosition(const Extent & extent, const TBody & body)
   }
 }
 
-/** The median of the window around `center`, every coordinate clamped to the image, by sorting keys. */
+/** Calls body(window) for ranks that are not the median's: of the smallest pixel, the first quarter, the largest. */
+template <typename TBody>
+void
+ForEachOtherRank(const Extent & radius, const TBody & body)
+{
+  const auto pixels = Window(radius).CountPixels();
+  for (const auto rank : { std::int64_t{ 0 }, pixels / 4, pixels - 1 })
+  {
+    body(Window(radius, rank));
+  }
+}
+
+/** The window's value of its rank around `center`, every coordinate clamped to the image, by sorting keys. */
 template <KeyMapping VMapping, typename TBits>
 TBits
-GetReferenceMedian(BitsImage<TBits> & image, const Extent & center, const Extent & radius, TBits signMask)
+GetReferenceMedian(BitsImage<TBits> & image, const Extent & center, const Window & window, TBits signMask)
 {
+  const auto &       radius = window.radius;
   std::vector<TBits> keys;
   ForEachPosition({ { 2 * radius[0] + 1, 2 * radius[1] + 1, 2 * radius[2] + 1, 2 * radius[3] + 1 } },
                   [&](const Extent & offset) {
@@ -99,7 +115,7 @@ GetReferenceMedian(BitsImage<TBits> & image, const Extent & center, const Extent
                     keys.push_back(PixelKey<TBits, VMapping>::FromBits(image.At(position), signMask));
                   });
   std::sort(keys.begin(), keys.end());
-  return PixelKey<TBits, VMapping>::ToBits(keys[keys.size() / 2], signMask);
+  return PixelKey<TBits, VMapping>::ToBits(keys[static_cast<std::size_t>(window.rank)], signMask);
 }
 
 } // namespace cudamediantest

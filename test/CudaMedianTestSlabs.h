@@ -46,13 +46,14 @@ constexpr std::size_t guard = 16;
 /** Runs `kernel(arguments)` over every slab of a plan for an image and compares each output pixel. */
 template <typename TBits, KeyMapping VMapping, typename TKernel>
 void
-CheckImage(BitsImage<TBits> & image, const Extent & radius, PixelType type, std::size_t budget, const TKernel & kernel)
+CheckImage(BitsImage<TBits> & image, const Window & window, PixelType type, std::size_t budget, const TKernel & kernel)
 {
   const Extent & extent = image.extent;
   MedianRequest  request;
   request.pixelType = type;
   request.inputExtent = extent;
-  request.radius = radius;
+  request.radius = window.radius;
+  request.rank = window.rank;
   request.outputExtent = extent;
   if (extent[0] > 2 && extent[1] > 1)
   {
@@ -90,8 +91,9 @@ CheckImage(BitsImage<TBits> & image, const Extent & radius, PixelType type, std:
       arguments.inputExtent[axis] = static_cast<std::int32_t>(slab.input.extent[axis]);
       arguments.outputExtent[axis] = static_cast<std::int32_t>(slab.output.extent[axis]);
       arguments.outputOrigin[axis] = static_cast<std::int32_t>(slab.output.origin[axis] - slab.input.origin[axis]);
-      arguments.radius[axis] = radius[axis];
+      arguments.radius[axis] = window.radius[axis];
     }
+    arguments.rank = window.rank;
     arguments.gridOrigin = arguments.outputOrigin[0] - static_cast<std::int32_t>(lead);
     const auto getOffset = [](const Extent & p, const std::int64_t * pitch) {
       return static_cast<std::size_t>(p[0] + p[1] * pitch[1] + p[2] * pitch[2] + p[3] * pitch[3]);
@@ -112,7 +114,7 @@ CheckImage(BitsImage<TBits> & image, const Extent & radius, PixelType type, std:
         center[axis] = slab.output.origin[axis] + p[axis];
       }
       auto & result = output[guard + static_cast<std::size_t>(lead) + getOffset(p, arguments.outputPitch)];
-      ASSERT_EQ(result, (GetReferenceMedian<VMapping>(image, center, radius, static_cast<TBits>(arguments.signMask))))
+      ASSERT_EQ(result, (GetReferenceMedian<VMapping>(image, center, window, static_cast<TBits>(arguments.signMask))))
         << "at " << center[0] << ", " << center[1] << ", " << center[2] << ", " << center[3];
       result = unwritten;
     });
@@ -123,14 +125,14 @@ CheckImage(BitsImage<TBits> & image, const Extent & radius, PixelType type, std:
 /** The same for an image of random pixels. */
 template <typename TBits, KeyMapping VMapping, typename TKernel>
 void
-CheckSlabs(const Extent & extent, const Extent & radius, PixelType type, std::size_t budget, const TKernel & kernel)
+CheckSlabs(const Extent & extent, const Window & window, PixelType type, std::size_t budget, const TKernel & kernel)
 {
   const auto seed = cudamediantest::Seed();
   SCOPED_TRACE("seed " + std::to_string(seed));
   std::mt19937_64  generator(seed);
   BitsImage<TBits> image(extent);
   image.FillRandomly(generator, generator() % 3 == 0 ? 2 : 0);
-  CheckImage<TBits, VMapping>(image, radius, type, budget, kernel);
+  CheckImage<TBits, VMapping>(image, window, type, budget, kernel);
 }
 
 /** Images of 61x43 pixels that are hard for what looks at data: they leave bins empty or fill one, move the median far

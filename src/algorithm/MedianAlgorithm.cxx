@@ -38,7 +38,7 @@ FindVerdict(const Problem & problem, KernelMeans means)
   }
   for (const int device : problem.devices)
   {
-    const auto verdict = GetVerdict({ device, means, problem.request.radius, problem.request.pixelType });
+    const auto verdict = GetVerdict({ device, means, problem.GetWindow(), problem.request.pixelType });
     if (!verdict.wrong.empty())
     {
       return verdict.wrong;

@@ -20,6 +20,7 @@
 
 #include "KernelMeans.h"
 #include "Plan.h"
+#include "RequestWindow.h"
 #include "Traits.h"
 
 #include <optional>
@@ -41,6 +42,11 @@ struct Problem
   std::optional<KernelMeans> only; ///< the one kind of kernel to offer, whatever is known of it: it is to prove itself
   std::vector<KernelRefusal> excluded; ///< kinds of kernels that are without use this time
 
+  Window
+  GetWindow() const
+  {
+    return cudamedian::GetWindow(request);
+  }
   int
   GetPixelBytes() const
   {

@@ -29,7 +29,7 @@ namespace
 {
 
 // Kernels exist once for each way to store and key pixels.
-using Key = std::tuple<int, KernelMeans, Extent, KeyFormat>;
+using Key = std::tuple<int, KernelMeans, Window, KeyFormat>;
 
 /** What was found out about kernels. Never destroyed: a thread may be at work when the process ends. */
 struct Verdicts
@@ -48,7 +48,7 @@ GetVerdicts()
 Key
 GetKey(const KernelSubject & subject)
 {
-  return { subject.device, subject.means, subject.radius, GetKeyFormat(subject.type) };
+  return { subject.device, subject.means, subject.window, GetKeyFormat(subject.type) };
 }
 
 } // namespace
@@ -94,11 +94,11 @@ SetVerdict(const KernelSubject & subject, const std::string & wrong)
 }
 
 void
-TakeOutOfUse(const Extent & radius, PixelType type, int device, KernelMeans means, const std::string & why)
+TakeOutOfUse(const Window & window, PixelType type, int device, KernelMeans means, const std::string & why)
 {
   auto &                            verdicts = GetVerdicts();
   const std::lock_guard<std::mutex> lock(verdicts.mutex);
-  const auto                        key = GetKey({ device, means, radius, type });
+  const auto                        key = GetKey({ device, means, window, type });
   if (why.empty())
   {
     verdicts.found.erase(key);

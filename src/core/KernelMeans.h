@@ -20,6 +20,7 @@
 
 #include "CudaMedianExport.h"
 #include "itkCudaMedianEngine.h"
+#include "Window.h"
 
 #include <string>
 
@@ -47,7 +48,7 @@ struct KernelSubject
 {
   int         device;
   KernelMeans means;
-  Extent      radius;
+  Window      window;
   PixelType   type;
 };
 
@@ -76,7 +77,7 @@ SetVerdict(const KernelSubject & subject, const std::string & wrong);
 /** Takes a kind of kernel out of use for a window on a device until the process ends, or back with an empty reason.
  * Thread-safe. */
 CudaMedian_EXPORT void
-TakeOutOfUse(const Extent & radius, PixelType type, int device, KernelMeans means, const std::string & why);
+TakeOutOfUse(const Window & window, PixelType type, int device, KernelMeans means, const std::string & why);
 
 } // namespace cudamedian
 

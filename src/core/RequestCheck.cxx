@@ -17,6 +17,8 @@
  *=========================================================================*/
 #include "RequestCheck.h"
 
+#include "RequestWindow.h"
+
 #include <algorithm>
 #include <limits>
 
@@ -37,7 +39,8 @@ Describe(const Extent & extent)
 void
 ValidateRequest(const MedianRequest & request)
 {
-  std::int64_t windowPixels = 1;
+  constexpr auto most = std::numeric_limits<std::int64_t>::max() / 16;
+  const auto     window = GetWindow(request);
   for (int axis = 0; axis < Dimension; ++axis)
   {
     const auto size = request.inputExtent[axis];
@@ -49,15 +52,18 @@ ValidateRequest(const MedianRequest & request)
                          Describe(request.outputExtent) + " is not inside an input of size " +
                          Describe(request.inputExtent));
     }
-    constexpr auto most = std::numeric_limits<std::int64_t>::max() / 16;
-    const auto     radius = request.radius[axis];
-    if (radius < 0 || radius > most || windowPixels > most / (2 * radius + 1))
+    if (request.radius[axis] < 0 || window.CountPixels() > most)
     {
       throw RequestError("A window of radius " + Describe(request.radius) +
                          " is not possible: radii start at 0 and a window holds at most " + std::to_string(most) +
                          " pixels");
     }
-    windowPixels *= 2 * radius + 1;
+  }
+  if (request.rank < -1 || request.rank >= window.CountPixels())
+  {
+    throw RequestError("The rank is " + std::to_string(request.rank) + "; in a window of " +
+                       std::to_string(window.CountPixels()) + " pixels it may be from 0 to " +
+                       std::to_string(window.CountPixels() - 1) + ", or -1 for the median");
   }
   const auto & extent = request.outputExtent;
   const bool   isEmpty = std::find(extent.begin(), extent.end(), 0) != extent.end();

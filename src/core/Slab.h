@@ -20,6 +20,7 @@
 
 #include "DivideUp.h"
 #include "Extents.h"
+#include "RequestWindow.h"
 #include "itkCudaMedianEngine.h"
 
 #include <algorithm>

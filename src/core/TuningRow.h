@@ -91,18 +91,6 @@ FindRow(const TRow (&rows)[VRows], const std::string & device, const Extent & wi
   return found;
 }
 
-/** A radius as the window that rows name. */
-inline Extent
-GetWindow(const Extent & radius)
-{
-  Extent window;
-  for (int axis = 0; axis < Dimension; ++axis)
-  {
-    window[axis] = 2 * radius[axis] + 1;
-  }
-  return window;
-}
-
 } // namespace cudamedian
 
 #endif

@@ -37,6 +37,7 @@ struct KernelArguments
   std::int32_t  outputExtent[4];
   std::int32_t  outputOrigin[4]; ///< first output pixel
   std::int64_t  radius[4];       ///< may exceed the image
+  std::int64_t  rank;            ///< of the wanted value among the sorted ones of a window, from 0
   std::int32_t  gridOrigin;      ///< outputOrigin[0] rounded down to a multiple of 16 bytes
   std::uint32_t blocksZ;         ///< blocks along axis 2; the grid's third axis runs over axes 2 and 3
   std::uint32_t firstBlock[2];   ///< what is added to the block's number along the grid's second and third axis

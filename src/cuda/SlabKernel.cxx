@@ -19,6 +19,7 @@
 
 #include "KernelImage.h"
 #include "PixelFormat.h"
+#include "RequestWindow.h"
 
 namespace cudamedian
 {
@@ -48,6 +49,7 @@ SlabKernel::Launch(const Slab & slab, const void * input, void * output, cudaStr
     arguments.outputOrigin[axis] = static_cast<std::int32_t>(slab.output.origin[axis] - slab.input.origin[axis]);
     arguments.radius[axis] = m_Request.radius[axis];
   }
+  arguments.rank = GetWindow(m_Request).rank;
   arguments.gridOrigin = arguments.outputOrigin[0] - static_cast<std::int32_t>(GetOutputLead(slab, m_PixelBytes));
   PixelBox box;
   box.extent = slab.output.extent;
@@ -105,7 +107,7 @@ PrepareKernel(const MedianRequest &       request,
   KernelImage image;
   CheckCuda(GetKernelImage(image), "cudaFuncGetAttributes");
   const bool isNative = image.isNative && kernel->GetLauncher().IsNative();
-  const auto verdict = GetVerdict({ obstacle.device, obstacle.means, request.radius, request.pixelType });
+  const auto verdict = GetVerdict({ obstacle.device, obstacle.means, GetWindow(request), request.pixelType });
   if (!withoutProof && !isNative && !verdict.isKnown)
   {
     obstacle.kind = Obstacle::Kind::Proof;

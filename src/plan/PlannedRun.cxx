@@ -17,6 +17,7 @@
  *=========================================================================*/
 #include "PlannedRun.h"
 
+#include "RequestWindow.h"
 #include "TrialImage.h"
 
 #include <optional>
@@ -176,7 +177,7 @@ private:
   KernelSubject
   GetSubject(const Obstacle & obstacle) const
   {
-    return { obstacle.device, obstacle.means, m_Request.radius, m_Request.pixelType };
+    return { obstacle.device, obstacle.means, GetWindow(m_Request), m_Request.pixelType };
   }
 
   const MedianBackend &       m_Backend;
@@ -195,7 +196,7 @@ constexpr std::size_t proofBudget = std::size_t{ 256 } << 20;
 std::string
 Compare(const MedianBackend & backend, const KernelSubject & subject)
 {
-  TrialImage image(subject.radius, subject.type);
+  TrialImage image(subject.window, subject.type);
   auto &     request = image.request;
   request.backend = Backend::Cpu;
   RunMedian(request);

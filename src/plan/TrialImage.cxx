@@ -28,14 +28,10 @@ namespace
 {
 
 Extent
-ChooseExtent(const Extent & radius)
+ChooseExtent(const Window & window)
 {
-  double window = 1;
-  for (const auto r : radius)
-  {
-    window *= 2.0 * static_cast<double>(r) + 1;
-  }
-  const bool isLarge = window > 50000;
+  const auto & radius = window.radius;
+  const bool   isLarge = window.CountPixels() > 50000;
   return { { isLarge ? 67 : 331,
              isLarge         ? 5
              : radius[2] > 0 ? 11
@@ -69,11 +65,12 @@ MakePixels(PixelType type, std::size_t count)
 
 } // namespace
 
-TrialImage::TrialImage(const Extent & radius, PixelType type)
+TrialImage::TrialImage(const Window & window, PixelType type)
 {
   request.pixelType = type;
-  request.radius = radius;
-  request.inputExtent = request.outputExtent = ChooseExtent(radius);
+  request.radius = window.radius;
+  request.rank = window.rank;
+  request.inputExtent = request.outputExtent = ChooseExtent(window);
   request.outputPixelBytes = PixelBytes(type);
   for (int axis = 1; axis < Dimension; ++axis)
   {

@@ -19,6 +19,7 @@
 #define TrialImage_h
 
 #include "itkCudaMedianEngine.h"
+#include "Window.h"
 
 #include <string>
 #include <vector>
@@ -30,7 +31,7 @@ namespace cudamedian
  * filtered by the host in milliseconds, whatever the window. */
 struct TrialImage
 {
-  TrialImage(const Extent & radius, PixelType type);
+  TrialImage(const Window & window, PixelType type);
   TrialImage(const TrialImage &) = delete;
   TrialImage &
   operator=(const TrialImage &) = delete;

@@ -48,7 +48,8 @@ struct Interval
 
 using Box = std::array<Interval, Dimension>;
 
-/** The part of a sorted list that can still hold the median, and how many values were discarded on either side. */
+/** The part of a sorted list that can still hold the wanted value, and how many values were discarded on either side.
+ */
 struct SortedCore
 {
   SortedValues values;
@@ -59,20 +60,19 @@ struct SortedCore
 class Builder
 {
 public:
-  Builder(const Extent & radius, const Extent & tile, const TilingOptions & options)
-    : m_Program(radius, tile), m_Options(options), m_WindowVolume(Volume(m_Program.GetWindow())),
-      m_Outputs(static_cast<std::size_t>(Volume(tile)))
+  Builder(const Window & window, const Extent & tile, const TilingOptions & options)
+    : m_Program(window, tile), m_Options(options), m_Window(window), m_Outputs(static_cast<std::size_t>(Volume(tile)))
   {
     for (int axis = 0; axis < Dimension; ++axis)
     {
-      const auto window = m_Program.GetWindow()[axis];
+      const auto size = m_Window.GetSize(axis);
       const auto root = options.root[axis];
-      if (root < 1 || root > std::min(tile[axis], window))
+      if (root < 1 || root > std::min(tile[axis], size))
       {
         throw std::invalid_argument("BuildHierarchicalTilingProgram: along axis " + std::to_string(axis) +
                                     " the root tile is " + std::to_string(root) + " but must be from 1 to the " +
-                                    (window < tile[axis] ? "window's " : "tile's ") +
-                                    std::to_string(std::min(tile[axis], window)));
+                                    (size < tile[axis] ? "window's " : "tile's ") +
+                                    std::to_string(std::min(tile[axis], size)));
       }
     }
   }
@@ -118,19 +118,19 @@ private:
     Box core;
     for (int axis = 0; axis < Dimension; ++axis)
     {
-      core[axis] = { outputs[axis].last - 1, outputs[axis].first + m_Program.GetWindow()[axis] };
+      core[axis] = { outputs[axis].last - 1, outputs[axis].first + m_Window.GetSize(axis) };
     }
     return core;
   }
 
-  /** Of n values seen, the one of rank i can be the median of N only if i <= N/2 and n-1-i <= N/2. */
+  /** Of n values seen, the one of rank i can be the wanted one only if no more than those below it are below, and no
+   * more than those above it above: i <= rank and n-1-i <= N-1-rank. */
   void
   Discard(SortedCore & core) const
   {
-    const auto rank = m_WindowVolume / 2;
     const auto seen = static_cast<std::int64_t>(core.values.size()) + core.discardedBelow + core.discardedAbove;
-    const auto lowest = std::max(core.discardedBelow, seen - 1 - rank);
-    const auto highest = std::min(seen - 1 - core.discardedAbove, rank);
+    const auto lowest = std::max(core.discardedBelow, seen - 1 - m_Window.CountAbove());
+    const auto highest = std::min(seen - 1 - core.discardedAbove, m_Window.rank);
     core.values = SortedValues(core.values.begin() + (lowest - core.discardedBelow),
                                core.values.begin() + (highest - core.discardedBelow + 1));
     core.discardedBelow = lowest;
@@ -325,7 +325,7 @@ private:
 
   TileProgram                                                              m_Program;
   TilingOptions                                                            m_Options;
-  std::int64_t                                                             m_WindowVolume;
+  Window                                                                   m_Window;
   std::vector<TileProgram::Value>                                          m_Outputs;
   std::map<Box, SortedValues>                                              m_SortedBoxes;
   std::map<std::pair<Box, int>, SortedValues>                              m_MergedLayers;
@@ -335,15 +335,15 @@ private:
 } // namespace
 
 TileProgram
-BuildHierarchicalTilingProgram(const Extent & radius, const Extent & tile)
+BuildHierarchicalTilingProgram(const Window & window, const Extent & tile)
 {
-  return Builder(radius, tile, { tile, Division::Halves }).Build();
+  return Builder(window, tile, { tile, Division::Halves }).Build();
 }
 
 TileProgram
-BuildHierarchicalTilingProgram(const Extent & radius, const Extent & tile, const TilingOptions & options)
+BuildHierarchicalTilingProgram(const Window & window, const Extent & tile, const TilingOptions & options)
 {
-  return Builder(radius, tile, options).Build();
+  return Builder(window, tile, options).Build();
 }
 
 } // namespace cudamedian

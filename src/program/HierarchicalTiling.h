@@ -42,20 +42,20 @@ struct TilingOptions
  *
  * The core, which all windows of the tile share, is sorted once; then the tile is split in two along its longest axis,
  * each half adding to its core what its windows share beyond the parent's, until a half is one pixel. A sorted core
- * keeps only the values that can still be a median. Sorted columns, rows and slabs are built once and shared by all
- * halves that need them.
+ * keeps only the values that can still be of the window's rank. Sorted columns, rows and slabs are built once and
+ * shared by all halves that need them.
  *
  * Source of the method: L. Sugy, "A Fast Parallel Median Filtering Algorithm Using Hierarchical Tiling", SIGGRAPH 2025
  * (2D, data-oblivious variant); more dimensions are this project's extension: boxes in place of rows and columns.
  *
  * \throws std::invalid_argument when a tile is larger than the window along an axis, or not positive. */
 TileProgram
-BuildHierarchicalTilingProgram(const Extent & radius, const Extent & tile);
+BuildHierarchicalTilingProgram(const Window & window, const Extent & tile);
 
 /** The same for a tile of several root tiles side by side: what neighbouring root tiles have in common is sorted once.
  */
 TileProgram
-BuildHierarchicalTilingProgram(const Extent & radius, const Extent & tile, const TilingOptions & options);
+BuildHierarchicalTilingProgram(const Window & window, const Extent & tile, const TilingOptions & options);
 
 } // namespace cudamedian
 

@@ -359,7 +359,7 @@ private:
       enter(result); // does nothing for what is computed
     }
 
-    DraftPhase phase{ TileProgram(m_Program.GetRadius(), m_Program.GetTile(), imports.size()), imports, {} };
+    DraftPhase phase{ TileProgram(m_Program.GetWindow(), m_Program.GetTile(), imports.size()), imports, {} };
     for (const auto & instance : computed)
     {
       const auto operands = GetOperands(instance);

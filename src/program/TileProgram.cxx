@@ -22,17 +22,15 @@
 namespace cudamedian
 {
 
-TileProgram::TileProgram(const Extent & radius, const Extent & tile, std::size_t otherInputs)
-  : m_Radius(radius), m_Tile(tile)
+TileProgram::TileProgram(const Window & window, const Extent & tile, std::size_t otherInputs)
+  : m_Window(window), m_Tile(tile), m_Footprint(window.GetFootprint(tile))
 {
   for (int axis = 0; axis < Dimension; ++axis)
   {
-    m_Window[axis] = 2 * radius[axis] + 1;
-    m_Footprint[axis] = m_Window[axis] + tile[axis] - 1;
-    if (radius[axis] < 0 || tile[axis] < 1)
+    if (window.radius[axis] < 0 || tile[axis] < 1)
     {
       throw std::invalid_argument("TileProgram: along axis " + std::to_string(axis) + " the radius is " +
-                                  std::to_string(radius[axis]) + " and the tile " + std::to_string(tile[axis]) +
+                                  std::to_string(window.radius[axis]) + " and the tile " + std::to_string(tile[axis]) +
                                   ", but they must be at least 0 and 1");
     }
   }

@@ -19,6 +19,7 @@
 #define TileProgram_h
 
 #include "Extents.h"
+#include "Window.h"
 
 #include <cstddef>
 #include <utility>
@@ -27,8 +28,8 @@
 namespace cudamedian
 {
 
-/** A straight list of min and max operations that yields all medians of a tile of outputs, or, as a phase of a program
- * that is run by neighbouring tiles together (ProgramPhases.h), values for other phases.
+/** A straight list of min and max operations that yields the window's wanted values for a tile of outputs, or, as a
+ * phase of a program that is run by neighbouring tiles together (ProgramPhases.h), values for other phases.
  *
  * Values are numbered: 0 … GetNumberOfPixels()-1 are the pixels of the footprint, axis 0 fastest, then come values of
  * earlier phases, if any, up to GetNumberOfInputs()-1; instruction n defines value GetNumberOfInputs() + n. Each value
@@ -55,15 +56,9 @@ public:
 
   /** A program without instructions for the given window and tile, with inputs beside the footprint's pixels.
    * \throws std::invalid_argument when a radius is negative or a tile not positive. */
-  TileProgram(const Extent & radius, const Extent & tile, std::size_t otherInputs = 0);
+  TileProgram(const Window & window, const Extent & tile, std::size_t otherInputs = 0);
 
-  const Extent &
-  GetRadius() const
-  {
-    return m_Radius;
-  }
-  /** 2r+1 along each axis. */
-  const Extent &
+  const Window &
   GetWindow() const
   {
     return m_Window;
@@ -131,8 +126,7 @@ public:
   RemoveDeadCode();
 
 private:
-  Extent                   m_Radius;
-  Extent                   m_Window;
+  Window                   m_Window;
   Extent                   m_Tile;
   Extent                   m_Footprint;
   std::size_t              m_NumberOfInputs;

@@ -38,18 +38,24 @@ function(cudamedian_get_architectures variable)
   set(${variable} ${numbers} PARENT_SCOPE)
 endfunction()
 
-# The window of a list of four radii as text, such as 3x3x1x1.
+# The window of a list of four radii, and the rank if it is not the median's, as text, such as 3x3x1x1 or 3x3x1x1at2.
 function(cudamedian_get_window_name radius variable)
   set(name "")
+  set(rank "")
+  list(LENGTH radius length)
+  if(length EQUAL 5)
+    list(POP_BACK radius rank)
+    string(PREPEND rank "at")
+  endif()
   foreach(r IN LISTS radius)
     math(EXPR w "2 * ${r} + 1")
     list(APPEND name ${w})
   endforeach()
   list(JOIN name "x" name)
-  set(${variable} ${name} PARENT_SCOPE)
+  set(${variable} ${name}${rank} PARENT_SCOPE)
 endfunction()
 
-# Emits the program of a window (a list of four radii) for a pixel width in bytes into the folder "emitted" of the current
+# Emits the program of a window (a list of four radii, and the rank if it is not the median's) for a pixel width in bytes into the folder "emitted" of the current
 # binary directory, as a file with the given extension.
 function(cudamedian_emit_program radius bytes architectures extension nameVariable fileVariable)
   cudamedian_get_window_name("${radius}" name)

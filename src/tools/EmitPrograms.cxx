@@ -47,33 +47,33 @@ GetKinds(int pixelBytes, const std::string & architectures)
 
 /** "TileProgram_5x5x1x1_16": the name of a window and a pixel width, whatever the packing. */
 std::string
-GetName(const Extent & radius, const std::map<KeyPacking, KernelKind> & kinds)
+GetName(const Window & window, const std::map<KeyPacking, KernelKind> & kinds)
 {
   const auto & kind = kinds.begin()->second;
-  const auto   name = GetEmittedName(radius, kind);
+  const auto   name = GetEmittedName(window, kind);
   return name.substr(0, name.rfind('_')) + "_" + std::to_string(8 * kind.pixelBytes);
 }
 
 /** Writes a type that names the program of each packing. One that was not emitted is an incomplete type. */
 void
-WriteProgramsOfPackings(const Extent & radius, const std::map<KeyPacking, KernelKind> & kinds, std::ostream & os)
+WriteProgramsOfPackings(const Window & window, const std::map<KeyPacking, KernelKind> & kinds, std::ostream & os)
 {
-  const auto name = "Packings_of_" + GetName(radius, kinds);
+  const auto name = "Packings_of_" + GetName(window, kinds);
   os << "struct " << name << "\n{\n  template <KeyPacking>\n  struct Of;\n};\n";
   for (const auto & entry : kinds)
   {
     os << "template <>\nstruct " << name << "::Of<KeyPacking::" << ToString(entry.first)
-       << ">\n{\n  using Type = " << GetEmittedName(radius, entry.second) << ";\n};\n";
+       << ">\n{\n  using Type = " << GetEmittedName(window, entry.second) << ";\n};\n";
   }
 }
 
 /** Writes the function that adds a window's kernels to the table. */
 void
-WriteDescription(const Extent & radius, const std::map<KeyPacking, KernelKind> & kinds, std::ostream & os)
+WriteDescription(const Window & window, const std::map<KeyPacking, KernelKind> & kinds, std::ostream & os)
 {
   const auto pixelBytes = kinds.begin()->second.pixelBytes;
   const auto bits = std::to_string(8 * pixelBytes);
-  const auto name = GetName(radius, kinds);
+  const auto name = GetName(window, kinds);
   os << "void\nDescribe_" << name << "(std::vector<EmittedKernel> & kernels)\n{\n";
   for (const auto & entry : kinds)
   {
@@ -82,7 +82,7 @@ WriteDescription(const Extent & radius, const std::map<KeyPacking, KernelKind> &
       if (pixelBytes >= 4 || mapping == "Integer")
       {
         os << "  kernels.push_back(Describe"
-           << (IsFilteredInStrips(radius) ? "StripKernel<" : "EmittedKernel<Packings_of_" + name + ", ") << "std::uint"
+           << (IsFilteredInStrips(window) ? "StripKernel<" : "EmittedKernel<Packings_of_" + name + ", ") << "std::uint"
            << bits << "_t, KeyMapping::" << mapping << ", KeyPacking::" << ToString(entry.first)
            << ">(KeyFormat::" << mapping << bits << "));\n";
       }
@@ -93,11 +93,11 @@ WriteDescription(const Extent & radius, const std::map<KeyPacking, KernelKind> &
 
 /** Writes a program for the CPU, which has instructions of two operands only and vectors of neighbouring tiles. */
 void
-WriteRowProgram(const Extent & radius, std::size_t keyBytes, std::ostream & os)
+WriteRowProgram(const Window & window, std::size_t keyBytes, std::ostream & os)
 {
-  const auto policy = GetRowPolicy(radius, keyBytes);
-  const auto program = BuildHierarchicalTilingProgram(radius, policy.tile, policy.tiling);
-  const auto name = GetEmittedName(radius, KernelKind());
+  const auto policy = GetRowPolicy(window, keyBytes);
+  const auto program = BuildHierarchicalTilingProgram(window, policy.tile, policy.tiling);
+  const auto name = GetEmittedName(window, KernelKind());
   EmitRowProgram(CutIntoPhases(program, policy.phases),
                  policy.chunkOperations,
                  "Row" + name.substr(name.find('_'), name.rfind('_') - name.find('_')),
@@ -106,7 +106,7 @@ WriteRowProgram(const Extent & radius, std::size_t keyBytes, std::ostream & os)
 
 /** Writes the programs of a window for each kind of kernel. */
 void
-WriteKernelPrograms(const Extent &                           radius,
+WriteKernelPrograms(const Window &                           window,
                     const std::map<KeyPacking, KernelKind> & kinds,
                     bool                                     isHeader,
                     std::ostream &                           os)
@@ -116,21 +116,21 @@ WriteKernelPrograms(const Extent &                           radius,
      << "namespace cudamedian\n{\n";
   for (const auto & entry : kinds)
   {
-    if (!isHeader && IsFilteredInStrips(radius))
+    if (!isHeader && IsFilteredInStrips(window))
     {
       break; // a kernel that needs no program
     }
     const auto & kind = entry.second;
-    const auto   policy = GetKernelPolicy(radius, kind);
-    EmitProgram(BuildKernelProgram(radius, policy, kind), policy, kind, GetEmittedName(radius, kind), os);
+    const auto   policy = GetKernelPolicy(window, kind);
+    EmitProgram(BuildKernelProgram(window, policy, kind), policy, kind, GetEmittedName(window, kind), os);
   }
   if (!isHeader)
   {
-    if (!IsFilteredInStrips(radius))
+    if (!IsFilteredInStrips(window))
     {
-      WriteProgramsOfPackings(radius, kinds, os);
+      WriteProgramsOfPackings(window, kinds, os);
     }
-    WriteDescription(radius, kinds, os);
+    WriteDescription(window, kinds, os);
   }
   os << "} // namespace cudamedian\n";
 }
@@ -157,36 +157,45 @@ WriteFile(const std::string & path, const std::string & text)
   }
 }
 
+constexpr char usage[] =
+  "usage: EmitPrograms radiusX radiusY radiusZ radiusW [rank] pixelBytes architecture[,architecture...] file";
+
 } // namespace
 
 /** Build-time program: writes the tile programs of one window and pixel width, as the source of the kernels that are
- * compiled ahead (.cu), as a header without kernels (.h), or for the CPU (-inl.h).
- *
- * Usage: EmitPrograms radiusX radiusY radiusZ radiusW pixelBytes architecture[,architecture...] file */
+ * compiled ahead (.cu), as a header without kernels (.h), or for the CPU (-inl.h). What is compiled ahead is for medians
+ * only; headers take any rank. */
 int
 main(int argc, char * argv[])
 {
   try
   {
-    if (argc != 8)
+    if (argc != 8 && argc != 9)
     {
-      throw std::invalid_argument(
-        "usage: EmitPrograms radiusX radiusY radiusZ radiusW pixelBytes architecture[,architecture...] file");
+      throw std::invalid_argument(usage);
     }
     Extent radius;
     for (int axis = 0; axis < Dimension; ++axis)
     {
       radius[axis] = std::stoll(argv[1 + axis]);
     }
-    const std::string  path = argv[7];
-    std::ostringstream text;
-    if (path.size() > 6 && path.substr(path.size() - 6) == "-inl.h")
+    const Window       window(radius, argc == 9 ? std::stoll(argv[5]) : -1);
+    const int          pixelBytes = std::stoi(argv[argc - 3]);
+    const std::string  path = argv[argc - 1];
+    const auto         extension = path.substr(path.rfind('.'));
+    const bool isForHost = path.size() > 6 && path.substr(path.size() - 6) == "-inl.h";
+    if (!window.IsMedian() && (isForHost || extension != ".h"))
     {
-      WriteRowProgram(radius, std::stoul(argv[5]), text);
+      throw std::invalid_argument("only headers have programs for another rank than the median's");
+    }
+    std::ostringstream text;
+    if (isForHost)
+    {
+      WriteRowProgram(window, static_cast<std::size_t>(pixelBytes), text);
     }
     else
     {
-      WriteKernelPrograms(radius, GetKinds(std::stoi(argv[5]), argv[6]), path.substr(path.rfind('.')) == ".h", text);
+      WriteKernelPrograms(window, GetKinds(pixelBytes, argv[argc - 2]), extension == ".h", text);
     }
     WriteFile(path, text.str());
     return 0;

@@ -36,12 +36,17 @@
 #include "emitted/TileProgram_3x3x1x1_32.h"
 #include "emitted/TileProgram_3x3x1x1_64.h"
 #include "emitted/TileProgram_3x3x1x1_8.h"
+#include "emitted/TileProgram_3x3x1x1at2_16.h"
 #include "emitted/TileProgram_3x3x3x1_16.h"
 #include "emitted/TileProgram_3x3x3x1_32.h"
 #include "emitted/TileProgram_3x3x3x1_8.h"
+#include "emitted/TileProgram_3x3x3x1at6_32.h"
 #include "emitted/TileProgram_5x5x1x1_16.h"
 #include "emitted/TileProgram_5x5x1x1_32.h"
 #include "emitted/TileProgram_5x5x1x1_8.h"
+#include "emitted/TileProgram_5x5x1x1at0_16.h"
+#include "emitted/TileProgram_5x5x1x1at24_8.h"
+#include "emitted/TileProgram_5x5x1x1at6_16.h"
 #include "emitted/TileProgram_5x5x3x1_16.h"
 #include "emitted/TileProgram_5x5x3x1_32.h"
 #include "emitted/TileProgram_5x5x3x1_8.h"
@@ -71,6 +76,7 @@ using namespace cudamedian;
 using cudamediantest::BitsImage;
 using cudamediantest::CheckImage;
 using cudamediantest::CheckSlabs;
+using cudamediantest::ForEachOtherRank;
 using cudamediantest::ForEachPosition;
 using cudamediantest::GetReferenceMedian;
 using cudamediantest::MakeHardImages;
@@ -295,6 +301,29 @@ CheckRanked(PixelType type, std::size_t (&threads)[2])
   }
 }
 
+/** The same for ranks whose words lie at one end of a region's. */
+template <typename TBits, KeyMapping VMapping>
+void
+CheckOtherRanks(PixelType type)
+{
+  const std::vector<Extent> radii{ { { 9, 9, 0, 0 } }, { { 2, 11, 0, 0 } }, { { 3, 3, 3, 0 } },
+                                   { { 1, 0, 5, 1 } }, { { 0, 0, 17, 0 } }, { { 16, 16, 0, 0 } } };
+  for (const auto & radius : radii)
+  {
+    ForEachOtherRank(radius, [&](const Window & window) {
+      RankShape shape{};
+      ASSERT_TRUE(FindRankShape(window, sizeof(TBits), shape));
+      for (const Extent & size : { Extent{ { 3, 2, 1, 1 } }, Extent{ { 67, 41, 1, 1 } }, Extent{ { 13, 11, 7, 2 } } })
+      {
+        CheckSlabs<TBits, VMapping>(size, window, type, std::size_t{ 1 } << 30, [&](const KernelArguments & arguments) {
+          shape.threads == 32 ? RunAnyRanked<TBits, VMapping, 32>(arguments, shape)
+                              : RunAnyRanked<TBits, VMapping, 64>(arguments, shape);
+        });
+      }
+    });
+  }
+}
+
 /** A warp whose lanes are a loop: see HistogramKernels.h. */
 struct LoopedWarp
 {
@@ -464,10 +493,10 @@ RunHistograms(const KernelArguments & slab, const HistogramShape & shape, KeyFor
 /** A shape with the smallest regions that have several blocks along each axis, so that small images have several. */
 template <typename TBits>
 HistogramShape
-FindSmallHistogramShape(const Extent & radius)
+FindSmallHistogramShape(const Window & window)
 {
   HistogramShape shape{};
-  EXPECT_TRUE(FindHistogramShape(radius, sizeof(TBits), shape));
+  EXPECT_TRUE(FindHistogramShape(window, sizeof(TBits), shape));
   if (sizeof(TBits) > 1)
   {
     const int depth = shape.window[2] > 1 ? 3 : 1;
@@ -503,6 +532,26 @@ CheckHistograms(PixelType type)
 
 template <typename TBits, KeyMapping VMapping>
 void
+CheckRanksOfHistograms(PixelType type)
+{
+  const std::vector<std::pair<Extent, Extent>> cases{ { { { 67, 41, 1, 1 } }, { { 9, 9, 0, 0 } } },
+                                                      { { { 41, 37, 1, 1 } }, { { 0, 4, 0, 0 } } },
+                                                      { { { 2, 3, 1, 1 } }, { { 130, 130, 0, 0 } } },
+                                                      { { { 3, 4, 1, 1 } }, { { 127, 128, 0, 0 } } },
+                                                      { { { 9, 7, 3, 4 } }, { { 2, 0, 0, 3 } } } };
+  for (const auto & [size, radius] : cases)
+  {
+    ForEachOtherRank(radius, [&, &size = size](const Window & window) {
+      const auto shape = FindSmallHistogramShape<TBits>(window);
+      CheckSlabs<TBits, VMapping>(size, window, type, std::size_t{ 1 } << 30, [&](const KernelArguments & arguments) {
+        RunHistograms<TBits>(arguments, shape, GetKeyFormat(type));
+      });
+    });
+  }
+}
+
+template <typename TBits, KeyMapping VMapping>
+void
 CheckHardHistograms(PixelType type)
 {
   const Extent radius{ { 5, 4, 0, 0 } };
@@ -531,14 +580,14 @@ const Extent sizes3D[] = { { { 1, 1, 1, 1 } }, { { 5, 1, 3, 1 } }, { { 13, 11, 7
 
 template <typename TProgram, typename TBits, KeyMapping VMapping, KeyPacking VPacking, typename TSizes>
 void
-CheckEmitted(const TSizes & sizes, PixelType type)
+CheckEmitted(const TSizes & sizes, PixelType type, std::int64_t rank = -1)
 {
-  const Extent radius{ { TProgram::RadiusX, TProgram::RadiusY, TProgram::RadiusZ, TProgram::RadiusW } };
+  const Window window({ { TProgram::RadiusX, TProgram::RadiusY, TProgram::RadiusZ, TProgram::RadiusW } }, rank);
   for (const auto & size : sizes)
   {
     for (const std::size_t budget : { std::size_t{ 1 } << 30, std::size_t{ 8000 } })
     {
-      CheckSlabs<TBits, VMapping>(size, radius, type, budget, RunEmitted<TProgram, TBits, VMapping, VPacking>);
+      CheckSlabs<TBits, VMapping>(size, window, type, budget, RunEmitted<TProgram, TBits, VMapping, VPacking>);
     }
   }
 }
@@ -666,6 +715,16 @@ TEST(CudaMedianHostKernels, Emitted5x5x5)
 {
   CheckEmitted<TileProgram_5x5x5x1_32Single, std::uint32_t, Float, Single>(sizes3D, PixelType::Float32);
 }
+TEST(CudaMedianHostKernels, EmittedForOtherRanks)
+{
+  CheckEmitted<TileProgram_3x3x1x1at2_16Pair, std::uint16_t, Integer, Pair>(sizes2D, PixelType::UInt16, 2);
+  CheckEmitted<TileProgram_5x5x1x1at0_16Pair, std::uint16_t, Integer, Pair>(sizes2D, PixelType::Int16, 0);
+  CheckEmitted<TileProgram_5x5x1x1at6_16Pair, std::uint16_t, Integer, Pair>(sizes2D, PixelType::Int16, 6);
+  CheckEmitted<TileProgram_5x5x1x1at6_16Single, std::uint16_t, Integer, Single>(sizes2D, PixelType::UInt16, 6);
+  CheckEmitted<TileProgram_5x5x1x1at24_8Pair, std::uint8_t, Integer, Pair>(sizes2D, PixelType::Int8, 24);
+  CheckEmitted<TileProgram_5x5x1x1at24_8HalfPair, std::uint8_t, Integer, HalfPair>(sizes2D, PixelType::UInt8, 24);
+  CheckEmitted<TileProgram_3x3x3x1at6_32Single, std::uint32_t, Float, Single>(sizes3D, PixelType::Float32, 6);
+}
 TEST(CudaMedianHostKernels, EmittedAlongSomeAxes)
 {
   CheckEmitted<TileProgram_1x7x1x1_16Pair, std::uint16_t, Integer, Pair>(sizes3D, PixelType::Int16);
@@ -750,6 +809,35 @@ TEST(CudaMedianHostKernels, Interpreted)
           });
       }
     }
+  }
+}
+
+TEST(CudaMedianHostKernels, InterpretedAndSelectedForOtherRanks)
+{
+  const Extent radii[] = {
+    { { 1, 0, 0, 0 } }, { { 5, 2, 0, 0 } }, { { 0, 1, 2, 1 } }, { { 2, 2, 2, 0 } }, { { 4, 4, 0, 0 } }
+  };
+  for (const auto & radius : radii)
+  {
+    ForEachOtherRank(radius, [&](const Window & window) {
+      const auto compiled = GetCompiledProgram(window, ChooseTile(window));
+      for (const Extent & size : { Extent{ { 1, 1, 1, 1 } }, Extent{ { 13, 5, 3, 2 } } })
+      {
+        const auto budget = std::size_t{ 1 } << 30;
+        CheckSlabs<std::uint8_t, KeyMapping::Integer>(
+          size, window, PixelType::Int8, budget, [&](const KernelArguments & arguments) {
+            RunInterpreted<std::uint8_t, KeyMapping::Integer>(arguments, *compiled);
+          });
+        CheckSlabs<std::uint64_t, KeyMapping::Float>(
+          size, window, PixelType::Float64, budget, [&](const KernelArguments & arguments) {
+            RunInterpreted<std::uint64_t, KeyMapping::Float>(arguments, *compiled);
+          });
+        CheckSlabs<std::uint16_t, KeyMapping::Integer>(
+          size, window, PixelType::UInt16, budget, RunSelected<std::uint16_t, KeyMapping::Integer>);
+        CheckSlabs<std::uint32_t, KeyMapping::Float>(
+          size, window, PixelType::Float32, budget, RunSelected<std::uint32_t, KeyMapping::Float>);
+      }
+    });
   }
 }
 
@@ -863,6 +951,21 @@ TEST(CudaMedianHostKernels, LocalRanks)
   EXPECT_GT(threads[1], 0U) << "blocks of 64 threads";
 }
 
+TEST(CudaMedianHostKernels, LocalRanksForOtherRanks)
+{
+  CheckOtherRanks<std::uint8_t, Integer>(PixelType::UInt8);
+  CheckOtherRanks<std::uint16_t, Integer>(PixelType::Int16);
+  CheckOtherRanks<std::uint32_t, Float>(PixelType::Float32);
+  CheckOtherRanks<std::uint64_t, Integer>(PixelType::UInt64);
+}
+
+TEST(CudaMedianHostKernels, SlidingHistogramsForOtherRanks)
+{
+  CheckRanksOfHistograms<std::uint8_t, Integer>(PixelType::Int8);
+  CheckRanksOfHistograms<std::uint16_t, Integer>(PixelType::UInt16);
+  CheckRanksOfHistograms<std::uint32_t, Float>(PixelType::Float32);
+  CheckRanksOfHistograms<std::uint64_t, Integer>(PixelType::Int64);
+}
 TEST(CudaMedianHostKernels, SlidingHistograms8)
 {
   CheckHistograms<std::uint8_t, Integer>(PixelType::Int8);

@@ -27,6 +27,7 @@ namespace
 using namespace cudamedian;
 using cudamediantest::CheckImage;
 using cudamediantest::CheckSlabs;
+using cudamediantest::ForEachOtherRank;
 using cudamediantest::MakeHardImages;
 
 /** Runs a pass; what tasks keep between their rounds lies between guards.
@@ -116,10 +117,10 @@ RunMergeTiling(const KernelArguments & slab, const MergeShape & givenShape, KeyF
 /** The shape that is chosen for an image, or one of a given root tile and number of them, where the window allows. */
 template <typename TKey>
 MergeShape
-FindShape(const Extent & radius, const Extent & size, int side, int tiles)
+FindShape(const Window & window, const Extent & size, int side, int tiles)
 {
   MergeShape shape{};
-  EXPECT_TRUE(FindMergeShape(radius, sizeof(TKey), size, std::size_t{ 1 } << 28, shape));
+  EXPECT_TRUE(FindMergeShape(window, sizeof(TKey), size, std::size_t{ 1 } << 28, shape));
   EXPECT_LE(shape.scratchBytes, std::int64_t{ 1 } << 28);
   if (side > 0)
   {
@@ -163,6 +164,30 @@ CheckMergeTiling(PixelType type)
   }
 }
 
+/** Windows' smallest and largest pixels and those of the first quarter, whose cores are cut at one end more than at the
+ * other. */
+template <typename TKey, KeyMapping VMapping>
+void
+CheckRanksOfMergeTiling(PixelType type)
+{
+  const std::vector<std::pair<Extent, Extent>> cases{ { { { 67, 41, 1, 1 } }, { { 9, 9, 0, 0 } } },
+                                                      { { { 41, 37, 1, 1 } }, { { 0, 6, 0, 0 } } },
+                                                      { { { 3, 4, 1, 1 } }, { { 15, 12, 0, 0 } } },
+                                                      { { { 5, 9, 4, 8 } }, { { 2, 0, 0, 3 } } } };
+  for (const auto & [size, radius] : cases)
+  {
+    ForEachOtherRank(radius, [&, &size = size](const Window & window) {
+      for (const int side : { 0, 2, 8, 32 })
+      {
+        const auto shape = FindShape<TKey>(window, size, side, 2);
+        CheckSlabs<TKey, VMapping>(size, window, type, std::size_t{ 1 } << 30, [&](const KernelArguments & arguments) {
+          RunMergeTiling<TKey>(arguments, shape, GetKeyFormat(type), side == 8);
+        });
+      }
+    });
+  }
+}
+
 template <typename TKey, KeyMapping VMapping>
 void
 CheckHardMergeTiling(PixelType type)
@@ -201,6 +226,14 @@ TEST(CudaMedianMergeTiling, Keys64)
 {
   CheckMergeTiling<std::uint64_t, KeyMapping::Integer>(PixelType::UInt64);
   CheckHardMergeTiling<std::uint64_t, KeyMapping::Float>(PixelType::Float64);
+}
+
+TEST(CudaMedianMergeTiling, OtherRanks)
+{
+  CheckRanksOfMergeTiling<std::uint8_t, KeyMapping::Integer>(PixelType::Int8);
+  CheckRanksOfMergeTiling<std::uint16_t, KeyMapping::Integer>(PixelType::UInt16);
+  CheckRanksOfMergeTiling<std::uint32_t, KeyMapping::Float>(PixelType::Float32);
+  CheckRanksOfMergeTiling<std::uint64_t, KeyMapping::Integer>(PixelType::Int64);
 }
 
 TEST(CudaMedianMergeTiling, PartsOfMergersAreThoseOfTheWhole)

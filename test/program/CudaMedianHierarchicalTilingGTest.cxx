@@ -19,6 +19,7 @@
 #include "HierarchicalTiling.h"
 #include "ProgramSchedule.h"
 #include "TilePolicy.h"
+#include "Window.h"
 #include "ZeroOneCheck.h"
 
 #include <gtest/gtest.h>
@@ -32,6 +33,7 @@ namespace
 using cudamedian::BuildHierarchicalTilingProgram;
 using cudamedian::Extent;
 using cudamedian::TileProgram;
+using cudamedian::Window;
 
 /** Every radius up to 11x11 and 5x5x5 on axes 0 to 2, and some of the larger ones that tile programs cover. */
 std::vector<Extent>
@@ -73,6 +75,14 @@ Name(const Extent & extent)
          std::to_string(extent[3]);
 }
 
+/** The window's smallest and largest value, and that of the first quarter. */
+std::vector<Window>
+GetOtherRanks(const Extent & radius)
+{
+  const auto pixels = Window(radius).CountPixels();
+  return { Window(radius, 0), Window(radius, pixels / 4), Window(radius, pixels - 1) };
+}
+
 } // namespace
 
 TEST(CudaMedianHierarchicalTiling, ThreeByThreeExhaustively)
@@ -92,6 +102,61 @@ TEST(CudaMedianHierarchicalTiling, FiveByFiveExhaustively)
   const Extent radius{ { 2, 2, 0, 0 } };
   EXPECT_EQ(cudamedian::CheckAllZeroOneWindows(BuildHierarchicalTilingProgram(radius, cudamedian::ChooseTile(radius))),
             "");
+}
+
+TEST(CudaMedianHierarchicalTiling, EveryRankOfThreeByThreeExhaustively)
+{
+  for (std::int64_t rank = 0; rank < 9; ++rank)
+  {
+    for (std::int64_t tile = 1; tile <= 3; ++tile)
+    {
+      const auto program =
+        BuildHierarchicalTilingProgram(Window(Extent{ { 1, 1, 0, 0 } }, rank), { { tile, 2, 1, 1 } });
+      EXPECT_EQ(cudamedian::CheckAllZeroOneWindows(program), "") << "rank " << rank << ", tile " << tile;
+    }
+  }
+}
+
+TEST(CudaMedianHierarchicalTiling, OtherRanksOnStructuredAndRandomCases)
+{
+  const auto   seed = cudamediantest::Seed();
+  const Extent radii[] = { { { 0, 0, 0, 0 } }, { { 2, 0, 0, 0 } }, { { 1, 2, 0, 0 } }, { { 4, 3, 0, 0 } },
+                           { { 1, 1, 1, 0 } }, { { 2, 1, 2, 0 } }, { { 8, 8, 0, 0 } }, { { 0, 1, 1, 1 } } };
+  for (const auto & radius : radii)
+  {
+    for (const auto & window : GetOtherRanks(radius))
+    {
+      const auto tile = cudamedian::ChooseTile(window);
+      const auto program = BuildHierarchicalTilingProgram(window, tile);
+      EXPECT_EQ(program.GetWindow(), window);
+      EXPECT_EQ(cudamedian::CheckSampledZeroOneFootprints(program, seed, 40), "")
+        << "radius " << Name(radius) << ", rank " << window.rank << ", seed " << seed;
+    }
+  }
+}
+
+TEST(CudaMedianHierarchicalTiling, OtherRanksOfRowsOfRootTiles)
+{
+  const auto seed = cudamediantest::Seed();
+  for (const auto & window : GetOtherRanks({ { 3, 2, 0, 0 } }))
+  {
+    for (const auto division : { cudamedian::Division::Halves, cudamedian::Division::PowerLast })
+    {
+      const auto program = BuildHierarchicalTilingProgram(window, { { 8, 4, 1, 1 } }, { { { 4, 4, 1, 1 } }, division });
+      EXPECT_EQ(cudamedian::CheckSampledZeroOneFootprints(program, seed, 40), "")
+        << "rank " << window.rank << ", seed " << seed;
+    }
+  }
+}
+
+// The smallest of a window is what is left when everything above it is dropped, which leaves no more than one min each.
+TEST(CudaMedianHierarchicalTiling, TheSmallestTakesMinimaOnly)
+{
+  const auto program = BuildHierarchicalTilingProgram(Window(Extent{ { 2, 2, 0, 0 } }, 0), { { 4, 4, 1, 1 } });
+  for (const auto & instruction : program.GetInstructions())
+  {
+    EXPECT_EQ(static_cast<int>(instruction.operation), static_cast<int>(TileProgram::Operation::Min));
+  }
 }
 
 // A published 5x5 network answers 1 here: rows 11000 00000 00000 11111 11111 hold 12 ones of 25.
@@ -193,6 +258,25 @@ TEST(CudaMedianHierarchicalTiling, OperationsPerPixel)
   EXPECT_LE(count({ { 5, 5, 0, 0 } }), 315.0);
   EXPECT_LE(count({ { 1, 1, 1, 0 } }), 107.0);
   EXPECT_LE(count({ { 2, 2, 2, 0 } }), 639.0);
+}
+
+// A program of the median is none of another rank.
+TEST(CudaMedianZeroOneCheck, FindsAProgramOfAnotherRank)
+{
+  const Extent radius{ { 1, 1, 0, 0 } };
+  const Extent tile{ { 2, 2, 1, 1 } };
+  const auto   median = BuildHierarchicalTilingProgram(radius, tile);
+  for (const std::int64_t rank : { 0, 3, 5, 8 })
+  {
+    TileProgram program(Window(radius, rank), tile);
+    for (const auto & instruction : median.GetInstructions())
+    {
+      program.Append(instruction.operation, instruction.a, instruction.b);
+    }
+    program.SetOutputs(median.GetOutputs());
+    EXPECT_NE(cudamedian::CheckAllZeroOneWindows(program), "") << "rank " << rank;
+    EXPECT_NE(cudamedian::CheckSampledZeroOneFootprints(program, cudamediantest::Seed(), 40), "") << "rank " << rank;
+  }
 }
 
 // The checkers themselves: a program with one operation turned around must be caught.

@@ -32,7 +32,7 @@ GetWindows(const TileProgram & program)
 {
   std::vector<std::vector<TileProgram::Value>> windows;
   const auto &                                 tile = program.GetTile();
-  const auto &                                 window = program.GetWindow();
+  const auto                                   window = program.GetWindow().GetExtent();
   Extent                                       o;
   for (o[3] = 0; o[3] < tile[3]; ++o[3])
     for (o[2] = 0; o[2] < tile[2]; ++o[2])
@@ -52,9 +52,9 @@ GetWindows(const TileProgram & program)
   return windows;
 }
 
-/** Bit i set where more than half of the window's values have bit i set. */
+/** Bit i set where more of the window's values than are above the wanted one have bit i set. */
 std::uint64_t
-GetMajority(const std::vector<TileProgram::Value> & window, const std::vector<std::uint64_t> & inputs)
+GetWanted(const std::vector<TileProgram::Value> & window, const std::vector<std::uint64_t> & inputs, std::size_t above)
 {
   std::uint64_t result = 0;
   for (int bit = 0; bit < 64; ++bit)
@@ -64,7 +64,7 @@ GetMajority(const std::vector<TileProgram::Value> & window, const std::vector<st
     {
       ones += (inputs[value] >> bit) & 1U;
     }
-    result |= static_cast<std::uint64_t>(ones > window.size() / 2) << bit;
+    result |= static_cast<std::uint64_t>(ones > above) << bit;
   }
   return result;
 }
@@ -94,9 +94,10 @@ CheckFootprints(const TileProgram &                                  program,
                 const std::vector<std::uint64_t> &                   inputs)
 {
   const auto outputs = RunZeroOne(program, inputs);
+  const auto above = static_cast<std::size_t>(program.GetWindow().CountAbove());
   for (std::size_t output = 0; output < outputs.size(); ++output)
   {
-    const auto wrong = outputs[output] ^ GetMajority(windows[output], inputs);
+    const auto wrong = outputs[output] ^ GetWanted(windows[output], inputs, above);
     if (wrong != 0)
     {
       return Describe(windows[output], inputs, wrong, output);
@@ -135,11 +136,12 @@ CheckAllZeroOneWindows(const TileProgram & program)
 {
   const auto                 windows = GetWindows(program);
   const auto                 size = windows.front().size();
+  const auto                 above = static_cast<std::size_t>(program.GetWindow().CountAbove());
   const auto                 words = size > 6 ? std::uint64_t{ 1 } << (size - 6) : 1;
   std::mt19937_64            generator(20250810);
   std::vector<std::uint64_t> inputs(program.GetNumberOfInputs());
 
-  // For each number of ones above the first six: where the majority of the whole window is one.
+  // For each number of ones above the first six: where the whole window has more than are above the wanted value.
   std::vector<std::uint64_t> expected(size + 1, 0);
   for (std::size_t ones = 0; ones <= size; ++ones)
   {
@@ -150,7 +152,7 @@ CheckAllZeroOneWindows(const TileProgram & program)
       {
         low += (counting[j] >> bit) & 1U;
       }
-      expected[ones] |= static_cast<std::uint64_t>(low + ones > size / 2) << bit;
+      expected[ones] |= static_cast<std::uint64_t>(low + ones > above) << bit;
     }
   }
 
@@ -187,6 +189,7 @@ CheckSampledZeroOneFootprints(const TileProgram & program, std::uint64_t seed, s
   const auto                 windows = GetWindows(program);
   const auto &               footprint = program.GetFootprint();
   const auto                 size = program.GetNumberOfInputs();
+  const auto                 above = static_cast<std::size_t>(program.GetWindow().CountAbove());
   std::mt19937_64            generator(seed);
   std::vector<std::uint64_t> inputs(size);
 
@@ -228,9 +231,10 @@ CheckSampledZeroOneFootprints(const TileProgram & program, std::uint64_t seed, s
 
   for (std::size_t round = 0; round < count; ++round)
   {
-    // Half of the rounds draw every pixel alike; the other half fill one window as evenly as an odd number allows,
-    // where a wrong program is most likely to show.
-    std::uniform_real_distribution<double> density(0.3, 0.7);
+    // Half of the rounds draw every pixel alike, with about as many ones as are above the wanted value; the other half
+    // fill one window with just as many or one more, where a wrong program is most likely to show.
+    const auto balance = (static_cast<double>(above) + 0.5) / static_cast<double>(windows.front().size());
+    std::uniform_real_distribution<double> density(std::max(0.0, balance - 0.2), std::min(1.0, balance + 0.2));
     const auto                             ones = density(generator);
     std::bernoulli_distribution            one(ones);
     for (auto & input : inputs)
@@ -248,7 +252,7 @@ CheckSampledZeroOneFootprints(const TileProgram & program, std::uint64_t seed, s
       for (int bit = 0; bit < 64; ++bit)
       {
         std::shuffle(order.begin(), order.end(), generator);
-        const auto number = window.size() / 2 + (bit & 1);
+        const auto number = above + (bit & 1);
         for (std::size_t j = 0; j < order.size(); ++j)
         {
           const auto mask = std::uint64_t{ 1 } << bit;

@@ -31,8 +31,8 @@ std::vector<std::uint64_t>
 RunZeroOne(const TileProgram & program, const std::vector<std::uint64_t> & inputs);
 
 /** Checks a program against all 2^N zero-one windows of each of its outputs, the rest of the footprint pseudo-random.
- * By the 0-1 principle a program that passes yields the median for every input. Feasible up to N = 25 or so.
- * \returns an empty string, or the first failing case in words. */
+ * By the 0-1 principle a program that passes yields the value of the window's rank for every input. Feasible up to N =
+ * 25 or so. \returns an empty string, or the first failing case in words. */
 std::string
 CheckAllZeroOneWindows(const TileProgram & program);
 

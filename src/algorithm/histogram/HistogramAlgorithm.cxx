@@ -38,7 +38,7 @@ public:
   Proposal
   ProposeOnHost(const Problem & problem) const override
   {
-    if (!IsCoveredByHostHistograms(problem.request.radius, problem.GetPixelBytes()))
+    if (!IsCoveredByHostHistograms(problem.GetWindow(), problem.GetPixelBytes()))
     {
       return Refuse(problem, hostHistogramLimits);
     }
@@ -56,7 +56,7 @@ public:
     const auto &   request = problem.request;
     const auto     pixelBytes = problem.GetPixelBytes();
     HistogramShape shape{};
-    if (!FindHistogramShape(request.radius, pixelBytes, shape, problem.device))
+    if (!FindHistogramShape(problem.GetWindow(), pixelBytes, shape, problem.device))
     {
       return Refuse(problem, histogramLimits);
     }

@@ -25,7 +25,7 @@
 #include "LaneBins.h"
 #include "PixelFormat.h"
 
-/** Medians of the largest windows by sliding histograms.
+/** Medians, or values of any other rank, of the largest windows by sliding histograms.
  *
  * Each warp slides a window of 256 bins along a row, eight bins to a lane: the histogram of the column of pixels that
  * enters is added, that of the one that leaves is subtracted (Huang 1979, with the column histograms of Perreault and
@@ -371,7 +371,7 @@ public:
         shape.movesByPixels ? Bins::Load(m_Windows + warpNumber * histogramBins + lane * 8) : SumColumns(first, lane);
     });
 
-    const auto    rank = static_cast<std::uint32_t>(shape.GetWindowPixels() / 2);
+    const auto    rank = static_cast<std::uint32_t>(m_Arguments.slab.rank);
     const auto    step = m_Arguments.slab.outputPitch[shape.axes[0]];
     std::int64_t  output = GetOutputOffset(first, row);
     std::uint32_t position = PackPosition(shape, m_First[0] + first, m_First[1] + row, m_First[2]);

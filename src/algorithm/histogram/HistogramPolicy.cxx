@@ -75,20 +75,20 @@ ChooseAxes(const Extent & radius, HistogramShape & shape)
 
 /** Sets what follows from the window alone. \returns false when counters or regions cannot hold it. */
 bool
-SetWindow(const Extent & radius, HistogramShape & shape)
+SetWindow(const Window & window, HistogramShape & shape)
 {
   constexpr std::int64_t largestCount = 65535;
-  if (*std::max_element(radius.begin(), radius.end()) > largestCount || !ChooseAxes(radius, shape))
+  if (window.GetLargestRadius() > largestCount || !ChooseAxes(window.radius, shape))
   {
     return false;
   }
   for (int axis = 0; axis < 3; ++axis)
   {
-    shape.window[axis] = 2 * static_cast<int>(radius[shape.axes[axis]]) + 1;
+    shape.window[axis] = static_cast<int>(window.GetSize(shape.axes[axis]));
   }
   const auto column = std::int64_t{ shape.window[1] } * shape.window[2];
   shape.columnBytes = column <= 255 ? 1 : 2;
-  shape.counterBytes = shape.GetWindowPixels() <= largestCount ? 2 : 4;
+  shape.counterBytes = window.CountPixels() <= largestCount ? 2 : 4;
   // Instructions for a row of 32 pixels that enters and one that leaves, and for a column.
   const auto byPixels = 28.0 * shape.window[2] * ((shape.window[0] + 31) / 32);
   shape.movesByPixels = byPixels < 12.0 * shape.window[0];
@@ -152,10 +152,10 @@ SetHistogramTile(const std::array<int, 3> & tile, int pixelBytes, HistogramShape
 }
 
 bool
-FindHistogramShape(const Extent & radius, int pixelBytes, HistogramShape & shape, const DeviceTraits & traits)
+FindHistogramShape(const Window & window, int pixelBytes, HistogramShape & shape, const DeviceTraits & traits)
 {
   HistogramShape candidate{};
-  if (!SetWindow(radius, candidate))
+  if (!SetWindow(window, candidate))
   {
     return false;
   }
@@ -264,19 +264,10 @@ CountHistogramRegions(const HistogramShape & shape, const Extent & outputExtent)
 const char * const hostHistogramLimits = "on the CPU pixels of 8 bits, and windows of at most 65535 pixels";
 
 bool
-IsCoveredByHostHistograms(const Extent & radius, int pixelBytes)
+IsCoveredByHostHistograms(const Window & window, int pixelBytes)
 {
   constexpr std::int64_t mostPixels = 65535;
-  std::int64_t           pixels = 1;
-  for (const auto r : radius)
-  {
-    pixels *= 2 * std::min(r, mostPixels) + 1;
-    if (pixels > mostPixels)
-    {
-      return false;
-    }
-  }
-  return pixelBytes == 1;
+  return pixelBytes == 1 && window.CountPixels() <= mostPixels;
 }
 
 } // namespace cudamedian

@@ -21,6 +21,7 @@
 #include "PixelKey.h"
 #include "RankPolicy.h"
 #include "Traits.h"
+#include "Window.h"
 
 #include <array>
 #include <cstddef>
@@ -76,12 +77,6 @@ struct HistogramShape
   {
     return width / segment * 32;
   }
-  /** Pixels of the window. */
-  CUDAMEDIAN_HOST_DEVICE std::int64_t
-                         GetWindowPixels() const
-  {
-    return std::int64_t{ window[0] } * window[1] * window[2];
-  }
 };
 
 /** What a window may be for sliding histograms, as a part of a sentence. */
@@ -92,7 +87,7 @@ extern const char * const histogramLimits;
  * \param pixelBytes 1, 2, 4 or 8.
  * \returns false if there is none, see histogramLimits. */
 bool
-FindHistogramShape(const Extent &       radius,
+FindHistogramShape(const Window &       window,
                    int                  pixelBytes,
                    HistogramShape &     shape,
                    const DeviceTraits & traits = GetH200Traits());
@@ -136,7 +131,7 @@ extern const char * const hostHistogramLimits;
 
 /** Whether the CPU backend has sliding histograms for a window and pixels of so many bytes. */
 bool
-IsCoveredByHostHistograms(const Extent & radius, int pixelBytes);
+IsCoveredByHostHistograms(const Window & window, int pixelBytes);
 
 } // namespace cudamedian
 

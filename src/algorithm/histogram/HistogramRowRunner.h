@@ -39,7 +39,8 @@ class HistogramRowRunner
 public:
   HistogramRowRunner(const MedianRequest & request, const PixelBox & output)
     : m_Image(request), m_Mask(static_cast<std::uint8_t>(GetSignMask(request.pixelType))),
-      m_Extent(request.inputExtent), m_Radius(request.radius), m_Output(output), m_Cut(Cut(request, output))
+      m_Extent(request.inputExtent), m_Radius(request.radius), m_Output(output), m_Cut(Cut(request, output)),
+      m_Rank(static_cast<std::uint16_t>(GetWindow(request).rank))
   {
     const auto columns = static_cast<std::size_t>(std::min(m_Extent[0], m_Cut.stripColumns + 2 * m_Radius[0]));
     m_Coarse.resize(ColumnHistograms::CountCoarse(columns));
@@ -47,12 +48,6 @@ public:
     m_Entering.resize(columns);
     m_Leaving.resize(columns);
     m_Medians.resize(static_cast<std::size_t>(m_Cut.stripColumns));
-    std::int64_t volume = 1;
-    for (const auto radius : m_Radius)
-    {
-      volume *= 2 * radius + 1;
-    }
-    m_Rank = static_cast<std::uint16_t>(volume / 2);
   }
 
   static std::size_t
@@ -117,7 +112,8 @@ private:
   Cut(const MedianRequest & request, const PixelBox & output)
   {
     const auto & extent = output.extent;
-    const auto   halo = 2 * request.radius[0];
+    const auto   window = GetWindow(request);
+    const auto   halo = window.GetSize(0) - 1;
     // The histograms of a strip's columns, 544 bytes each, stay within a second-level cache.
     constexpr std::int64_t mostColumns = 1536;
     const auto             most = std::max<std::int64_t>(256, mostColumns - halo);
@@ -127,7 +123,7 @@ private:
     // A band begins with all pixels of its columns, so that short ones cost more; but no work unit may be without one,
     // and none is to be busy with its second while others have none.
     const auto units = static_cast<std::int64_t>(std::max(1U, request.workUnits));
-    const auto thrifty = 4 * request.radius[1] + 2;
+    const auto thrifty = 2 * window.GetSize(1);
     const auto rows = extent[1] * cut.strips * extent[2] * extent[3];
     const auto turns = std::min<std::int64_t>(std::max<std::int64_t>(1, rows / (units * thrifty)), 8);
     cut.bandRows = std::min(DivideUp(rows, units * turns), extent[1]);
@@ -204,7 +200,7 @@ private:
   Extent                             m_Radius;
   PixelBox                           m_Output;
   Division                           m_Cut;
-  std::uint16_t                      m_Rank{ 0 };
+  std::uint16_t                      m_Rank;
   ColumnHistograms                   m_Histograms{};
   std::int64_t                       m_FirstColumn{ 0 }; ///< of the image that has a histogram
   AlignedVector<std::uint16_t>       m_Coarse;

@@ -22,17 +22,18 @@
 #include "MergePolicy.h"
 #include "PixelFormat.h"
 
-/** Medians of windows along two axes by hierarchical tiling with lists in memory.
+/** Medians, or values of any other rank, of windows along two axes by hierarchical tiling with lists in memory.
  *
  * The data-aware variant of L. Sugy, "A Fast Parallel Median Filtering Algorithm Using Hierarchical Tiling" (SIGGRAPH
  * 2025), section 5. Each tile of outputs has a sorted core, the pixels that all its windows share, and sorted lines
  * beside it: columns as high as the core, rows as wide. Halving the tile, a part takes in half a tile of columns, then
  * of rows, which are merged in pairs and then with the core; lines grow by the corners, which are sorted and merged
- * with them. A pixel of the core that has too many pixels below or above it to be the median of any window, whatever
- * the windows' other pixels are, is left out. Columns are shared between the tiles that lie side by side, rows between
- * those that lie one below the other. Of tiles of 2x2 outputs, each output's median is searched among the core, one
- * column, one row and one corner. Lists are merged by merge path (S. Odeh et al., "Merge Path", 2012): threads search
- * where their part of the merger starts in both lists. An output costs a number of merges in proportion to the radius.
+ * with them. A pixel of the core that has too many pixels below or above it to be of the wanted rank in any window,
+ * whatever the windows' other pixels are, is left out. Columns are shared between the tiles that lie side by side, rows
+ * between those that lie one below the other. Of tiles of 2x2 outputs, each output's median is searched among the core,
+ * one column, one row and one corner. Lists are merged by merge path (S. Odeh et al., "Merge Path", 2012): threads
+ * search where their part of the merger starts in both lists. An output costs a number of merges in proportion to the
+ * radius.
  *
  * All tiles of a region go through one pass after the other (MergePolicy.h lists them), a block for each tile or some
  * lines. What a block makes between a pass's rounds stays in shared memory where that has room; the lists between
@@ -767,8 +768,7 @@ public:
     }
     lists[3] = { m_Arguments.copies[0] + std::int64_t{ position[1] } * pass.footprint[0] + position[0],
                  split[0] && split[1] ? 1 : 0 };
-    const auto below = std::int64_t{ m_Arguments.window[0] } * m_Arguments.window[1] / 2 - level.first;
-    const TKey key = SelectKey(lists, static_cast<int>(below));
+    const TKey key = SelectKey(lists, static_cast<int>(slab.rank - level.first));
     static_cast<TKey *>(slab.output)[offset] = CallWithMapping<TKey>(
       m_Arguments.keyFormat, [&](auto mapping) { return mapping.ToBits(key, static_cast<TKey>(slab.signMask)); });
   }

@@ -52,15 +52,17 @@ SetThreads(MergePass & pass, std::int64_t parts, std::int64_t most)
   pass.spreadThreads = static_cast<int>(std::min<std::int64_t>(threads, mostSpreadThreads));
 }
 
-/** The median of the window is below or above what this many pixels, of which the core has some, leaves out. */
+/** Which of the core's pixels can be wanted in a window of a tile: the others are below or above the wanted one of all
+ * windows. */
 void
-SetCore(const int (&window)[2], const int (&tile)[2], int & core, std::int64_t & first)
+SetCore(const MergeShape & shape, const int (&tile)[2], int & core, std::int64_t & first)
 {
-  const auto pixels = std::int64_t{ window[0] } * window[1];
-  const auto seen = std::int64_t{ window[0] - tile[0] + 1 } * (window[1] - tile[1] + 1);
+  const auto & window = shape.window;
+  const auto   pixels = std::int64_t{ window[0] } * window[1];
+  const auto   seen = std::int64_t{ window[0] - tile[0] + 1 } * (window[1] - tile[1] + 1);
   // Of rank r among those seen, a pixel has a rank from r to r plus all others in the window.
-  first = std::max<std::int64_t>(0, pixels / 2 - (pixels - seen));
-  core = static_cast<int>(std::min(seen - 1, pixels / 2) - first + 1);
+  first = std::max<std::int64_t>(0, shape.rank - (pixels - seen));
+  core = static_cast<int>(std::min(seen - 1, shape.rank) - first + 1);
 }
 
 MergeLevel
@@ -73,7 +75,7 @@ MakeLevel(const MergeShape & shape, const int (&tile)[2])
     level.tiles[axis] = shape.GetOutputs(axis) / tile[axis];
     level.line[axis] = shape.window[axis] - tile[axis] + 1;
   }
-  SetCore(shape.window, tile, level.core, level.first);
+  SetCore(shape, tile, level.core, level.first);
   return level;
 }
 
@@ -149,7 +151,7 @@ SetSplitCores(const MergeShape & shape, MergePass & pass)
     pass.rounds[axis] = CountMergeRounds(pass.added[axis], 1);
   }
   const int middle[2] = { child.tile[0], parent.tile[1] };
-  SetCore(shape.window, middle, pass.middleCore, pass.middleFirst);
+  SetCore(shape, middle, pass.middleCore, pass.middleFirst);
 
   const int    parts = pass.parts[0] * pass.parts[1];
   const auto   groups = std::int64_t{ pass.parts[0] } * pass.group[0] + std::int64_t{ parts } * pass.group[1];
@@ -311,20 +313,21 @@ EstimateMergePicoseconds(const MergeShape & shape, const Extent & outputExtent, 
 }
 
 bool
-FindMergeShape(const Extent & radius,
+FindMergeShape(const Window & window,
                int            pixelBytes,
                const Extent & outputExtent,
                std::size_t    available,
                MergeShape &   shape)
 {
   MergeShape candidate{};
-  int        count = 0;
+  candidate.rank = window.rank;
+  int count = 0;
   // The window's axes first.
   for (const bool has : { true, false })
   {
     for (int axis = 0; axis < Dimension; ++axis)
     {
-      if ((radius[static_cast<std::size_t>(axis)] > 0) == has)
+      if ((window.GetSize(axis) > 1) == has)
       {
         candidate.axes[count++] = axis;
       }
@@ -333,15 +336,14 @@ FindMergeShape(const Extent & radius,
   // Kernels count keys with 32 bits.
   constexpr std::int64_t largestRadius = 8192;
   constexpr std::int64_t mostKeys = std::int64_t{ 1 } << 30;
-  if (radius[static_cast<std::size_t>(candidate.axes[2])] > 0 ||
-      *std::max_element(radius.begin(), radius.end()) > largestRadius)
+  if (window.CountAxes() > 2 || window.GetLargestRadius() > largestRadius)
   {
     return false;
   }
   const auto extentAlong = [&](int axis) { return outputExtent[static_cast<std::size_t>(candidate.axes[axis])]; };
   for (int axis = 0; axis < 2; ++axis)
   {
-    candidate.window[axis] = 2 * static_cast<int>(radius[static_cast<std::size_t>(candidate.axes[axis])]) + 1;
+    candidate.window[axis] = static_cast<int>(window.GetSize(candidate.axes[axis]));
   }
   const auto most = std::min(static_cast<std::int64_t>(std::min<std::size_t>(available, std::size_t{ 1 } << 40)),
                              mostKeys * pixelBytes);

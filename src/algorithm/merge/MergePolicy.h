@@ -18,8 +18,8 @@
 #ifndef MergePolicy_h
 #define MergePolicy_h
 
-#include "itkCudaMedianExtent.h"
 #include "PixelKey.h"
+#include "Window.h"
 
 #include <cstddef>
 #include <vector>
@@ -47,6 +47,7 @@ struct MergeShape
 {
   int          axes[Dimension]; ///< image axis of each axis; windows have radius 0 along 2 and 3
   int          window[2];       ///< pixels of the window along axes 0 and 1
+  std::int64_t rank;            ///< of the wanted pixel among those of the window
   int          tile[2];         ///< outputs of a root tile, powers of two up to the window
   int          tiles[2];        ///< root tiles of a region
   std::int64_t scratchBytes;    ///< device memory that a region takes
@@ -71,7 +72,7 @@ struct MergeLevel
   int          tile[2];  ///< outputs of a tile
   int          tiles[2]; ///< tiles of a region
   int          line[2];  ///< keys of a sorted line along an axis: the side of the core
-  int          core;     ///< keys of the sorted core that can still be a median
+  int          core;     ///< keys of the sorted core that can still be wanted
   std::int64_t first;    ///< keys of the core that are below them
 };
 
@@ -132,7 +133,7 @@ extern const char * const mergeLimits;
  * \returns false if there is none: the window has a radius along more than two axes, or the smallest region takes more.
  */
 bool
-FindMergeShape(const Extent & radius,
+FindMergeShape(const Window & window,
                int            pixelBytes,
                const Extent & outputExtent,
                std::size_t    available,

@@ -40,8 +40,7 @@ public:
   {
     const auto & request = problem.request;
     RankShape    shape{};
-    if (!FindHostRankShape(
-          request.radius, problem.GetPixelBytes(), request.outputExtent, std::max(1U, request.workUnits), shape))
+    if (!FindHostRankShape(problem.GetWindow(), problem.GetPixelBytes(), request.outputExtent, std::max(1U, request.workUnits), shape))
     {
       return Refuse(problem, "at most two axes besides the first", 65536);
     }
@@ -58,7 +57,7 @@ public:
     const auto & request = problem.request;
     const auto   pixelBytes = problem.GetPixelBytes();
     RankShape    shape{};
-    if (!FindRankShape(request.radius, pixelBytes, shape, problem.device))
+    if (!FindRankShape(problem.GetWindow(), pixelBytes, shape, problem.device))
     {
       return Refuse(problem, "at most three axes", pixelBytes == 8 ? 8192 : 16384);
     }
@@ -85,10 +84,10 @@ public:
                false };
     }
     auto candidate = Offer(shape);
-    candidate.seconds = problem.CountOutputs() * EstimateRankPicoseconds(shape, request.radius, pixelBytes, problem.device) * 1e-12 *
+    candidate.seconds = problem.CountOutputs() * EstimateRankPicoseconds(shape, problem.GetWindow(), pixelBytes, problem.device) * 1e-12 *
                         GetSlowness(problem);
     candidate.scratchBytes = GetRankScratchBytes(shape, request.outputExtent, std::max(problem.budget / 4, one));
-    candidate.standing = IsRankFastestOnDevice(request.radius, pixelBytes) ? Standing::Fastest : Standing::Overtaken;
+    candidate.standing = IsRankFastestOnDevice(problem.GetWindow(), pixelBytes) ? Standing::Fastest : Standing::Overtaken;
     candidate.hasLongBlocks = true;
     candidate.onDevice = MakeRankDeviceMethod(shape);
     return { candidate, "", false };

@@ -48,7 +48,7 @@ class RankBlockRunner
 {
 public:
   RankBlockRunner(const MedianRequest & request, const RankWork & work)
-    : m_Image(request), m_Extent(request.inputExtent), m_Radius(request.radius), m_Output(work.output),
+    : m_Image(request), m_Extent(request.inputExtent), m_Window(GetWindow(request)), m_Output(work.output),
       m_Shape(work.shape)
   {}
 
@@ -89,8 +89,7 @@ private:
       block /= tiles;
       m_Origin[axis] += first;
       m_Tile[i] = static_cast<int>(std::min<std::int64_t>(m_Shape.tile[i], m_Output.extent[axis] - first));
-      m_Window[i] = static_cast<int>(2 * m_Radius[axis] + 1);
-      m_Region[i] = m_Tile[i] + m_Window[i] - 1;
+      m_Region[i] = m_Tile[i] + m_Shape.window[i] - 1;
     }
     m_Origin[m_Shape.axes[3]] += block;
   }
@@ -101,7 +100,7 @@ private:
     const auto count = static_cast<std::size_t>(m_Region[0]) * m_Region[1] * m_Region[2];
     m_Keys.resize(count);
     TKey *     keys = m_Keys.data();
-    const auto first = m_Origin[0] - m_Radius[0];
+    const auto first = m_Origin[0] - m_Window.radius[0];
     const auto inside = std::min<std::int64_t>(std::max<std::int64_t>(-first, 0), m_Region[0]);
     const auto outside = std::max(inside, std::min<std::int64_t>(m_Extent[0] - first, m_Region[0]));
     Extent     position = m_Origin;
@@ -109,10 +108,10 @@ private:
     const int  axis2 = m_Shape.axes[2];
     for (int z = 0; z < m_Region[2]; ++z)
     {
-      position[axis2] = m_Image.Clamp(axis2, m_Origin[axis2] - m_Radius[axis2] + z);
+      position[axis2] = m_Image.Clamp(axis2, m_Origin[axis2] - m_Window.radius[axis2] + z);
       for (int y = 0; y < m_Region[1]; ++y, keys += m_Region[0])
       {
-        position[axis1] = m_Image.Clamp(axis1, m_Origin[axis1] - m_Radius[axis1] + y);
+        position[axis1] = m_Image.Clamp(axis1, m_Origin[axis1] - m_Window.radius[axis1] + y);
         const TKey * row = m_Image.GetRow(position[1], position[2], position[3]);
         std::fill_n(keys, inside, m_Image.ToKey(row[0]));
         m_Image.ToKeys(row + first + inside, keys + inside, outside - inside);
@@ -177,12 +176,12 @@ private:
     const std::ptrdiff_t  row = m_Region[0];
     const std::ptrdiff_t  slice = row * m_Region[1];
     const std::uint16_t * corner = m_Ranks.data();
-    const auto            below = static_cast<int>(std::int64_t{ m_Window[0] } * m_Window[1] * m_Window[2] / 2);
-    for (int z = 0; z < m_Window[2]; ++z)
+    const auto            below = static_cast<int>(m_Window.CountBelow());
+    for (int z = 0; z < m_Shape.window[2]; ++z)
     {
-      for (int y = 0; y < m_Window[1]; ++y)
+      for (int y = 0; y < m_Shape.window[1]; ++y)
       {
-        window.Insert(corner + z * slice + y * row, m_Window[0]);
+        window.Insert(corner + z * slice + y * row, m_Shape.window[0]);
       }
     }
     window.StartAt(words / 2);
@@ -202,11 +201,11 @@ private:
           if (n + 1 < m_Tile[2])
           {
             // The slice that one of the two windows has and the other has not.
-            const auto * before = corner + (stepZ > 0 ? 0 : (m_Window[2] - 1) * slice);
-            const auto * after = corner + (stepZ > 0 ? m_Window[2] * slice : -slice);
-            for (int i = 0; i < m_Window[1]; ++i)
+            const auto * before = corner + (stepZ > 0 ? 0 : (m_Shape.window[2] - 1) * slice);
+            const auto * after = corner + (stepZ > 0 ? m_Shape.window[2] * slice : -slice);
+            for (int i = 0; i < m_Shape.window[1]; ++i)
             {
-              window.Replace(after + i * row, before + i * row, m_Window[0]);
+              window.Replace(after + i * row, before + i * row, m_Shape.window[0]);
             }
             z += stepZ;
             corner += stepZ * slice;
@@ -215,11 +214,11 @@ private:
         stepZ = -stepZ;
         if (column + 1 < m_Tile[0])
         {
-          const auto * before = corner + (stepX > 0 ? 0 : m_Window[0] - 1);
-          const auto * after = corner + (stepX > 0 ? m_Window[0] : -1);
-          for (int k = 0; k < m_Window[2]; ++k)
+          const auto * before = corner + (stepX > 0 ? 0 : m_Shape.window[0] - 1);
+          const auto * after = corner + (stepX > 0 ? m_Shape.window[0] : -1);
+          for (int k = 0; k < m_Shape.window[2]; ++k)
           {
-            for (int i = 0; i < m_Window[1]; ++i)
+            for (int i = 0; i < m_Shape.window[1]; ++i)
             {
               window.Replace(after + k * slice + i * row, before + k * slice + i * row, 1);
             }
@@ -231,9 +230,9 @@ private:
       stepX = -stepX;
       if (y + 1 < m_Tile[1])
       {
-        for (int k = 0; k < m_Window[2]; ++k)
+        for (int k = 0; k < m_Shape.window[2]; ++k)
         {
-          window.Replace(corner + m_Window[1] * row + k * slice, corner + k * slice, m_Window[0]);
+          window.Replace(corner + m_Shape.window[1] * row + k * slice, corner + k * slice, m_Shape.window[0]);
         }
         corner += row;
       }
@@ -258,12 +257,11 @@ private:
 
   KeyedImage<TKey, VMapping> m_Image;
   Extent                     m_Extent;
-  Extent                     m_Radius;
+  Window                     m_Window;
   PixelBox                   m_Output;
   RankShape                  m_Shape;
   Extent                     m_Origin{ { 0, 0, 0, 0 } };
   int                        m_Tile[3]{ 0, 0, 0 };
-  int                        m_Window[3]{ 0, 0, 0 };
   int                        m_Region[3]{ 0, 0, 0 };
   std::vector<TKey>          m_Keys; ///< of the region, in order once sorted
   std::vector<TKey>          m_OtherKeys;

@@ -19,6 +19,7 @@
 
 #include "PixelFormat.h"
 #include "RankBlockRunner.h"
+#include "RequestWindow.h"
 #include "RowDealer.h"
 
 namespace cudamedian
@@ -46,7 +47,7 @@ public:
   {
     // The model that shapes are chosen by leaves out what all shapes have in common.
     return 1.6e-9 * static_cast<double>(CountRankBlocks(m_Shape, request.outputExtent)) *
-           EstimateHostRankNanoseconds(m_Shape, request.radius, static_cast<int>(PixelBytes(request.pixelType)));
+           EstimateHostRankNanoseconds(m_Shape, GetWindow(request), static_cast<int>(PixelBytes(request.pixelType)));
   }
 
 private:

@@ -23,10 +23,10 @@
 #include "RankPolicy.h"
 #include "RankWindow.h"
 
-/** Medians of large windows by local ranks.
+/** Medians, or values of any other rank, of large windows by local ranks.
  *
  * All pixels that the windows of a block touch are sorted once and numbered: their ranks. A window is then a set of
- * bits, one for each rank of the region that can be a median, and each thread keeps one window. It walks along an axis:
+ * bits, one for each rank of the region that can be wanted, and each thread keeps one window. It walks along an axis:
  * pixels that enter or leave count in their bits, and the number of pixels below a word of bits is kept up to date. The
  * median lies in the word where half of the window is reached, which from step to step moves by a word or so, and its
  * bit is found by counting. This is Huang's sliding histogram (1979) with ranks for values: its cost does not depend on
@@ -137,20 +137,19 @@ SlideRankWindow(const RankArguments & arguments,
                 const TPixelBits *    sorted)
 {
   const RankShape & shape = arguments.shape;
+  const auto &      window = shape.window;
   int               lane[3];
   lane[0] = thread % shape.lanes[0];
   lane[1] = thread / shape.lanes[0] % shape.lanes[1];
   lane[2] = thread / (shape.lanes[0] * shape.lanes[1]) * shape.steps;
 
-  int          window[3];
   std::int64_t output = arguments.slab.outputOrigin[0] - arguments.slab.gridOrigin +
                         block.origin[3] * arguments.slab.outputPitch[shape.axes[3]];
   bool         inside = true;
   std::int64_t steps = shape.steps;
   for (int axis = 0; axis < 3; ++axis)
   {
-    const int imageAxis = shape.axes[axis];
-    window[axis] = 2 * static_cast<int>(arguments.slab.radius[imageAxis]) + 1;
+    const int          imageAxis = shape.axes[axis];
     const std::int64_t position = block.origin[axis] + lane[axis];
     const std::int64_t left = arguments.slab.outputExtent[imageAxis] - position;
     output += position * arguments.slab.outputPitch[imageAxis];
@@ -177,7 +176,7 @@ SlideRankWindow(const RankArguments & arguments,
   }
   ranksInside.StartAt(shape.words / 2);
 
-  const int  below = window[0] * window[1] * window[2] / 2;
+  const auto below = static_cast<int>(arguments.slab.rank);
   auto *     pixels = static_cast<TPixelBits *>(arguments.slab.output);
   const auto findPixel = [&]() -> TPixelBits {
     const int rank = ranksInside.FindRank(below);

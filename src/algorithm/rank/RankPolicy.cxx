@@ -86,24 +86,29 @@ ChooseAxes(const Extent & radius, RankShape & shape)
   return true;
 }
 
+/** Sets the window's pixels along the region axes, once these are known. */
+void
+SetWindow(const Window & window, RankShape & shape)
+{
+  for (int axis = 0; axis < 3; ++axis)
+  {
+    shape.window[axis] = static_cast<int>(window.GetSize(shape.axes[axis]));
+  }
+}
+
 /** How windows of a block count the pixels of its region. \returns false if the region is beyond any block. */
 bool
-SetCounters(const Extent & radius, int pixelBytes, RankShape & shape, const DeviceTraits & traits)
+SetCounters(const Window & window, int pixelBytes, RankShape & shape, const DeviceTraits & traits)
 {
   if (shape.pixels > mostPixels)
   {
     return false;
   }
-  int window = 1;
-  for (int axis = 0; axis < 3; ++axis)
-  {
-    window *= 2 * static_cast<int>(radius[shape.axes[axis]]) + 1;
-  }
   const int padded = RoundUp(shape.pixels, 8);
   int       offsetBytes = 0;
   if (pixelBytes == 1)
   {
-    shape.counterBits = window < 1024 ? 10 : 16;
+    shape.counterBits = window.CountPixels() < 1024 ? 10 : 16;
     shape.words = shape.counterBits == 10 ? 86 : 128;
     shape.firstRank = shape.sortPixels = 0;
     shape.scratchBytes = 0;
@@ -118,9 +123,9 @@ SetCounters(const Extent & radius, int pixelBytes, RankShape & shape, const Devi
       return false;
     }
     shape.scratchBytes = std::int64_t{ padded } * (2 + pixelBytes) + 8;
-    // A window has as many pixels below its median as above.
-    const int lowest = window / 2 / 32;
-    const int highest = (shape.pixels - 1 - window / 2) / 32;
+    // The wanted pixel has so many others of its window below it, and so many above.
+    const auto lowest = static_cast<int>(window.CountBelow() / 32);
+    const auto highest = static_cast<int>((shape.pixels - 1 - window.CountAbove()) / 32);
     shape.counterBits = 1;
     shape.words = highest - lowest + 3;
     shape.firstRank = 32 * (lowest - 1);
@@ -138,7 +143,7 @@ SetCounters(const Extent & radius, int pixelBytes, RankShape & shape, const Devi
 // A thread issues 4 instructions for each pixel of its first window, 4.75 for each that enters or leaves later and some
 // 80 for each output; those that empty and load a block come on top. An SM gets through them as warps are at hand.
 double
-EstimateRankPicoseconds(const RankShape & shape, const Extent & radius, int pixelBytes, const DeviceTraits & traits)
+EstimateRankPicoseconds(const RankShape & shape, const Window & window, int pixelBytes, const DeviceTraits & traits)
 {
   const double sortCost = (pixelBytes <= 2   ? 6.2
                            : pixelBytes == 4 ? 7.4
@@ -149,9 +154,9 @@ EstimateRankPicoseconds(const RankShape & shape, const Extent & radius, int pixe
   double       slice = 1;
   for (int axis = 0; axis < 2; ++axis)
   {
-    slice *= static_cast<double>(2 * radius[shape.axes[axis]] + 1);
+    slice *= static_cast<double>(window.GetSize(shape.axes[axis]));
   }
-  const double depth = static_cast<double>(2 * radius[shape.axes[2]] + 1);
+  const double depth = static_cast<double>(window.GetSize(shape.axes[2]));
   const double load = (shape.counterBits > 1 ? 52 : 0.5) * shape.pixels / outputs;
   const double instructions = (slice * depth * 4 + shape.words * 31) / shape.steps + slice * 9.5 + 80 + load;
   const double blocks = traits.CountBlocks(shape.sharedBytes);
@@ -160,21 +165,19 @@ EstimateRankPicoseconds(const RankShape & shape, const Extent & radius, int pixe
 }
 
 bool
-FindRankShape(const Extent & radius, int pixelBytes, RankShape & shape, const DeviceTraits & traits)
+FindRankShape(const Window & window, int pixelBytes, RankShape & shape, const DeviceTraits & traits)
 {
   RankShape candidate{};
-  if (!ChooseAxes(radius, candidate))
+  if (!ChooseAxes(window.radius, candidate))
   {
     return false;
   }
   // A region beyond any sort; keeps the products below within 32 bits.
-  for (const auto r : radius)
+  if (window.GetLargestRadius() > 8192)
   {
-    if (r > 8192)
-    {
-      return false;
-    }
+    return false;
   }
+  SetWindow(window, candidate);
   double best = 0;
   bool   found = false;
   for (const int threads : { 32, 64 })
@@ -196,15 +199,15 @@ FindRankShape(const Extent & radius, int pixelBytes, RankShape & shape, const De
           std::int64_t pixels = 1;
           for (int axis = 0; axis < 3; ++axis)
           {
-            candidate.region[axis] = candidate.tile[axis] + 2 * static_cast<int>(radius[candidate.axes[axis]]);
+            candidate.region[axis] = candidate.tile[axis] + candidate.window[axis] - 1;
             pixels = std::min<std::int64_t>(pixels * candidate.region[axis], 1 << 20);
           }
           candidate.pixels = static_cast<int>(pixels);
-          if (!SetCounters(radius, pixelBytes, candidate, traits))
+          if (!SetCounters(window, pixelBytes, candidate, traits))
           {
             break;
           }
-          const auto cost = EstimateRankPicoseconds(candidate, radius, pixelBytes, traits);
+          const auto cost = EstimateRankPicoseconds(candidate, window, pixelBytes, traits);
           if (!found || cost < best)
           {
             shape = candidate;
@@ -219,49 +222,44 @@ FindRankShape(const Extent & radius, int pixelBytes, RankShape & shape, const De
 }
 
 bool
-IsRankFastestOnDevice(const Extent & radius, int pixelBytes)
+IsRankFastestOnDevice(const Window & window, int pixelBytes)
 {
-  std::int64_t pixels = 1;
-  for (const auto r : radius)
-  {
-    pixels *= 2 * std::min<std::int64_t>(r, 1 << 10) + 1;
-  }
-  const bool         isSolid = std::count_if(radius.begin(), radius.end(), [](auto r) { return r > 0; }) > 2;
   const std::int64_t planar = pixelBytes == 1 ? 85 * 85 : pixelBytes == 8 ? 75 * 75 : 99 * 99;
   const std::int64_t solid = pixelBytes == 1 ? 13 * 13 * 13 : 15 * 15 * 15;
-  return pixels < (isSolid ? solid : planar);
+  return window.CountPixels() < (window.CountAxes() > 2 ? solid : planar);
 }
 
 double
-EstimateHostRankNanoseconds(const RankShape & shape, const Extent & radius, int pixelBytes)
+EstimateHostRankNanoseconds(const RankShape & shape, const Window & window, int pixelBytes)
 {
   // For a byte of a pixel that is sorted, a pixel that is sorted, one that enters or leaves a window, and an output.
   constexpr double sortByteCost = 2.5;
   constexpr double sortCost = 4;
   constexpr double updateCost = 1.2;
   constexpr double outputCost = 12;
-  const auto       window = [&](int axis) { return 2.0 * static_cast<double>(radius[shape.axes[axis]]) + 1; };
+  const auto       size = [&](int axis) { return static_cast<double>(window.GetSize(shape.axes[axis])); };
   const double     lanes = static_cast<double>(shape.lanes[0]) * shape.lanes[1];
-  const double     turns = lanes * (2 * window(1) * window(2)) + window(0) * window(1) * window(2);
+  const double     turns = lanes * (2 * size(1) * size(2)) + size(0) * size(1) * size(2);
   return static_cast<double>(shape.pixels) * (sortByteCost * pixelBytes + sortCost) + turns * updateCost +
-         lanes * shape.steps * (2 * window(0) * window(1) * updateCost + outputCost);
+         lanes * shape.steps * (2 * size(0) * size(1) * updateCost + outputCost);
 }
 
 bool
-FindHostRankShape(const Extent & radius,
+FindHostRankShape(const Window & window,
                   int            pixelBytes,
                   const Extent & outputExtent,
                   unsigned       workUnits,
                   RankShape &    shape)
 {
   constexpr std::int64_t largestRegion = 65536;
+  const auto &           radius = window.radius;
   RankShape              candidate{};
   int                    free = Dimension - 1;
   while (free > 0 && radius[free] > 0)
   {
     --free;
   }
-  if (free == 0 || *std::max_element(radius.begin(), radius.end()) > largestRegion)
+  if (free == 0 || window.GetLargestRadius() > largestRegion)
   {
     return false;
   }
@@ -281,6 +279,7 @@ FindHostRankShape(const Extent & radius,
   candidate.axes[3] = free;
   candidate.threads = 1;
   candidate.rankShift = 5;
+  SetWindow(window, candidate);
 
   double best = 0;
   bool   found = false;
@@ -296,7 +295,7 @@ FindHostRankShape(const Extent & radius,
         std::int64_t pixels = 1;
         for (int axis = 0; axis < 3; ++axis)
         {
-          const auto length = candidate.tile[axis] + 2 * radius[candidate.axes[axis]];
+          const auto length = std::int64_t{ candidate.tile[axis] } + candidate.window[axis] - 1;
           candidate.region[axis] = static_cast<int>(length);
           pixels = std::min(pixels * length, largestRegion + 1);
         }
@@ -311,7 +310,7 @@ FindHostRankShape(const Extent & radius,
         candidate.steps = steps;
         const auto blocks = static_cast<double>(CountRankBlocks(candidate, outputExtent));
         // Work units wait for the one that has most blocks.
-        const double cost = EstimateHostRankNanoseconds(candidate, radius, pixelBytes) * std::ceil(blocks / workUnits);
+        const double cost = EstimateHostRankNanoseconds(candidate, window, pixelBytes) * std::ceil(blocks / workUnits);
         if (!found || cost < best)
         {
           shape = candidate;

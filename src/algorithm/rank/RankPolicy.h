@@ -19,7 +19,7 @@
 #define RankPolicy_h
 
 #include "Traits.h"
-#include "itkCudaMedianExtent.h"
+#include "Window.h"
 
 #include <cstddef>
 #include <cstdint>
@@ -32,6 +32,7 @@ namespace cudamedian
 struct RankShape
 {
   int          axes[Dimension]; ///< image axis of each region axis; windows have radius 0 along the last
+  int          window[3];       ///< pixels of the window along the region axes
   int          threads;         ///< of a block, 32 or 64, each with a window of its own
   int          lanes[2];        ///< threads along region axes 0 and 1
   int          steps;           ///< outputs of a thread, one behind the other along region axis 2
@@ -40,11 +41,11 @@ struct RankShape
   int          pixels;          ///< of the region
   int          counterBits;     ///< 1: each rank has one; 10 or 16: pixels of 8 bits are counted by their values
   int          words;           ///< of 32 bits, with the counters of a window
-  int          firstRank;    ///< that the first word could have; the ranks that can be medians are in those behind it
-  int          rankShift;    ///< where a packed rank has its word's number: a row of words has 2^rankShift bytes
-  int          sortPixels;   ///< that the block has room for which sorts a region; 0 if values are counted
-  int          sharedBytes;  ///< of a block that slides windows
-  std::int64_t scratchBytes; ///< device memory that the ranks and sorted pixels of a block take; 0 for values
+  int          firstRank;       ///< that the first word could have; the ranks that can be wanted are in those behind it
+  int          rankShift;       ///< where a packed rank has its word's number: a row of words has 2^rankShift bytes
+  int          sortPixels;      ///< that the block has room for which sorts a region; 0 if values are counted
+  int          sharedBytes;     ///< of a block that slides windows
+  std::int64_t scratchBytes;    ///< device memory that the ranks and sorted pixels of a block take; 0 for values
 };
 
 /** Finds the fastest block for a window by a model of its cost.
@@ -53,13 +54,13 @@ struct RankShape
  * \returns false if there is none: the window has a radius along all four axes, or its smallest region has more than
  * 16,384 pixels (8,192 of 64 bits), which is beyond what a block sorts. */
 bool
-FindRankShape(const Extent & radius, int pixelBytes, RankShape & shape, const DeviceTraits & traits = GetH200Traits());
+FindRankShape(const Window & window, int pixelBytes, RankShape & shape, const DeviceTraits & traits = GetH200Traits());
 
 /** Whether local ranks are the fastest for a window that they cover, where no tile program is, by measurement
  * (RankRates.inc, and the rates of sliding histograms). At 99x99 with 16 and 32 bits both are as fast by the model of the
  * ranks. */
 bool
-IsRankFastestOnDevice(const Extent & radius, int pixelBytes);
+IsRankFastestOnDevice(const Window & window, int pixelBytes);
 
 /** The same for the CPU: one window goes through the block up and down, so region axis 0 is image axis 0, and blocks
  * are large, but enough for all work units.
@@ -67,7 +68,7 @@ IsRankFastestOnDevice(const Extent & radius, int pixelBytes);
  * \returns false if there is none: the window has a radius along all axes but the first, or its smallest region has
  * more than 65,536 pixels, which 16 bits number. */
 bool
-FindHostRankShape(const Extent & radius,
+FindHostRankShape(const Window & window,
                   int            pixelBytes,
                   const Extent & outputExtent,
                   unsigned       workUnits,
@@ -77,14 +78,14 @@ FindHostRankShape(const Extent & radius,
  * H200's multiprocessors, each of which holds as many blocks as the device's. */
 double
 EstimateRankPicoseconds(const RankShape &    shape,
-                        const Extent &       radius,
+                        const Window &       window,
                         int                  pixelBytes,
                         const DeviceTraits & traits = GetH200Traits());
 
 /** What a block of FindHostRankShape() takes on one core of 2023, in nanoseconds, by the model that it was chosen with.
  */
 double
-EstimateHostRankNanoseconds(const RankShape & shape, const Extent & radius, int pixelBytes);
+EstimateHostRankNanoseconds(const RankShape & shape, const Window & window, int pixelBytes);
 
 /** The outputs of a block along the image's axes. */
 Extent

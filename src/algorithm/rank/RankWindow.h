@@ -36,7 +36,7 @@ GetCountersOfWord(int counterBits)
   return 32 / counterBits;
 }
 
-/** A rank as the windows take it. Ranks below those of the second word are medians of no window, and the first word is
+/** A rank as the windows take it. Ranks below those of the second word are wanted in no window, and the first word is
  * one counter of them all. Nor are ranks from those of the last word on: that word takes them all, and is never read.
  *
  * \param rank relative to the first that the first word could have. */
@@ -101,7 +101,7 @@ public:
     }
   }
 
-  /** After the first pixels are in: starts looking for medians from a word on. */
+  /** After the first pixels are in: starts looking for the wanted ranks from a word on. */
   CUDAMEDIAN_HOST_DEVICE void
   StartAt(int word)
   {

@@ -58,10 +58,11 @@ struct ClampedWindow
   }
 };
 
-/** The key of rank N/2 in a clamped window, one bit at a time from the top: the largest key with at most N/2 smaller
+/** The key of a rank in a clamped window, one bit at a time from the top: the largest key with at most so many smaller
  * ones. One pass over the window per bit, no memory.
  *
- * \param getKey getKey(x, y, z, w) is the key of a pixel inside the image. */
+ * \param rank from 0 to the window's pixels less one. \param getKey getKey(x, y, z, w) is the key of a pixel inside the
+ * image. */
 template <typename TKey, typename TGetKey>
 CUDAMEDIAN_HOST_DEVICE TKey
 SelectByCounting(const ClampedWindow & window, std::int64_t rank, const TGetKey & getKey)

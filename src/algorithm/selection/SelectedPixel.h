@@ -25,7 +25,7 @@
 namespace cudamedian
 {
 
-/** One thread of the kernel that selects each median on its own: one output pixel, any window. */
+/** One thread of the kernel that selects each wanted value on its own: one output pixel, any window. */
 template <typename TPixelBits, KeyMapping VMapping>
 CUDAMEDIAN_HOST_DEVICE void
 RunSelectedPixel(const KernelArguments & arguments, const std::int64_t * pixel)
@@ -36,22 +36,19 @@ RunSelectedPixel(const KernelArguments & arguments, const std::int64_t * pixel)
   std::int64_t center[Dimension];
   std::int64_t radius[Dimension];
   std::int64_t extent[Dimension];
-  std::int64_t rank = 1;
   std::int64_t offset = arguments.outputOrigin[0] - arguments.gridOrigin;
   for (int axis = 0; axis < Dimension; ++axis)
   {
     center[axis] = pixel[axis] + arguments.outputOrigin[axis];
     radius[axis] = arguments.radius[axis];
     extent[axis] = arguments.inputExtent[axis];
-    rank *= 2 * radius[axis] + 1;
     offset += pixel[axis] * arguments.outputPitch[axis];
   }
-  rank /= 2;
   const std::int64_t * pitch = arguments.inputPitch;
   const auto           getKey = [=](std::int64_t x, std::int64_t y, std::int64_t z, std::int64_t w) {
     return Key::FromBits(input[w * pitch[3] + z * pitch[2] + y * pitch[1] + x], signMask);
   };
-  const auto key = SelectByCounting<TPixelBits>(ClampedWindow(center, radius, extent), rank, getKey);
+  const auto key = SelectByCounting<TPixelBits>(ClampedWindow(center, radius, extent), arguments.rank, getKey);
   static_cast<TPixelBits *>(arguments.output)[offset] = Key::ToBits(key, signMask);
 }
 

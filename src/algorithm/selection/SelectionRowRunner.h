@@ -21,6 +21,7 @@
 #include "AlignedVector.h"
 #include "KeyedImage.h"
 #include "RankSelection.h"
+#include "RequestWindow.h"
 #include "Slab.h"
 
 #include <algorithm>
@@ -29,19 +30,15 @@
 namespace cudamedian
 {
 
-/** Selects each median of a row on its own. One object per work unit. */
+/** Selects each wanted value of a row on its own. One object per work unit. */
 template <typename TKey, KeyMapping VMapping>
 class SelectionRowRunner
 {
 public:
   SelectionRowRunner(const MedianRequest & request, const PixelBox & output)
-    : m_Image(request), m_Extent(request.inputExtent), m_Radius(request.radius), m_Output(output),
+    : m_Image(request), m_Extent(request.inputExtent), m_Window(GetWindow(request)), m_Output(output),
       m_Row(static_cast<std::size_t>(m_Output.extent[0]))
   {
-    for (const auto radius : m_Radius)
-    {
-      m_WindowVolume *= 2 * radius + 1;
-    }
   }
 
   static std::size_t
@@ -67,7 +64,7 @@ public:
     auto center = origin;
     for (auto & result : m_Row)
     {
-      result = m_Image.ToBits(Select(ClampedWindow(center.data(), m_Radius.data(), m_Extent.data())));
+      result = m_Image.ToBits(Select(ClampedWindow(center.data(), m_Window.radius.data(), m_Extent.data())));
       ++center[0];
     }
     m_Image.StoreRow(origin, m_Row.data(), m_Output.extent[0]);
@@ -83,23 +80,23 @@ private:
       inside *= window.last[axis] - window.first[axis] + 1;
     }
     // Counting reads the inside once per bit of the key and needs no memory; listing repeats the clamped pixels.
-    if (m_WindowVolume > 8 * static_cast<std::int64_t>(sizeof(TKey)) * inside)
+    if (m_Window.CountPixels() > 8 * static_cast<std::int64_t>(sizeof(TKey)) * inside)
     {
       return SelectByCounting<TKey>(
-        window, m_WindowVolume / 2, [this](std::int64_t x, std::int64_t y, std::int64_t z, std::int64_t w) {
+        window, m_Window.rank, [this](std::int64_t x, std::int64_t y, std::int64_t z, std::int64_t w) {
           return m_Image.ToKey(m_Image.GetRow(y, z, w)[x]);
         });
     }
-    m_Keys.resize(static_cast<std::size_t>(m_WindowVolume));
+    m_Keys.resize(static_cast<std::size_t>(m_Window.CountPixels()));
     TKey * next = m_Keys.data();
     ForEachClamped(window, 3, [&](std::int64_t w) {
       ForEachClamped(window, 2, [&](std::int64_t z) {
         ForEachClamped(window, 1, [&](std::int64_t y) { next = ListRow(window, m_Image.GetRow(y, z, w), next); });
       });
     });
-    const auto median = m_Keys.begin() + m_WindowVolume / 2;
-    std::nth_element(m_Keys.begin(), median, m_Keys.end());
-    return *median;
+    const auto wanted = m_Keys.begin() + m_Window.rank;
+    std::nth_element(m_Keys.begin(), wanted, m_Keys.end());
+    return *wanted;
   }
 
   /** Appends the keys of one row of the window. */
@@ -127,9 +124,8 @@ private:
 
   KeyedImage<TKey, VMapping> m_Image;
   Extent                     m_Extent;
-  Extent                     m_Radius;
+  Window                     m_Window;
   PixelBox                   m_Output;
-  std::int64_t               m_WindowVolume{ 1 };
   std::vector<TKey>          m_Row;
   std::vector<TKey>          m_Keys;
 };

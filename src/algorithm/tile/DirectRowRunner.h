@@ -45,12 +45,8 @@ public:
   DirectRowRunner(const MedianRequest & request, const TileWork & work)
     : m_Image(request), m_IsSigned(GetSignMask(request.pixelType) != 0), m_Extent(request.inputExtent),
       m_Radius(request.radius), m_Output(work.output), m_Program(*work.rowProgram), m_Tile(m_Program.tile),
-      m_Footprint(m_Tile), m_Cut(Cut(request, work))
+      m_Footprint(GetWindow(request).GetFootprint(m_Tile)), m_Cut(Cut(request, work))
   {
-    for (int axis = 0; axis < Dimension; ++axis)
-    {
-      m_Footprint[axis] += 2 * m_Radius[axis];
-    }
     const auto lines = static_cast<std::size_t>(m_Footprint[1] * m_Footprint[2] * m_Footprint[3]);
     const auto medians = static_cast<std::size_t>(Volume(m_Tile));
     m_CopyPitch = RoundUpToBlocks<TKey>(longestCopy + m_Footprint[0] - 1);
@@ -141,7 +137,8 @@ private:
     {
       cut.tiles[axis] = DivideUp(extent[axis], tile[axis]);
     }
-    const auto planes = (tile[2] + 2 * request.radius[2]) * (tile[3] + 2 * request.radius[3]);
+    const auto footprint = GetWindow(request).GetFootprint(tile);
+    const auto planes = footprint[2] * footprint[3];
     const auto tileRowBytes = extent[0] * std::int64_t{ sizeof(TKey) } * planes * tile[1];
     cut.strip = RoundUpToBlocks<TKey>(extent[0]);
     cut.bandRows = std::min(cut.tiles[1], std::max<std::int64_t>(1, bandBytes / tileRowBytes));

@@ -92,7 +92,7 @@ DescribeEmittedKernel(KeyFormat keyFormat)
   using Program = typename TPrograms::template Of<VPacking>::Type;
   using Kernel = EmittedTileKernelOf<Program, TPixelBits, VMapping, VPacking>;
   EmittedKernel emitted;
-  emitted.radius = { { Program::RadiusX, Program::RadiusY, Program::RadiusZ, Program::RadiusW } };
+  emitted.window = Extent{ { Program::RadiusX, Program::RadiusY, Program::RadiusZ, Program::RadiusW } };
   emitted.keyFormat = keyFormat;
   emitted.packing = VPacking;
   emitted.tile = { { Program::TileX, Program::TileY, Program::TileZ, Program::TileW } };
@@ -114,7 +114,7 @@ DescribeStripKernel(KeyFormat keyFormat)
 {
   using Kernel = StripKernel<TPixelBits, VMapping, VPacking>;
   EmittedKernel emitted;
-  emitted.radius = { { 1, 1, 0, 0 } };
+  emitted.window = Extent{ { 1, 1, 0, 0 } };
   emitted.keyFormat = keyFormat;
   emitted.packing = VPacking;
   emitted.tile = { { Kernel::Width, 2, 1, 1 } };

@@ -46,12 +46,12 @@ GetStripRows(const KernelShape & shape, std::int64_t columnsOfBlocks, std::int64
 } // namespace
 
 cudaError_t
-FindEmittedKernel(const Extent & radius, KeyFormat keyFormat, const EmittedKernel *& kernel)
+FindEmittedKernel(const Window & window, KeyFormat keyFormat, const EmittedKernel *& kernel)
 {
   kernel = nullptr;
   for (const auto & candidate : GetEmittedKernels())
   {
-    if (candidate.radius != radius || candidate.keyFormat != keyFormat)
+    if (candidate.window != window || candidate.keyFormat != keyFormat)
     {
       continue;
     }

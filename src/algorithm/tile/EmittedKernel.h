@@ -21,6 +21,7 @@
 #include "KernelArguments.h"
 #include "KernelPolicy.h"
 #include "PixelFormat.h"
+#include "Window.h"
 
 #include <cuda_runtime_api.h>
 
@@ -34,7 +35,7 @@ namespace cudamedian
 /** A kernel that runs a tile program, compiled ahead or at first use. */
 struct EmittedKernel
 {
-  Extent       radius;
+  Window       window;
   KeyFormat    keyFormat;
   KeyPacking   packing;
   Extent       tile;
@@ -52,7 +53,7 @@ GetEmittedKernels();
 /** The kernel compiled ahead for a window, with the packing of the code that the driver loaded for the current device.
  * \param kernel is null afterwards where none was compiled ahead. \returns CUDA's error. */
 cudaError_t
-FindEmittedKernel(const Extent & radius, KeyFormat keyFormat, const EmittedKernel *& kernel);
+FindEmittedKernel(const Window & window, KeyFormat keyFormat, const EmittedKernel *& kernel);
 
 /** Completes the arguments for a kernel's blocks and launches it over the output box; a grid larger than CUDA allows
  * becomes several launches. */

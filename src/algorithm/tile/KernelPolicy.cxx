@@ -46,12 +46,6 @@ constexpr std::size_t valuesOfLargeBlocks = 105;
  * gains less than its room and its barrier cost. */
 constexpr PhaseOptions triedPhases[] = { { 0, 0, 0 }, { 1, 0, 1 }, { 1, 0, 2 }, { 1, 0, 0 }, { 2, 0, 2 }, { 2, 0, 0 } };
 
-int
-CountWindowAxes(const Extent & radius)
-{
-  return static_cast<int>(std::count_if(radius.begin(), radius.end(), [](auto r) { return r > 0; }));
-}
-
 std::size_t
 GetRegisterValues(const KernelKind & kind)
 {
@@ -73,9 +67,9 @@ GetRootSizes(std::int64_t radius)
 
 /** Root tiles that are worth counting: not more than 16 pixels, and not a program that takes minutes to compile. */
 std::vector<Extent>
-GetRootTiles(const Extent & radius)
+GetRootTiles(const Window & window)
 {
-  const auto window = Volume({ { 2 * radius[0] + 1, 2 * radius[1] + 1, 2 * radius[2] + 1, 2 * radius[3] + 1 } });
+  const auto &        radius = window.radius;
   std::vector<Extent> roots;
   for (const auto x : GetRootSizes(radius[0]))
     for (const auto y : GetRootSizes(radius[1]))
@@ -83,7 +77,7 @@ GetRootTiles(const Extent & radius)
         for (const auto w : GetRootSizes(radius[3]))
         {
           const auto pixels = x * y * z * w;
-          if (pixels == 1 || (pixels <= 16 && pixels * window <= 16 * 289))
+          if (pixels == 1 || (pixels <= 16 && pixels * window.CountPixels() <= 16 * 289))
           {
             roots.push_back({ { x, y, z, w } });
           }
@@ -101,10 +95,10 @@ CompletePolicy(const KernelKind & kind, std::size_t liveValues, KernelPolicy & p
 
 /** Takes threads away until a block's footprint, shared and saved values fit in its shared memory. */
 void
-FitSharedMemory(const Extent & radius, const KernelKind & kind, KernelPolicy & policy, const DeviceTraits & traits)
+FitSharedMemory(const Window & window, const KernelKind & kind, KernelPolicy & policy, const DeviceTraits & traits)
 {
-  const auto program = BuildKernelProgram(radius, policy, kind);
-  while (GetKernelShape(radius, policy, kind, program).sharedBytes > traits.blockSharedBytes)
+  const auto program = BuildKernelProgram(window, policy, kind);
+  while (GetKernelShape(window, policy, kind, program).sharedBytes > traits.blockSharedBytes)
   {
     if (policy.blockY > 1)
     {
@@ -124,7 +118,7 @@ FitSharedMemory(const Extent & radius, const KernelKind & kind, KernelPolicy & p
 /** Clocks of an SM that a pixel takes by the cost model: the program's floor, with what staging, sharing, cramped
  * registers and code beyond the instruction cache add. */
 double
-Score(const Extent &        radius,
+Score(const Window &        window,
       const KernelKind &    kind,
       const ProgramPhases & phases,
       const PhasesCost &    counted,
@@ -145,12 +139,12 @@ Score(const Extent &        radius,
   clocks += 0.4 / 62 * counted.sharedMemory * keyBytes / 4;
   // Every staged key costs about as much as four comparisons.
   const double width = policy.blockX * static_cast<int>(policy.tile[0]);
-  double       staged = width + 2 * static_cast<double>(radius[0]);
+  double       staged = width + 2 * static_cast<double>(window.radius[0]);
   double       outputs = width;
   for (int axis = 1; axis < Dimension; ++axis)
   {
     const auto size = static_cast<double>(policy.tile[axis]) * (axis == 1 ? policy.blockY : 1);
-    staged *= size + 2 * static_cast<double>(radius[axis]);
+    staged *= size + 2 * static_cast<double>(window.radius[axis]);
     outputs *= size;
   }
   clocks += 4.0 / 62 * staged / outputs;
@@ -173,11 +167,11 @@ Score(const Extent &        radius,
 /** The policy with the lowest score. Searched are root tiles, rows of them, orders of merging, phases, and shares of
  * maxima by sums. */
 KernelPolicy
-SearchPolicy(const Extent & radius, const KernelKind & kind, const DeviceTraits & traits)
+SearchPolicy(const Window & window, const KernelKind & kind, const DeviceTraits & traits)
 {
   KernelPolicy best;
   double       bestScore = 0;
-  for (const auto & root : GetRootTiles(radius))
+  for (const auto & root : GetRootTiles(window))
   {
     for (std::int64_t tileX = std::max<std::int64_t>(root[0], 2); tileX <= 8; tileX *= 2)
     {
@@ -188,7 +182,7 @@ SearchPolicy(const Extent & radius, const KernelKind & kind, const DeviceTraits 
         policy.tile = root;
         policy.tile[0] = tileX;
         policy.lowering.threeInput = kind.pixelBytes != 8 && kind.packing != KeyPacking::HalfPair;
-        const auto program = BuildHierarchicalTilingProgram(radius, policy.tile, policy.tiling);
+        const auto program = BuildHierarchicalTilingProgram(window, policy.tile, policy.tiling);
         // Three operands to an instruction and phases make a program shorter, but not by half.
         if (bestScore != 0 && static_cast<double>(program.GetInstructions().size()) > 2 * cachedInstructions)
         {
@@ -219,7 +213,7 @@ SearchPolicy(const Extent & radius, const KernelKind & kind, const DeviceTraits 
             cost.cost.clocks = GetFloorClocks(cost.cost);
             cost.code -= fewer / 2 * static_cast<double>(Volume(policy.tile));
             policy.lowering.sumPercent = kind.pixelBytes == 8 ? 0 : sumPercent;
-            const auto score = Score(radius, kind, phases, cost, policy, traits);
+            const auto score = Score(window, kind, phases, cost, policy, traits);
             if (bestScore == 0 || score < bestScore)
             {
               best = policy;
@@ -230,7 +224,7 @@ SearchPolicy(const Extent & radius, const KernelKind & kind, const DeviceTraits 
       }
     }
   }
-  FitSharedMemory(radius, kind, best, traits);
+  FitSharedMemory(window, kind, best, traits);
   return best;
 }
 
@@ -256,39 +250,38 @@ GetKernelKind(int pixelBytes, int architecture)
 }
 
 bool
-IsCoveredByKernels(const Extent & radius)
+IsCoveredByKernels(const Window & window)
 {
-  return *std::max_element(radius.begin(), radius.end()) <= largestKernelRadius && CountWindowAxes(radius) <= 3 &&
-         Volume({ { 2 * radius[0] + 1, 2 * radius[1] + 1, 2 * radius[2] + 1, 2 * radius[3] + 1 } }) <=
-           largestKernelWindow;
+  return window.GetLargestRadius() <= largestKernelRadius && window.CountAxes() <= 3 &&
+         window.CountPixels() <= largestKernelWindow;
 }
 
 bool
-IsTileProgramFastestOnDevice(const Extent & radius, int pixelBytes)
+IsTileProgramFastestOnDevice(const Window & window, int pixelBytes)
 {
-  if (!IsCoveredByKernels(radius))
+  if (!IsCoveredByKernels(window))
   {
     return false;
   }
   // Local ranks are faster at 17x17 with 8 and 32 bits and at 7x7 with 64, programs at 15x15, 17x17 with 16 and 5x5.
   const std::int64_t largest = pixelBytes == 2 ? largestKernelWindow : pixelBytes == 8 ? 35 : 225;
-  return Volume({ { 2 * radius[0] + 1, 2 * radius[1] + 1, 2 * radius[2] + 1, 2 * radius[3] + 1 } }) <= largest;
+  return window.CountPixels() <= largest;
 }
 
 bool
-IsFilteredInStrips(const Extent & radius)
+IsFilteredInStrips(const Window & window)
 {
-  return radius == Extent{ { 1, 1, 0, 0 } };
+  return window == Window(Extent{ { 1, 1, 0, 0 } });
 }
 
 KernelPolicy
-GetKernelPolicy(const Extent & radius, const KernelKind & kind, const DeviceTraits & traits)
+GetKernelPolicy(const Window & window, const KernelKind & kind, const DeviceTraits & traits)
 {
   // Keys that have a register each are filtered alike, whatever pixels they come from.
-  const auto * measured = FindRow(tuningRows, traits.name, GetWindow(radius), kind.GetPixels() == 2 ? 2 : 4);
-  if (kind.pixelBytes == 8 || measured == nullptr)
+  const auto * measured = FindRow(tuningRows, traits.name, window.GetExtent(), kind.GetPixels() == 2 ? 2 : 4);
+  if (!window.IsMedian() || kind.pixelBytes == 8 || measured == nullptr)
   {
-    return SearchPolicy(radius, kind, traits);
+    return SearchPolicy(window, kind, traits);
   }
   KernelPolicy policy;
   policy.tile = measured->tile;
@@ -296,11 +289,11 @@ GetKernelPolicy(const Extent & radius, const KernelKind & kind, const DeviceTrai
   policy.phases = measured->phases;
   policy.lowering.threeInput = kind.packing != KeyPacking::HalfPair;
   policy.lowering.sumPercent = measured->sumPercent;
-  const auto phases = BuildKernelPhases(radius, policy);
+  const auto phases = BuildKernelPhases(window, policy);
   CompletePolicy(kind, CountPhases(phases, policy.lowering, policy.blockX).cost.liveValues, policy);
   policy.blockX = measured->blockX;
   policy.blockY = measured->blockY;
-  FitSharedMemory(radius, kind, policy, traits);
+  FitSharedMemory(window, kind, policy, traits);
   return policy;
 }
 

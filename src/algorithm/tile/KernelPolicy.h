@@ -23,6 +23,7 @@
 #include "ProgramLowering.h"
 #include "ProgramPhases.h"
 #include "Traits.h"
+#include "Window.h"
 
 namespace cudamedian
 {
@@ -88,22 +89,23 @@ struct KernelShape
 
 /** Whether kernels run a window as a tile program in registers. */
 bool
-IsCoveredByKernels(const Extent & radius);
+IsCoveredByKernels(const Window & window);
 
 /** Whether a window's program is faster than local ranks, by measurement (TileRates.inc and RankRates.inc): up to 15x15
  * with 8 and 32 bits, wherever there are kernels with 16, up to 5x5 and 3x3x3 with 64. */
 bool
-IsTileProgramFastestOnDevice(const Extent & radius, int pixelBytes);
+IsTileProgramFastestOnDevice(const Window & window, int pixelBytes);
 
-/** Whether a window has a kernel of its own (StripKernel.h), which no program is emitted for when it is compiled ahead.
+/** Whether a window has a kernel of its own (StripKernel.h), as the median of 3x3 has, which no program is emitted for
+ * when it is compiled ahead.
  */
 bool
-IsFilteredInStrips(const Extent & radius);
+IsFilteredInStrips(const Window & window);
 
 /** The policy for a window: a row of TileTuning.inc, of the device or else of another, or the best by a model of what
  * the device does. \pre IsCoveredByKernels(radius) */
 KernelPolicy
-GetKernelPolicy(const Extent & radius, const KernelKind & kind, const DeviceTraits & traits = GetH200Traits());
+GetKernelPolicy(const Window & window, const KernelKind & kind, const DeviceTraits & traits = GetH200Traits());
 
 } // namespace cudamedian
 

@@ -60,7 +60,7 @@ GetMargin(const ProgramPhases & phases)
   for (const auto & phase : phases.phases)
   {
     const auto & program = phase.program;
-    const auto   radius = program.GetRadius()[0];
+    const auto   radius = program.GetWindow().radius[0];
     const auto   tile = program.GetTile()[0];
     margin = std::max(margin, radius);
     for (const auto & instruction : program.GetInstructions())
@@ -82,16 +82,16 @@ GetMargin(const ProgramPhases & phases)
 } // namespace
 
 ProgramPhases
-BuildKernelPhases(const Extent & radius, const KernelPolicy & policy)
+BuildKernelPhases(const Window & window, const KernelPolicy & policy)
 {
-  return CutIntoPhases(BuildHierarchicalTilingProgram(radius, policy.tile, policy.tiling), policy.phases);
+  return CutIntoPhases(BuildHierarchicalTilingProgram(window, policy.tile, policy.tiling), policy.phases);
 }
 
 KernelProgram
-BuildKernelProgram(const Extent & radius, const KernelPolicy & policy, const KernelKind & kind)
+BuildKernelProgram(const Window & window, const KernelPolicy & policy, const KernelKind & kind)
 {
   KernelProgram result;
-  result.phases = BuildKernelPhases(radius, policy);
+  result.phases = BuildKernelPhases(window, policy);
   result.shared = LayOut(result.phases, kind);
   result.margin = GetMargin(result.phases);
   const auto loadKeys = GetLoadKeys(policy.tile, kind);
@@ -169,13 +169,13 @@ FootprintVector
 GetFootprintVector(const TileProgram & program, TileProgram::Value input, int loadKeys)
 {
   const auto width = static_cast<std::size_t>(program.GetFootprint()[0]);
-  const auto shift = (loadKeys - static_cast<int>(program.GetRadius()[0] % loadKeys)) % loadKeys;
+  const auto shift = (loadKeys - static_cast<int>(program.GetWindow().radius[0] % loadKeys)) % loadKeys;
   const auto column = static_cast<int>(input % width) + shift;
   return { input / width, column / loadKeys * loadKeys - shift, column % loadKeys };
 }
 
 KernelShape
-GetKernelShape(const Extent &        radius,
+GetKernelShape(const Window &        window,
                const KernelPolicy &  policy,
                const KernelKind &    kind,
                const KernelProgram & program)
@@ -188,9 +188,9 @@ GetKernelShape(const Extent &        radius,
   shape.block[1] = policy.blockY * static_cast<int>(policy.tile[1]) * kind.GetPixels();
   shape.block[2] = static_cast<int>(policy.tile[2]);
   shape.block[3] = static_cast<int>(policy.tile[3]);
-  const auto rows = shape.block[1] / kind.GetPixels() + 2 * static_cast<int>(radius[1]);
-  const auto staged = (shape.block[0] + 2 * halo) * rows * (shape.block[2] + 2 * static_cast<int>(radius[2])) *
-                      (shape.block[3] + 2 * static_cast<int>(radius[3]));
+  const auto added = [&](int axis) { return static_cast<int>(window.GetSize(axis)) - 1; };
+  const auto rows = shape.block[1] / kind.GetPixels() + added(1);
+  const auto staged = (shape.block[0] + 2 * halo) * rows * (shape.block[2] + added(2)) * (shape.block[3] + added(3));
   const auto positions = policy.blockX + program.shared.lastPosition - program.shared.firstPosition;
   const auto shared =
     static_cast<int>(program.shared.numberOfVectors) * program.shared.keys * policy.blockY * positions;

@@ -58,11 +58,11 @@ struct KernelProgram
 
 /** Builds the program of a policy. */
 KernelProgram
-BuildKernelProgram(const Extent & radius, const KernelPolicy & policy, const KernelKind & kind);
+BuildKernelProgram(const Window & window, const KernelPolicy & policy, const KernelKind & kind);
 
 /** The program of a policy, cut into phases, but not lowered. */
 ProgramPhases
-BuildKernelPhases(const Extent & radius, const KernelPolicy & policy);
+BuildKernelPhases(const Window & window, const KernelPolicy & policy);
 
 /** What the phases cost per pixel in a row of tiles, at whose ends phases run for more tiles than the row has:
  * operations add up, live values are those of the most crowded phase, instructions are those of all phases for a tile.
@@ -93,7 +93,7 @@ GetFootprintVector(const TileProgram & program, TileProgram::Value input, int lo
 
 /** The launch shape of a policy: what TileKernel computes from the same numbers. */
 KernelShape
-GetKernelShape(const Extent &        radius,
+GetKernelShape(const Window &        window,
                const KernelPolicy &  policy,
                const KernelKind &    kind,
                const KernelProgram & program);

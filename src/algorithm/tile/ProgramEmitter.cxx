@@ -262,7 +262,7 @@ WriteConstants(const KernelProgram & program, const KernelPolicy & policy, const
   {
     const char letter = "XYZW"[axis];
     os << "  static constexpr int Tile" << letter << " = " << last.GetTile()[axis] << ";\n"
-       << "  static constexpr int Radius" << letter << " = " << last.GetRadius()[axis] << ";\n";
+       << "  static constexpr int Radius" << letter << " = " << last.GetWindow().radius[axis] << ";\n";
   }
   const auto & shared = program.shared;
   for (const auto & [name, value] : std::initializer_list<std::pair<const char *, std::int64_t>>{
@@ -288,13 +288,14 @@ WriteConstants(const KernelProgram & program, const KernelPolicy & policy, const
 } // namespace
 
 std::string
-GetEmittedName(const Extent & radius, const KernelKind & kind)
+GetEmittedName(const Window & window, const KernelKind & kind)
 {
   std::string name = "TileProgram";
   for (int axis = 0; axis < Dimension; ++axis)
   {
-    name += (axis == 0 ? "_" : "x") + std::to_string(2 * radius[axis] + 1);
+    name += (axis == 0 ? "_" : "x") + std::to_string(window.GetSize(axis));
   }
+  name += window.IsMedian() ? "" : "at" + std::to_string(window.rank);
   return name + "_" + std::to_string(8 * kind.pixelBytes) + ToString(kind.packing);
 }
 

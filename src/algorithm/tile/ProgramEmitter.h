@@ -26,9 +26,10 @@
 namespace cudamedian
 {
 
-/** Name of the struct that EmitProgram() writes for a window and the bytes of a register of keys. */
+/** Name of the struct that EmitProgram() writes for a window and the bytes of a register of keys: "…_5x5x1x1_16Pair",
+ * or "…_5x5x1x1at6_16Pair" for a rank that is not the median's. */
 std::string
-GetEmittedName(const Extent & radius, const KernelKind & kind);
+GetEmittedName(const Window & window, const KernelKind & kind);
 
 /** What the host needs to know of a program that was written. */
 struct EmittedProgram

@@ -242,7 +242,7 @@ EmitRowProgram(const ProgramPhases & program, std::size_t chunkOperations, const
   };
   for (int axis = 0; axis < Dimension; ++axis)
   {
-    writeConstant(std::string("Radius") + "XYZW"[axis], last.GetRadius()[axis]);
+    writeConstant(std::string("Radius") + "XYZW"[axis], last.GetWindow().radius[axis]);
     writeConstant(std::string("Tile") + "XYZW"[axis], last.GetTile()[axis]);
   }
   writeConstant("Operations", static_cast<std::int64_t>(operations));

@@ -18,7 +18,7 @@
 #ifndef RowPrograms_h
 #define RowPrograms_h
 
-#include "itkCudaMedianExtent.h"
+#include "Window.h"
 
 #include <cstddef>
 #include <cstdint>
@@ -69,7 +69,7 @@ struct RowProgram
     return tile[0] == 1;
   }
 
-  Extent             radius;
+  Extent             radius; ///< of the window, whose median is wanted
   Extent             tile;
   std::vector<Phase> phases; ///< the last yields the medians
   std::size_t        sharedValues;
@@ -86,9 +86,10 @@ struct RowProgram
 const std::vector<RowProgram> &
 GetRowPrograms();
 
-/** The program compiled ahead for a window, for keys of so many bytes and this machine, or null. */
+/** The program compiled ahead for a window, for keys of so many bytes and this machine, or null: only medians have
+ * one. */
 const RowProgram *
-FindRowProgram(const Extent & radius, std::size_t keyBytes);
+FindRowProgram(const Window & window, std::size_t keyBytes);
 
 } // namespace cudamedian
 

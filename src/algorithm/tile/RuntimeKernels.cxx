@@ -73,7 +73,7 @@ Keep(const EmittedKernel & kernel)
 } // namespace
 
 RuntimeKernel
-CompileRuntimeKernel(const Extent &       radius,
+CompileRuntimeKernel(const Window &       window,
                      KeyFormat            keyFormat,
                      const KernelKind &   kind,
                      const KernelPolicy & policy,
@@ -81,7 +81,7 @@ CompileRuntimeKernel(const Extent &       radius,
                      std::size_t          largestProgram)
 {
   const bool     isFloat = GetKeyMapping(keyFormat) == KeyMapping::Float;
-  const auto     program = BuildKernelProgram(radius, policy, kind);
+  const auto     program = BuildKernelProgram(window, policy, kind);
   EmittedProgram count;
   const auto     source = MakeKernelSource(program, policy, kind, isFloat, count);
   const auto &   compiler = RuntimeCompiler::Get();
@@ -93,8 +93,8 @@ CompileRuntimeKernel(const Extent &       radius,
     key += header.text;
   }
   const KernelCache cache(KernelCache::GetDefaultFolder());
-  EmittedKernel     kernel{ radius, keyFormat, kind.packing, policy.tile, count.operations, {}, nullptr };
-  kernel.shape = GetKernelShape(radius, policy, kind, program);
+  EmittedKernel     kernel{ window, keyFormat, kind.packing, policy.tile, count.operations, {}, nullptr };
+  kernel.shape = GetKernelShape(window, policy, kind, program);
 
   const std::string how = target.isPtx ? " as PTX for " + target.GetName() : "";
   const auto        cached = cache.Load(key);
@@ -131,13 +131,13 @@ CompileRuntimeKernel(const Extent &       radius,
 }
 
 RuntimeKernel
-FindRuntimeKernel(const Extent & radius, KeyFormat keyFormat, int pixelBytes, int computeCapability)
+FindRuntimeKernel(const Window & window, KeyFormat keyFormat, int pixelBytes, int computeCapability)
 {
-  using Key = std::tuple<Extent, KeyFormat, int>;
+  using Key = std::tuple<Window, KeyFormat, int>;
   static auto &                     mutex = *new std::mutex;
   static auto &                     found = *new std::map<Key, RuntimeKernel>;
   const std::lock_guard<std::mutex> lock(mutex);
-  const Key                         key(radius, keyFormat, computeCapability);
+  const Key                         key(window, keyFormat, computeCapability);
   const auto                        entry = found.find(key);
   if (entry != found.end())
   {
@@ -146,11 +146,11 @@ FindRuntimeKernel(const Extent & radius, KeyFormat keyFormat, int pixelBytes, in
   const auto         newest = RuntimeCompiler::Get().GetNewestArchitecture(computeCapability);
   const KernelTarget target{ newest == 0 ? computeCapability : newest, newest != 0 && newest != computeCapability };
   const auto         kind = GetKernelKind(pixelBytes, target.architecture);
-  const auto         policy = GetKernelPolicy(radius, kind);
-  auto               kernel = CompileRuntimeKernel(radius, keyFormat, kind, policy, target);
+  const auto         policy = GetKernelPolicy(window, kind);
+  auto               kernel = CompileRuntimeKernel(window, keyFormat, kind, policy, target);
   if (!kernel.loads && !target.isPtx)
   {
-    kernel = CompileRuntimeKernel(radius, keyFormat, kind, policy, { target.architecture, true });
+    kernel = CompileRuntimeKernel(window, keyFormat, kind, policy, { target.architecture, true });
   }
   return found.emplace(key, std::move(kernel)).first->second;
 }

@@ -40,7 +40,7 @@ struct RuntimeKernel
  *
  * \param computeCapability of the current device, major * 10 + minor. Thread-safe. */
 RuntimeKernel
-FindRuntimeKernel(const Extent & radius, KeyFormat keyFormat, int pixelBytes, int computeCapability);
+FindRuntimeKernel(const Window & window, KeyFormat keyFormat, int pixelBytes, int computeCapability);
 
 /** NVRTC 13.0 takes 1.2 s for 1,000 instructions of a tile program; what takes longer than five seconds is not worth
  * waiting for. */
@@ -49,7 +49,7 @@ constexpr std::size_t largestProgramAtFirstUse = 4000;
 /** Compiles the kernel of a given policy, or finds it in the cache, unless its program has more instructions than
  * `largestProgram` and is not in the cache. Each call makes another kernel, which lives as long as the process. */
 RuntimeKernel
-CompileRuntimeKernel(const Extent &       radius,
+CompileRuntimeKernel(const Window &       window,
                      KeyFormat            keyFormat,
                      const KernelKind &   kind,
                      const KernelPolicy & policy,

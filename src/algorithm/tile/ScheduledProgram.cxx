@@ -54,13 +54,13 @@ public:
   }
 
   std::shared_ptr<const ScheduledProgram>
-  Find(const Extent & radius, const Extent & tile)
+  Find(const Window & window, const Extent & tile)
   {
     const std::lock_guard<std::mutex> lock(m_Mutex);
-    auto &                            entry = m_Programs[{ radius, tile }];
+    auto &                            entry = m_Programs[{ window, tile }];
     if (!entry)
     {
-      auto program = BuildHierarchicalTilingProgram(radius, tile, { GetRootTile(radius, tile) });
+      auto program = BuildHierarchicalTilingProgram(window, tile, { GetRootTile(window, tile) });
       auto schedule = ScheduleProgram(program);
       entry = std::make_shared<const ScheduledProgram>(ScheduledProgram{ std::move(program), std::move(schedule) });
     }
@@ -69,7 +69,7 @@ public:
 
 private:
   std::mutex                                                                   m_Mutex;
-  std::map<std::pair<Extent, Extent>, std::shared_ptr<const ScheduledProgram>> m_Programs;
+  std::map<std::pair<Window, Extent>, std::shared_ptr<const ScheduledProgram>> m_Programs;
 };
 
 /** Makes the list when the library is loaded: at its first use a child could find it half made. */
@@ -78,9 +78,9 @@ private:
 } // namespace
 
 std::shared_ptr<const ScheduledProgram>
-GetScheduledProgram(const Extent & radius, const Extent & tile)
+GetScheduledProgram(const Window & window, const Extent & tile)
 {
-  return ProgramList::Get().Find(radius, tile);
+  return ProgramList::Get().Find(window, tile);
 }
 
 std::size_t

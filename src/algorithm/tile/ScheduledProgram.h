@@ -36,7 +36,7 @@ struct ScheduledProgram
 /** The program of a window in a tile that hierarchical tiling divides down to single pixels. Built once per process,
  * window and tile. Thread-safe. */
 std::shared_ptr<const ScheduledProgram>
-GetScheduledProgram(const Extent & radius, const Extent & tile);
+GetScheduledProgram(const Window & window, const Extent & tile);
 
 /** Bytes of device memory that a program's schedule takes for the kernel that interprets it. */
 std::size_t

@@ -35,9 +35,8 @@ EstimateSeconds(const Problem & problem, KernelMeans means)
 {
   // A program's operations for a pixel are 2.4 for each pixel of the window in 2D (3x3 17, 5x5 60, 11x11 283, 17x17
   // 772) and about twice as many in 3D (3x3x3 107, 5x5x5 638). The rates are those of benchmark/README.md.
-  const auto & radius = problem.request.radius;
   const auto   bytes = problem.GetPixelBytes();
-  const auto   axes = std::count_if(radius.begin(), radius.end(), [](auto r) { return r > 0; });
+  const auto   axes = problem.GetWindow().CountAxes();
   const double operations = CountWindowPixels(problem.request) * (axes > 2 ? 4.6 : 2.4);
   const bool   isPacked = GetKernelKind(2, problem.device.computeCapability).packing != KeyPacking::Single;
   const double rate = bytes == 8 ? 3.2e12 : bytes <= 2 && isPacked ? 30e12 : 15.5e12;
@@ -59,22 +58,22 @@ public:
   Proposal
   ProposeOnHost(const Problem & problem) const override
   {
-    const auto & radius = problem.request.radius;
-    if (!IsCoveredByTilePrograms(radius))
+    const auto window = problem.GetWindow();
+    if (!IsCoveredByTilePrograms(window))
     {
-      return Refuse(radius);
+      return Refuse(window);
     }
     const auto pixelBytes = problem.GetPixelBytes();
     TileWork   work;
-    work.rowProgram = FindRowProgram(radius, static_cast<std::size_t>(pixelBytes));
+    work.rowProgram = FindRowProgram(window, static_cast<std::size_t>(pixelBytes));
     Candidate candidate;
     candidate.tileReason = "measured";
     if (work.rowProgram == nullptr)
     {
-      work.scheduled = GetScheduledProgram(radius, ChooseHostTile(radius));
+      work.scheduled = GetScheduledProgram(window, ChooseHostTile(window));
       candidate.tileReason += ", or largest power of two up to half the window";
     }
-    candidate.standing = work.rowProgram != nullptr || IsTileProgramFastestOnHost(radius, pixelBytes)
+    candidate.standing = work.rowProgram != nullptr || IsTileProgramFastestOnHost(window, pixelBytes)
                            ? Standing::Fastest
                            : Standing::Overtaken;
     candidate.tile = work.GetTile();
@@ -87,21 +86,21 @@ public:
   Proposal
   ProposeOnDevice(const Problem & problem) const override
   {
-    const auto & radius = problem.request.radius;
-    const bool   isInterpreted = IsInterpretedOnDevices(radius);
-    if (!isInterpreted && !IsCoveredByKernels(radius))
+    const auto window = problem.GetWindow();
+    const bool isInterpreted = IsInterpretedOnDevices(window);
+    if (!isInterpreted && !IsCoveredByKernels(window))
     {
-      return Refuse(radius);
+      return Refuse(window);
     }
     const auto means =
-      ChooseTileMeans(problem, isInterpreted ? GetScheduledProgram(radius, ChooseTile(radius)) : nullptr);
+      ChooseTileMeans(problem, isInterpreted ? GetScheduledProgram(window, ChooseTile(window)) : nullptr);
     if (!means.means)
     {
       return { std::nullopt, "no kernel of the window's tile program (" + means.missing + ")", true };
     }
     Candidate candidate;
     candidate.standing =
-      IsTileProgramFastestOnDevice(radius, problem.GetPixelBytes()) ? Standing::Fastest : Standing::Overtaken;
+      IsTileProgramFastestOnDevice(window, problem.GetPixelBytes()) ? Standing::Fastest : Standing::Overtaken;
     candidate.seconds = EstimateSeconds(problem, *means.means);
     candidate.reason = "the window is within the range of tile programs";
     candidate.reason +=
@@ -109,7 +108,7 @@ public:
     candidate.tileReason = "lowest count of instructions among the tiles whose values fit in registers";
     if (*means.means == KernelMeans::Interpreter)
     {
-      const auto scheduled = GetScheduledProgram(radius, ChooseTile(radius));
+      const auto scheduled = GetScheduledProgram(window, ChooseTile(window));
       candidate.tile = scheduled->program.GetTile();
       candidate.operations = scheduled->program.GetInstructions().size();
       candidate.programBytes = GetDeviceProgramBytes(scheduled->schedule);
@@ -138,10 +137,10 @@ public:
 
 private:
   static Proposal
-  Refuse(const Extent & radius)
+  Refuse(const Window & window)
   {
     return { std::nullopt,
-             "No tile program covers a window of radius " + Join(radius) +
+             "No tile program covers a window of radius " + Join(window.radius) +
                ": on the CPU at most two axes of radius up to 15, or three of radius up to 4; on CUDA radii up to " +
                std::to_string(largestKernelRadius) + " and at most " + std::to_string(largestKernelWindow) + " pixels",
              false };

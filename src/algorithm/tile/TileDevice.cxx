@@ -103,7 +103,7 @@ const EmittedKernel *
 FindKernelAhead(const MedianRequest & request, int sharedBytes, std::string & missing)
 {
   const EmittedKernel * kernel = nullptr;
-  const auto            error = FindEmittedKernel(request.radius, GetKeyFormat(request.pixelType), kernel);
+  const auto            error = FindEmittedKernel(GetWindow(request), GetKeyFormat(request.pixelType), kernel);
   if (IsUnusableCode(error))
   {
     cudaGetLastError();
@@ -172,7 +172,7 @@ public:
   std::unique_ptr<SlabLauncher>
   Prepare(const MedianRequest & request, const Candidate &, DeviceContext &) const override
   {
-    const auto  found = FindRuntimeKernel(request.radius,
+    const auto  found = FindRuntimeKernel(GetWindow(request),
                                          GetKeyFormat(request.pixelType),
                                          static_cast<int>(PixelBytes(request.pixelType)),
                                          GetComputeCapability());
@@ -276,7 +276,7 @@ public:
   bool
   Has(int device, const Problem & problem, std::string & missing)
   {
-    const Key key(device, problem.request.radius, GetKeyFormat(problem.request.pixelType));
+    const Key key(device, problem.GetWindow(), GetKeyFormat(problem.request.pixelType));
     {
       const std::lock_guard<std::mutex> lock(m_Mutex);
       const auto                        known = m_Missing.find(key);
@@ -297,7 +297,7 @@ public:
   }
 
 private:
-  using Key = std::tuple<int, Extent, KeyFormat>;
+  using Key = std::tuple<int, Window, KeyFormat>;
   std::mutex                 m_Mutex;
   std::map<Key, std::string> m_Missing; ///< "" where there is one
 };
@@ -338,7 +338,7 @@ ChooseTileMeans(const Problem & problem, const std::shared_ptr<const ScheduledPr
 {
   const auto  sharedBytes = problem.device.blockSharedBytes;
   std::string missing;
-  if (!IsCoveredByKernels(problem.request.radius))
+  if (!IsCoveredByKernels(problem.GetWindow()))
   {
     missing = "the window is beyond the range of kernels";
   }
@@ -382,7 +382,7 @@ ListTileChecks(PixelType type)
   {
     if (kernel.keyFormat == GetKeyFormat(type))
     {
-      ahead.insert(kernel.radius);
+      ahead.insert(kernel.window.radius);
     }
   }
   std::vector<DeviceCheck> checks;

@@ -26,12 +26,6 @@ namespace cudamedian
 namespace
 {
 
-int
-CountWindowAxes(const Extent & radius)
-{
-  return static_cast<int>(std::count_if(radius.begin(), radius.end(), [](auto r) { return r > 0; }));
-}
-
 constexpr RowTuningRow rowTuning[] = {
 #include "RowTuning.inc"
 };
@@ -43,43 +37,38 @@ constexpr RowTuningRow columnTuning[] = {
 } // namespace
 
 bool
-IsCoveredByTilePrograms(const Extent & radius)
+IsCoveredByTilePrograms(const Window & window)
 {
-  const auto axes = CountWindowAxes(radius);
-  const auto largest = *std::max_element(radius.begin(), radius.end());
+  const auto axes = window.CountAxes();
+  const auto largest = window.GetLargestRadius();
   return axes <= 2 ? largest <= 15 : axes == 3 && largest <= 4;
 }
 
 bool
-IsInterpretedOnDevices(const Extent & radius)
+IsInterpretedOnDevices(const Window & window)
 {
-  const auto axes = CountWindowAxes(radius);
-  const auto largest = *std::max_element(radius.begin(), radius.end());
+  const auto axes = window.CountAxes();
+  const auto largest = window.GetLargestRadius();
   return axes <= 2 ? largest <= 5 : axes == 3 && largest <= 2;
 }
 
 bool
-IsTileProgramFastestOnHost(const Extent & radius, int pixelBytes)
+IsTileProgramFastestOnHost(const Window & window, int pixelBytes)
 {
-  std::int64_t pixels = 1;
-  for (const auto r : radius)
-  {
-    pixels *= 2 * std::min<std::int64_t>(r, 1 << 10) + 1;
-  }
   // Of 8 bits, those above go through sliding histograms, wider ones through local ranks.
-  const std::int64_t most = pixelBytes > 1 ? 4000 / pixelBytes : CountWindowAxes(radius) <= 2 ? 19 * 19 : 5 * 5 * 5;
-  return IsCoveredByTilePrograms(radius) && pixels <= most;
+  const std::int64_t most = pixelBytes > 1 ? 4000 / pixelBytes : window.CountAxes() <= 2 ? 19 * 19 : 5 * 5 * 5;
+  return IsCoveredByTilePrograms(window) && window.CountPixels() <= most;
 }
 
 Extent
-ChooseTile(const Extent & radius)
+ChooseTile(const Window & window)
 {
-  const std::int64_t limit = CountWindowAxes(radius) >= 3 ? 2 : 4;
+  const std::int64_t limit = window.CountAxes() >= 3 ? 2 : 4;
   Extent             tile;
   for (int axis = 0; axis < Dimension; ++axis)
   {
     tile[axis] = 1;
-    while (2 * (2 * tile[axis]) <= 2 * radius[axis] + 2 && 2 * tile[axis] <= limit)
+    while (2 * (2 * tile[axis]) <= window.GetSize(axis) + 1 && 2 * tile[axis] <= limit)
     {
       tile[axis] *= 2;
     }
@@ -88,27 +77,27 @@ ChooseTile(const Extent & radius)
 }
 
 Extent
-ChooseHostTile(const Extent & radius)
+ChooseHostTile(const Window & window)
 {
   // The tile is the same for keys of all widths.
-  const auto * measured = FindRow(rowTuning, "", GetWindow(radius), 2);
-  return measured == nullptr ? ChooseTile(radius) : measured->tile;
+  const auto * measured = FindRow(rowTuning, "", window.GetExtent(), 2);
+  return measured == nullptr ? ChooseTile(window) : measured->tile;
 }
 
 RowPolicy
-GetRowPolicy(const Extent & radius, std::size_t keyBytes)
+GetRowPolicy(const Window & window, std::size_t keyBytes)
 {
   // Pixels are compared where they are in the image.
-  const auto * column = keyBytes <= 2 ? FindRow(columnTuning, "", GetWindow(radius), 1) : nullptr;
+  const auto * column = keyBytes <= 2 ? FindRow(columnTuning, "", window.GetExtent(), 1) : nullptr;
   if (column != nullptr)
   {
     return { column->tile, { column->root, column->division }, column->phases };
   }
-  const bool isDeep = CountWindowAxes(radius) == 3;
-  const auto least = *std::min_element(radius.begin(), radius.begin() + (isDeep ? 3 : 2));
+  const bool isDeep = window.CountAxes() == 3;
+  const auto least = *std::min_element(window.radius.begin(), window.radius.begin() + (isDeep ? 3 : 2));
   RowPolicy  policy;
-  policy.tile = isDeep && least >= 3 ? Extent{ { 4, 2, 2, 1 } } : ChooseHostTile(radius);
-  policy.tiling.root = GetRootTile(radius, policy.tile);
+  policy.tile = isDeep && least >= 3 ? Extent{ { 4, 2, 2, 1 } } : ChooseHostTile(window);
+  policy.tiling.root = GetRootTile(window, policy.tile);
   if (least >= (isDeep ? 2 : 5))
   {
     policy.chunkOperations = 300;
@@ -123,12 +112,12 @@ GetRowPolicy(const Extent & radius, std::size_t keyBytes)
 }
 
 Extent
-GetRootTile(const Extent & radius, const Extent & tile)
+GetRootTile(const Window & window, const Extent & tile)
 {
   Extent root = tile;
   for (int axis = 0; axis < Dimension; ++axis)
   {
-    while (root[axis] > 2 * radius[axis] + 1)
+    while (root[axis] > window.GetSize(axis))
     {
       root[axis] /= 2;
     }

@@ -20,23 +20,24 @@
 
 #include "HierarchicalTiling.h"
 #include "ProgramPhases.h"
+#include "Window.h"
 
 namespace cudamedian
 {
 
 /** Whether the CPU can run a window as a tile program: up to two axes of radius 1 to 15, or three of radius 1 to 4. */
 bool
-IsCoveredByTilePrograms(const Extent & radius);
+IsCoveredByTilePrograms(const Window & window);
 
 /** Whether a kernel can interpret the window's program: up to two axes of radius 1 to 5, or three of radius 1 to 2. */
 bool
-IsInterpretedOnDevices(const Extent & radius);
+IsInterpretedOnDevices(const Window & window);
 
 /** Whether the CPU is faster with the window's program, interpreted, than with sliding histograms, for 8-bit pixels, or
  * with local ranks, for wider ones, by measurement (HostRatios.inc). Programs take time in proportion to the bytes of a
  * pixel, ranks hardly. */
 bool
-IsTileProgramFastestOnHost(const Extent & radius, int pixelBytes);
+IsTileProgramFastestOnHost(const Window & window, int pixelBytes);
 
 /** The tile of a window's program where kernels interpret it, and on the CPU unless ChooseHostTile() knows better.
  *
@@ -44,11 +45,11 @@ IsTileProgramFastestOnHost(const Extent & radius, int pixelBytes);
  * radius. Operations per pixel counted with these tiles: 3x3 19.5, 5x5 72, 7x7 127, 9x9 215, 11x11 315, 3x3x3 107,
  * 5x5x5 639; the next smaller and larger tiles cost more or need more than 255 live values. */
 Extent
-ChooseTile(const Extent & radius);
+ChooseTile(const Window & window);
 
 /** The tile of a window's program where the CPU interprets it: measured, or ChooseTile(). */
 Extent
-ChooseHostTile(const Extent & radius);
+ChooseHostTile(const Window & window);
 
 /** How a program that is compiled ahead for the CPU is put together. */
 struct RowPolicy
@@ -76,12 +77,12 @@ struct RowPolicy
  * stores: 5x5 takes 1.01 clocks for 0.93, 3x3 0.33 for 0.31. So do interpreted programs, whose every value goes through
  * memory. */
 RowPolicy
-GetRowPolicy(const Extent & radius, std::size_t keyBytes);
+GetRowPolicy(const Window & window, std::size_t keyBytes);
 
 /** The root tile that hierarchical tiling starts from in a tile: the tile, halved where it is longer than the window.
  */
 Extent
-GetRootTile(const Extent & radius, const Extent & tile);
+GetRootTile(const Window & window, const Extent & tile);
 
 } // namespace cudamedian
 

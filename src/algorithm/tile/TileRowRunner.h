@@ -142,12 +142,7 @@ private:
   static Extent
   GetFootprint(const MedianRequest & request, const TileWork & work)
   {
-    Extent footprint = work.GetTile();
-    for (int axis = 0; axis < Dimension; ++axis)
-    {
-      footprint[axis] += 2 * request.radius[axis];
-    }
-    return footprint;
+    return GetWindow(request).GetFootprint(work.GetTile());
   }
 
   /** Lines of a footprint. */

@@ -1,0 +1,151 @@
+/*=========================================================================
+ *
+ *  Copyright NumFOCUS
+ *
+ *  Licensed under the Apache License, Version 2.0 (the "License");
+ *  you may not use this file except in compliance with the License.
+ *  You may obtain a copy of the License at
+ *
+ *         https://www.apache.org/licenses/LICENSE-2.0.txt
+ *
+ *  Unless required by applicable law or agreed to in writing, software
+ *  distributed under the License is distributed on an "AS IS" BASIS,
+ *  WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ *  See the License for the specific language governing permissions and
+ *  limitations under the License.
+ *
+ *=========================================================================*/
+#ifndef Window_h
+#define Window_h
+
+#include "itkCudaMedianExtent.h"
+
+#include <cstddef>
+#include <limits>
+
+namespace cudamedian
+{
+
+/** What is filtered with: the pixels around an output, and the rank among their sorted values that is wanted.
+ *
+ * The one place that knows how a radius becomes sizes, pixels and axes. A radius alone is the window of the median. */
+struct Window
+{
+  Extent       radius{ { 0, 0, 0, 0 } };
+  std::int64_t rank{ 0 }; ///< of the wanted value among the sorted ones, from 0 to CountPixels() - 1
+
+  /** A single pixel. */
+  constexpr Window() = default;
+
+  /** The window of the median, or of another rank; -1 is the median's. Not explicit: a radius says it all. */
+  constexpr Window(const Extent & givenRadius, std::int64_t givenRank = -1)
+    : radius(givenRadius), rank(givenRank < 0 ? CountPixels() / 2 : givenRank)
+  {}
+
+  /** Pixels along an axis: 2r+1. */
+  constexpr std::int64_t
+  GetSize(int axis) const
+  {
+    return 2 * radius[static_cast<std::size_t>(axis)] + 1;
+  }
+
+  /** Pixels along each axis. */
+  constexpr Extent
+  GetExtent() const
+  {
+    return { { GetSize(0), GetSize(1), GetSize(2), GetSize(3) } };
+  }
+
+  /** Pixels along each axis that the windows of a tile of outputs have together. */
+  constexpr Extent
+  GetFootprint(const Extent & tile) const
+  {
+    Extent footprint{};
+    for (int axis = 0; axis < Dimension; ++axis)
+    {
+      const auto i = static_cast<std::size_t>(axis);
+      footprint[i] = tile[i] + GetSize(axis) - 1;
+    }
+    return footprint;
+  }
+
+  /** Pixels of the window, or the largest number there is where they are more; 0 where a radius is negative. */
+  constexpr std::int64_t
+  CountPixels() const
+  {
+    constexpr auto most = std::numeric_limits<std::int64_t>::max();
+    std::int64_t   pixels = 1;
+    for (const auto r : radius)
+    {
+      if (r < 0)
+      {
+        return 0;
+      }
+      pixels = r > (most / pixels - 1) / 2 ? most : pixels * (2 * r + 1);
+    }
+    return pixels;
+  }
+
+  /** Values of a lower rank than the wanted one, and of a higher one. */
+  constexpr std::int64_t
+  CountBelow() const
+  {
+    return rank;
+  }
+  constexpr std::int64_t
+  CountAbove() const
+  {
+    return CountPixels() - 1 - rank;
+  }
+
+  /** Axes along which the window has more than one pixel. */
+  constexpr int
+  CountAxes() const
+  {
+    int axes = 0;
+    for (const auto r : radius)
+    {
+      axes += r > 0 ? 1 : 0;
+    }
+    return axes;
+  }
+
+  /** The largest radius along any axis. */
+  constexpr std::int64_t
+  GetLargestRadius() const
+  {
+    std::int64_t largest = 0;
+    for (const auto r : radius)
+    {
+      largest = r > largest ? r : largest;
+    }
+    return largest;
+  }
+
+  constexpr bool
+  IsMedian() const
+  {
+    return rank == CountPixels() / 2;
+  }
+
+  bool
+  operator==(const Window & other) const
+  {
+    return radius == other.radius && rank == other.rank;
+  }
+  bool
+  operator!=(const Window & other) const
+  {
+    return !(*this == other);
+  }
+  /** An order for maps. */
+  bool
+  operator<(const Window & other) const
+  {
+    return radius != other.radius ? radius < other.radius : rank < other.rank;
+  }
+};
+
+} // namespace cudamedian
+
+#endif
