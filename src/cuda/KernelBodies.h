@@ -308,13 +308,7 @@ RunSelectedPixel(const KernelArguments & arguments, const std::int64_t * pixel)
   const auto           getKey = [=](std::int64_t x, std::int64_t y, std::int64_t z, std::int64_t w) {
     return Key::FromBits(input[w * pitch[3] + z * pitch[2] + y * pitch[1] + x], signMask);
   };
-  std::int64_t rank = arguments.rank;
-#ifdef __CUDA_ARCH__
-  // In a register from here on. Where the compiler reads it anew from the arguments, kernels of 16-bit pixels take 40
-  // registers for 32, and those of double 48 for 40.
-  asm("" : "+l"(rank));
-#endif
-  const auto key = SelectByCounting<TPixelBits>(ClampedWindow(center, radius, extent), rank, getKey);
+  const auto key = SelectByCounting<TPixelBits>(ClampedWindow(center, radius, extent), arguments.rank, getKey);
   static_cast<TPixelBits *>(arguments.output)[offset] = Key::ToBits(key, signMask);
 }
 
