@@ -405,7 +405,8 @@ private:
     m_Threads.Synchronize();
     m_Threads.ForEachThread([&](int thread) {
       std::uint16_t * results = m_Arguments.ranks + first;
-      for (int i = thread; i < m_Arguments.GetPaddedPixels() / 8; i += VThreads)
+      const int       vectors = m_Arguments.GetPaddedPixels() / 8;
+      for (int i = thread; i < vectors; i += VThreads)
       {
         TThreads::StoreVector(results + 8 * i, m_Storage.vectors[i]);
       }

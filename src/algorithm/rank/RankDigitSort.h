@@ -188,8 +188,9 @@ private:
   WriteOut(const T * results, T * destination) const
   {
     const auto place = static_cast<std::size_t>(m_Region) * m_Arguments.GetPaddedPixels();
+    const int  count = m_Arguments.shape.pixels;
     m_Threads.ForEachThread([&](int thread) {
-      for (int i = thread; i < m_Arguments.shape.pixels; i += TThreads::Count)
+      for (int i = thread; i < count; i += TThreads::Count)
       {
         destination[place + i] = results[i];
       }
