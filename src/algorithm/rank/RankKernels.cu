@@ -15,6 +15,8 @@
  *  limitations under the License.
  *
  *=========================================================================*/
+#include "RankBucketSort.h"
+#include "RankDigitSort.h"
 #include "RankKernels.h"
 #include "RankLaunch.h"
 #include "SharedMemoryLimit.h"
@@ -24,7 +26,6 @@
 
 #include <algorithm>
 #include <array>
-#include <type_traits>
 #include <vector>
 
 namespace cudamedian
@@ -32,503 +33,130 @@ namespace cudamedian
 namespace
 {
 
-/** Bits of the pixels whose keys have a width. */
-template <int VKeyBits>
-using SortedBits =
-  std::conditional_t<VKeyBits == 16, std::uint16_t, std::conditional_t<VKeyBits == 32, std::uint32_t, std::uint64_t>>;
+constexpr unsigned int allLanes = 0xFFFFFFFFU;
 
-/** Keys in registers. */
-template <int VKeyBits>
-using SortedKey = std::conditional_t<VKeyBits == 64, std::uint64_t, std::uint32_t>;
-
-/** Offsets of a region's rows and columns in the slab's input, row by row, then column by column. For all threads of a
- * block, which wait for each other. */
+/** A block's threads, each of which runs the code: see RankSort.h. */
 template <int VThreads>
-__device__ __forceinline__ void
-FindOffsets(const RankArguments & arguments, const RankBlock & block, std::int64_t * offsets)
+struct BlockThreads
 {
-  const int rows = arguments.GetRows();
-  for (int i = static_cast<int>(threadIdx.x); i < rows + arguments.shape.region[0]; i += VThreads)
+  static constexpr int Count = VThreads;
+
+  /** The thread's own. */
+  template <typename T>
+  struct Value
   {
-    offsets[i] = i < rows ? GetRowOffset(arguments, block, i) : GetOffsetAlong(arguments, block, 0, i - rows);
-  }
-  __syncthreads();
-}
+    T own;
 
-/** Goes over the pixels of a region, from one of a thread to its next. */
-class RegionWalk
-{
-public:
-  __device__ __forceinline__
-  RegionWalk(const RankArguments & arguments, int first, int step)
-    : m_Width(arguments.shape.region[0]), m_Rows(arguments.GetRows()), m_Row(first / m_Width),
-      m_Column(first - m_Row * m_Width), m_RowStep(step / m_Width), m_ColumnStep(step - m_RowStep * m_Width)
-  {}
+    __device__ __forceinline__ T &
+    operator[](int)
+    {
+      return own;
+    }
+    __device__ __forceinline__ const T &
+    operator[](int) const
+    {
+      return own;
+    }
+  };
 
-  /** Behind the end there is some pixel of the last row, so that loads need no condition. */
-  __device__ __forceinline__ std::int64_t
-                             GetOffset(const std::int64_t * offsets) const
-  {
-    return offsets[min(m_Row, m_Rows - 1)] + offsets[m_Rows + m_Column];
-  }
+  using DigitRank = cub::BlockRadixRankMatchEarlyCounts<VThreads, digitBits, false>;
+  using Digits = typename DigitRank::TempStorage;
 
+  template <typename TFunction>
   __device__ __forceinline__ void
-  Step()
+  ForEachThread(const TFunction & function) const
   {
-    m_Row += m_RowStep;
-    m_Column += m_ColumnStep;
-    const bool next = m_Column >= m_Width;
-    m_Row += next ? 1 : 0;
-    m_Column -= next ? m_Width : 0;
+    function(static_cast<int>(threadIdx.x));
+  }
+  __device__ __forceinline__ void
+  Synchronize() const
+  {
+    __syncthreads();
+  }
+  template <typename T>
+  __device__ __forceinline__ Value<T>
+                             GetAcross(const Value<T> & value, int distance) const
+  {
+    return { static_cast<T>(__shfl_xor_sync(allLanes, value.own, distance)) };
+  }
+  template <typename T>
+  __device__ __forceinline__ Value<T>
+                             GetBefore(const Value<T> & value, int distance) const
+  {
+    return { __shfl_up_sync(allLanes, value.own, distance) };
+  }
+  __device__ __forceinline__ int
+  GetCommon(const Value<int> & value) const
+  {
+    return value.own;
+  }
+  template <typename TKey, int VItems>
+  __device__ __forceinline__ void
+  RankDigits(Digits & digits, Value<TKey[VItems]> & keys, Value<int[VItems]> & ranks, int bit) const
+  {
+    DigitRank(digits).RankKeys(keys.own, ranks.own, DigitExtractor{ bit });
   }
 
-private:
-  int m_Width;
-  int m_Rows;
-  int m_Row;
-  int m_Column;
-  int m_RowStep;
-  int m_ColumnStep;
-};
-
-/** The keys of a thread's pixels in a block's region: from `first` on, `step` from one to the next. Threads wait for
- * each other before and after they use the shared memory. */
-template <int VKeyBits, int VThreads, int VItems>
-__device__ __forceinline__ void
-LoadKeys(const RankArguments & arguments,
-         std::int64_t          block,
-         void *                shared,
-         int                   first,
-         int                   step,
-         SortedBits<VKeyBits> (&keys)[VItems])
-{
-  using Bits = SortedBits<VKeyBits>;
-  auto * offsets = static_cast<std::int64_t *>(shared);
-  FindOffsets<VThreads>(arguments, RankBlock(arguments, arguments.firstBlock + block), offsets);
-  RegionWalk walk(arguments, first, step);
-  CUDAMEDIAN_UNROLL
-  for (int i = 0; i < VItems; ++i)
+  __device__ __forceinline__ static std::uint32_t
+             AddTo(std::uint32_t * counter, std::uint32_t change)
   {
-    keys[i] = static_cast<const Bits *>(arguments.slab.input)[walk.GetOffset(offsets)];
-    walk.Step();
-    if (i % 4 == 3)
+    return atomicAdd(counter, change);
+  }
+  __device__ __forceinline__ static int
+  CountLeadingZeros(unsigned long long number)
+  {
+    return __clzll(static_cast<long long>(number));
+  }
+  __device__ __forceinline__ static std::uint32_t
+             GetHigherHalves(std::uint32_t a, std::uint32_t b)
+  {
+    return __vmaxu2(a, b);
+  }
+  /** Adds to a number if one key is less than another. */
+  template <typename TElement>
+  __device__ __forceinline__ static void
+  CountIfLess(int & number, TElement less, TElement than, int change)
+  {
+    if constexpr (sizeof(TElement) == 4)
     {
-      // Addresses take registers: loads do not all come first.
-      asm volatile("" ::: "memory");
+      // In two instructions, which the compiler makes three of.
+      asm("{ .reg .pred less; setp.lt.u32 less, %1, %2; @less add.s32 %0, %0, %3; }"
+          : "+r"(number)
+          : "r"(less), "r"(than), "r"(change));
+    }
+    else
+    {
+      number += less < than ? change : 0;
     }
   }
-  CallWithMapping<Bits>(arguments.keyFormat, [&](auto mapping) {
-    CUDAMEDIAN_UNROLL
-    for (int i = 0; i < VItems; ++i)
-    {
-      keys[i] = mapping.FromBits(keys[i], static_cast<Bits>(arguments.slab.signMask));
-    }
-  });
-  __syncthreads();
-}
-
-/** What a block that sorts by buckets keeps. */
-template <int VKeyBits, int VThreads, int VItems>
-struct BucketStorage
-{
-  static constexpr unsigned int
-  GetBuckets()
+  __device__ __forceinline__ static void
+  StoreVector(std::uint16_t * to, const WordVector & words)
   {
-    unsigned int buckets = 1;
-    while (buckets < VThreads * VItems)
-    {
-      buckets *= 2;
-    }
-    return buckets;
+    *reinterpret_cast<WordVector *>(to) = words;
   }
-  static constexpr unsigned int Buckets = GetBuckets();
-  static constexpr int          Warps = VThreads / 32;
-  /** Keys that a bucket may have at most where they are compared with each other. */
-  static constexpr int Longest = 16;
-
-  /** A key; one of 16 bits has its pixel's number below it. */
-  using Element = std::conditional_t<VKeyBits == 16, std::uint32_t, SortedBits<VKeyBits>>;
-
-  /** How many keys a bucket has, later where it starts, at last the ranks. The lower half of a word is of one bucket,
-   * the upper half of the one that is half as many buckets further on. */
-  std::uint32_t        counters[Buckets / 2];
-  Element              sorted[Longest + VThreads * VItems + Longest]; ///< keys, with some that are below and above all
-  std::uint16_t        numbers[VKeyBits == 16 ? 1 : VThreads * VItems]; ///< of their pixels
-  SortedBits<VKeyBits> lowest[Warps];
-  SortedBits<VKeyBits> highest[Warps];
-  std::uint32_t        totals[Warps];
-  int                  longest[Warps];
-
-  __device__ __forceinline__ static unsigned int
-  GetWord(unsigned int bucket)
+  __device__ __forceinline__ static void
+  KeepLoads()
   {
-    return bucket % (Buckets / 2);
+    asm volatile("" ::: "memory");
   }
-  /** 16 for a bucket in the upper half of its word. */
-  __device__ __forceinline__ static unsigned int
-  GetShift(unsigned int bucket)
+  template <typename T>
+  __device__ __forceinline__ static void
+  KeepAddress(T *& pointer)
   {
-    return bucket / (Buckets / 32) & 16U;
+    asm("" : "+l"(pointer));
   }
 };
 
-/** Adds to a number if one key is less than another. */
-template <typename TElement>
-__device__ __forceinline__ void
-CountIfLess(int & number, TElement less, TElement than, int change)
-{
-  if constexpr (sizeof(TElement) == 4)
-  {
-    // In two instructions, which the compiler makes three of.
-    asm("{ .reg .pred less; setp.lt.u32 less, %1, %2; @less add.s32 %0, %0, %3; }"
-        : "+r"(number)
-        : "r"(less), "r"(than), "r"(change));
-  }
-  else
-  {
-    number += less < than ? change : 0;
-  }
-}
-
-/** Sorts the region of each block by buckets, as many as pixels, that divide the range of keys evenly: its pixels'
- * packed ranks, and its pixels in order. Regions with more keys in a bucket than are worth comparing are listed and
- * left. */
+/** Sorts the region of each block by buckets. Those that are beyond them are listed and left. */
 template <int VKeyBits, int VThreads, int VItems>
 __global__ void
 __launch_bounds__(VThreads, VThreads == 256 && VItems > 12 ? 3 : 1024 / VThreads)
   BucketKernel(const __grid_constant__ RankArguments arguments)
 {
-  using Bits = SortedBits<VKeyBits>;
-  using Storage = BucketStorage<VKeyBits, VThreads, VItems>;
-  using Element = typename Storage::Element;
-  constexpr unsigned int allLanes = 0xFFFFFFFFU;
   extern __shared__ __align__(16) unsigned char shared[];
-  auto &                                        storage = *reinterpret_cast<Storage *>(shared);
 
-  const int    thread = static_cast<int>(threadIdx.x);
-  const int    lane = thread % 32;
-  const int    warp = thread / 32;
-  const auto & shape = arguments.shape;
-  const int    count = shape.pixels;
-  Bits         keys[VItems];
-  LoadKeys<VKeyBits, VThreads, VItems>(arguments, blockIdx.x, shared, thread, VThreads, keys);
-
-  // The range of keys. Where a thread has no pixel it has read some other.
-  Bits lowest = keys[0];
-  Bits highest = keys[0];
-  CUDAMEDIAN_UNROLL
-  for (int i = 1; i < VItems; ++i)
-  {
-    lowest = min(lowest, keys[i]);
-    highest = max(highest, keys[i]);
-  }
-  CUDAMEDIAN_UNROLL
-  for (int distance = 16; distance > 0; distance /= 2)
-  {
-    lowest = min(lowest, static_cast<Bits>(__shfl_xor_sync(allLanes, lowest, distance)));
-    highest = max(highest, static_cast<Bits>(__shfl_xor_sync(allLanes, highest, distance)));
-  }
-  if (lane == 0)
-  {
-    storage.lowest[warp] = lowest;
-    storage.highest[warp] = highest;
-  }
-  constexpr int own = static_cast<int>(Storage::Buckets / 2 / VThreads);
-  static_assert(own % 4 == 0, "whole vectors of counters");
-  auto * vectors = reinterpret_cast<uint4 *>(storage.counters);
-  CUDAMEDIAN_UNROLL
-  for (int i = 0; i < own / 4; ++i)
-  {
-    vectors[i * VThreads + thread] = uint4{ 0, 0, 0, 0 };
-  }
-  if (thread < Storage::Longest)
-  {
-    storage.sorted[thread] = 0;
-    storage.sorted[Storage::Longest + count + thread] = static_cast<Element>(~Element{ 0 });
-  }
-  __syncthreads();
-  CUDAMEDIAN_UNROLL
-  for (int i = 0; i < Storage::Warps; ++i)
-  {
-    lowest = min(lowest, storage.lowest[i]);
-    highest = max(highest, storage.highest[i]);
-  }
-  const auto range = static_cast<unsigned long long>(highest - lowest) / Storage::Buckets;
-  const int  shift = 64 - __clzll(static_cast<long long>(range));
-  const auto findBucket = [&](Bits key) { return static_cast<unsigned int>(static_cast<Bits>(key - lowest) >> shift); };
-
-  // A bucket's keys come in no particular order.
-  unsigned int slots[VItems];
-  CUDAMEDIAN_UNROLL
-  for (int i = 0; i < VItems; ++i)
-  {
-    const auto bucket = findBucket(keys[i]);
-    const auto half = Storage::GetShift(bucket);
-    slots[i] = 0;
-    if (thread + i * VThreads < count)
-    {
-      slots[i] = atomicAdd(storage.counters + Storage::GetWord(bucket), 1U << half);
-    }
-    slots[i] = slots[i] >> half & 0xFFFFU;
-  }
-  __syncthreads();
-
-  // Where buckets start, and how many keys the longest has: nothing is to be compared where a bucket is one value.
-  std::uint32_t words[own];
-  std::uint32_t total = 0;
-  std::uint32_t most = 0;
-  CUDAMEDIAN_UNROLL
-  for (int i = 0; i < own / 4; ++i)
-  {
-    const auto four = vectors[thread * (own / 4) + i];
-    words[4 * i] = four.x;
-    words[4 * i + 1] = four.y;
-    words[4 * i + 2] = four.z;
-    words[4 * i + 3] = four.w;
-  }
-  CUDAMEDIAN_UNROLL
-  for (int i = 0; i < own; ++i)
-  {
-    most = __vmaxu2(most, words[i]);
-    const auto before = total;
-    total += words[i];
-    words[i] = before;
-  }
-  int           longest = shift == 0 ? 1 : static_cast<int>(max(most & 0xFFFFU, most >> 16));
-  std::uint32_t end = total;
-  CUDAMEDIAN_UNROLL
-  for (int distance = 1; distance < 32; distance *= 2)
-  {
-    const auto before = __shfl_up_sync(allLanes, end, distance);
-    end += lane >= distance ? before : 0;
-    longest = max(longest, __shfl_xor_sync(allLanes, longest, distance));
-  }
-  if (lane == 31)
-  {
-    storage.totals[warp] = end;
-    storage.longest[warp] = longest;
-  }
-  __syncthreads();
-  std::uint32_t start = end - total;
-  std::uint32_t all = 0;
-  CUDAMEDIAN_UNROLL
-  for (int i = 0; i < Storage::Warps; ++i)
-  {
-    longest = max(longest, storage.longest[i]);
-    start += i < warp ? storage.totals[i] : 0;
-    all += storage.totals[i];
-  }
-  if (longest > Storage::Longest)
-  {
-    if (thread == 0)
-    {
-      arguments.left[1 + atomicAdd(arguments.left, 1U)] = blockIdx.x;
-    }
-    return;
-  }
-  start += all << 16;
-  CUDAMEDIAN_UNROLL
-  for (int i = 0; i < own / 4; ++i)
-  {
-    vectors[thread * (own / 4) + i] =
-      uint4{ start + words[4 * i], start + words[4 * i + 1], start + words[4 * i + 2], start + words[4 * i + 3] };
-  }
-  __syncthreads();
-
-  Element * const sorted = storage.sorted + Storage::Longest;
-  CUDAMEDIAN_UNROLL
-  for (int i = 0; i < VItems; ++i)
-  {
-    const int  number = thread + i * VThreads;
-    const auto bucket = findBucket(keys[i]);
-    const auto place = (storage.counters[Storage::GetWord(bucket)] >> Storage::GetShift(bucket) & 0xFFFFU) + slots[i];
-    if (number < count)
-    {
-      if constexpr (VKeyBits == 16)
-      {
-        sorted[place] = static_cast<Element>(keys[i]) << 16 | static_cast<Element>(number);
-      }
-      else
-      {
-        sorted[place] = keys[i];
-        storage.numbers[place] = static_cast<std::uint16_t>(number);
-      }
-    }
-  }
-  __syncthreads();
-
-  // Keys in the wrong order are of the same bucket, and less far apart than it is long.
-  Element elements[VItems];
-  int     ranks[VItems];
-  CUDAMEDIAN_UNROLL
-  for (int i = 0; i < VItems; ++i)
-  {
-    ranks[i] = thread + i * VThreads;
-    elements[i] = sorted[thread + i * VThreads];
-  }
-  const Element * before = sorted + thread;
-  const Element * behind = before;
-  CUDAMEDIAN_KEEP_LOOP
-  for (int distance = 1; distance < longest; ++distance)
-  {
-    --before;
-    ++behind;
-    CUDAMEDIAN_UNROLL
-    for (int i = 0; i < VItems; ++i)
-    {
-      CountIfLess(ranks[i], behind[i * VThreads], elements[i], 1);
-      CountIfLess(ranks[i], elements[i], before[i * VThreads], -1);
-    }
-  }
-  const auto first = static_cast<std::size_t>(blockIdx.x) * arguments.GetPaddedPixels();
-  auto *     packed = reinterpret_cast<std::uint16_t *>(storage.counters);
-  CallWithMapping<Bits>(arguments.keyFormat, [&](auto mapping) {
-    // Its address is not to be found for each pixel anew.
-    auto * pixels = static_cast<Bits *>(arguments.sorted) + first;
-    asm("" : "+l"(pixels));
-    CUDAMEDIAN_UNROLL
-    for (int i = 0; i < VItems; ++i)
-    {
-      const int place = thread + i * VThreads;
-      if (place < count)
-      {
-        const auto number = VKeyBits == 16 ? static_cast<unsigned int>(elements[i] & 0xFFFFU) : storage.numbers[place];
-        packed[number] = PackRank(ranks[i] - shape.firstRank, shape.rankShift, shape.words);
-        pixels[static_cast<unsigned int>(ranks[i])] = mapping.ToBits(
-          static_cast<Bits>(elements[i] >> (VKeyBits == 16 ? 16 : 0)), static_cast<Bits>(arguments.slab.signMask));
-      }
-    }
-  });
-  __syncthreads();
-  auto * results = reinterpret_cast<uint4 *>(arguments.ranks + first);
-  for (int i = thread; i < arguments.GetPaddedPixels() / 8; i += VThreads)
-  {
-    results[i] = vectors[i];
-  }
-}
-
-/** Digits of this many bits are sorted at a time: 175 gigapixels/s at 16 bits, where 4 bits by counters reach 131. */
-constexpr int digitBits = 8;
-
-/** The digit of a key that starts at a bit. */
-struct DigitExtractor
-{
-  int firstBit;
-
-  template <typename TKey>
-  __device__ __forceinline__ std::uint32_t
-                             Digit(TKey key) const
-  {
-    return static_cast<std::uint32_t>(key >> firstBit) & ((1U << digitBits) - 1);
-  }
-};
-
-template <int VThreads>
-using DigitRank = cub::BlockRadixRankMatchEarlyCounts<VThreads, digitBits, false>;
-
-/** Shared memory of a block that sorts by digits. */
-template <int VKeyBits, int VThreads, int VItems>
-union DigitStorage
-{
-  typename DigitRank<VThreads>::TempStorage digits;
-  SortedKey<VKeyBits>                       keys[VThreads * VItems];
-  std::uint16_t                             numbers[VThreads * VItems];
-};
-
-/** Sorts a region digit by digit, which takes as long whatever the keys are. */
-template <int VKeyBits, int VThreads, int VItems>
-__device__ __forceinline__ void
-SortByDigits(const RankArguments & arguments, std::int64_t block, unsigned char * shared)
-{
-  using Key = SortedKey<VKeyBits>;
-  using Bits = SortedBits<VKeyBits>;
-  auto & storage = *reinterpret_cast<DigitStorage<VKeyBits, VThreads, VItems> *>(shared);
-
-  // A warp holds pixels that follow each other, one beside the other in its threads. Sorting is stable, so what fills
-  // up the end stays behind every pixel.
-  const int     thread = static_cast<int>(threadIdx.x);
-  const int     first = thread / 32 * 32 * VItems + thread % 32;
-  const auto &  shape = arguments.shape;
-  const int     count = shape.pixels;
-  Bits          bits[VItems];
-  Key           keys[VItems]; // 16-bit keys have their pixel's number in the upper half
-  std::uint16_t numbers[VItems];
-  int           ranks[VItems];
-  LoadKeys<VKeyBits, VThreads, VItems>(arguments, block, shared, first, 32, bits);
-  CUDAMEDIAN_UNROLL
-  for (int i = 0; i < VItems; ++i)
-  {
-    const int number = first + i * 32;
-    numbers[i] = static_cast<std::uint16_t>(number);
-    keys[i] = number < count ? bits[i] : static_cast<Bits>(~Bits{ 0 });
-    keys[i] |= VKeyBits == 16 ? static_cast<Key>(number) << 16 : 0;
-  }
-
-  CUDAMEDIAN_KEEP_LOOP
-  for (int bit = 0;; bit += digitBits)
-  {
-    DigitRank<VThreads>(storage.digits).RankKeys(keys, ranks, DigitExtractor{ bit });
-    __syncthreads();
-    if (bit == VKeyBits - digitBits)
-    {
-      break;
-    }
-    CUDAMEDIAN_UNROLL
-    for (int i = 0; i < VItems; ++i)
-    {
-      storage.keys[ranks[i]] = keys[i];
-    }
-    __syncthreads();
-    CUDAMEDIAN_UNROLL
-    for (int i = 0; i < VItems; ++i)
-    {
-      keys[i] = storage.keys[first + i * 32];
-    }
-    __syncthreads();
-    if constexpr (VKeyBits != 16)
-    {
-      CUDAMEDIAN_UNROLL
-      for (int i = 0; i < VItems; ++i)
-      {
-        storage.numbers[ranks[i]] = numbers[i];
-      }
-      __syncthreads();
-      CUDAMEDIAN_UNROLL
-      for (int i = 0; i < VItems; ++i)
-      {
-        numbers[i] = storage.numbers[first + i * 32];
-      }
-      __syncthreads();
-    }
-  }
-
-  // Both results leave through shared memory, where they can be scattered.
-  const auto place = static_cast<std::size_t>(block) * arguments.GetPaddedPixels();
-  CUDAMEDIAN_UNROLL
-  for (int i = 0; i < VItems; ++i)
-  {
-    storage.numbers[VKeyBits == 16 ? keys[i] >> 16 : numbers[i]] =
-      PackRank(ranks[i] - shape.firstRank, shape.rankShift, shape.words);
-  }
-  __syncthreads();
-  for (int i = thread; i < count; i += VThreads)
-  {
-    arguments.ranks[place + i] = storage.numbers[i];
-  }
-  __syncthreads();
-  auto * pixels = reinterpret_cast<Bits *>(shared);
-  CallWithMapping<Bits>(arguments.keyFormat, [&](auto mapping) {
-    CUDAMEDIAN_UNROLL
-    for (int i = 0; i < VItems; ++i)
-    {
-      pixels[ranks[i]] = mapping.ToBits(static_cast<Bits>(keys[i]), static_cast<Bits>(arguments.slab.signMask));
-    }
-  });
-  __syncthreads();
-  for (int i = thread; i < count; i += VThreads)
-  {
-    static_cast<Bits *>(arguments.sorted)[place + i] = pixels[i];
-  }
+  const BlockThreads<VThreads> threads;
+  BucketSort<VKeyBits, VItems, BlockThreads<VThreads>>(threads, arguments, blockIdx.x, shared).Run();
 }
 
 /** Sorts the regions that the other kernel has left, one after the other. */
@@ -538,10 +166,11 @@ __launch_bounds__(VThreads) DigitKernel(const __grid_constant__ RankArguments ar
 {
   extern __shared__ __align__(16) unsigned char shared[];
 
-  const std::uint32_t left = *arguments.left;
+  const BlockThreads<VThreads> threads;
+  const std::uint32_t          left = *arguments.left;
   for (std::uint32_t i = blockIdx.x; i < left; i += gridDim.x)
   {
-    SortByDigits<VKeyBits, VThreads, VItems>(arguments, arguments.left[1 + i], shared);
+    DigitSort<VKeyBits, VItems, BlockThreads<VThreads>>(threads, arguments, arguments.left[1 + i], shared).Run();
     __syncthreads();
   }
 }
@@ -603,7 +232,7 @@ __launch_bounds__(VThreads) CountKernel(const __grid_constant__ RankArguments ar
   const RankBlock block(arguments, arguments.firstBlock + blockIdx.x);
   auto *          offsets = reinterpret_cast<std::int64_t *>(bits);
   auto *          values = GetSharedRanks(arguments, bits);
-  FindOffsets<VThreads>(arguments, block, offsets);
+  FindOffsets(BlockThreads<VThreads>{}, arguments, block, offsets);
   // Some pixels at a time are on their way.
   constexpr int loads = 8;
   RegionWalk    walk(arguments, thread, VThreads);
@@ -668,9 +297,10 @@ template <int VKeyBits, int VThreads, int VItems>
 SortKernel
 MakeDigitKernel()
 {
-  return {
-    VThreads, VItems, DigitKernel<VKeyBits, VThreads, VItems>, sizeof(DigitStorage<VKeyBits, VThreads, VItems>)
-  };
+  return { VThreads,
+           VItems,
+           DigitKernel<VKeyBits, VThreads, VItems>,
+           sizeof(DigitStorage<VKeyBits, VItems, BlockThreads<VThreads>>) };
 }
 
 /** The kernel that sorts by buckets and the one for what it leaves, of the sizes of RankPolicy.cxx. */
