@@ -104,8 +104,8 @@ Describe(const KernelPolicy & policy)
 {
   const auto division = policy.tiling.division;
   auto       text = JoinShort(policy.tiling.root) + (division == Division::Halves       ? ""
-                                                : division == Division::PowerFirst ? "p"
-                                                                                   : "q");
+                                                     : division == Division::PowerFirst ? "p"
+                                                                                        : "q");
   if (policy.phases.sharedPhases > 0)
   {
     text += "@" + std::to_string(policy.phases.sharedPhases) + "/" + std::to_string(policy.phases.firstColumn) + "/" +
@@ -219,8 +219,8 @@ MakeTuningRow(std::vector<Row> rows, const DeviceTraits & device, const std::str
   const auto &      best = rows.front();
   const auto &      policy = best.policy;
   const std::string runnerUp = rows.size() == 1 ? ""
-                                                : JoinShort(rows[1].policy.tile) + ":" + Describe(rows[1].policy) + ", " +
-                                                    std::to_string(rows[1].policy.lowering.sumPercent) + " %, " +
+                                                : JoinShort(rows[1].policy.tile) + ":" + Describe(rows[1].policy) +
+                                                    ", " + std::to_string(rows[1].policy.lowering.sumPercent) + " %, " +
                                                     std::to_string(rows[1].policy.blockX) + "x" +
                                                     std::to_string(rows[1].policy.blockY);
   return ToRow(TileTuningRow{ device.name.c_str(),

@@ -75,11 +75,10 @@ enum class Backend : std::uint8_t
  * - `Automatic`: the planner decides by window and backend.
  * - `TileProgram`: a list of min and max operations that yields all medians of a tile (hierarchical tiling).
  * - `LocalRank`: the pixels of a block are sorted once, and windows slide over their ranks.
- * - `SlidingHistogram`: windows of 256 bins slide over the histograms of columns; bins are the values of 8-bit pixels,
- *   and, on CUDA only, ranks in a sorted region of wider ones.
+ * - `SlidingHistogram`: windows of 256 bins slide over the histograms of columns. Bins are the values of 8-bit pixels,
+ *   and ranks in a sorted region of wider ones.
  * - `Selection`: each window on its own, any size (CPU: nth_element on keys; CUDA: bitwise counting on keys).
- * - `MergeTiling`: hierarchical tiling whose sorted columns, rows and cores are lists in memory that merges extend, for
- *   windows along at most two axes, on CUDA only. */
+ * - `MergeTiling`: hierarchical tiling whose sorted columns, rows and cores are lists in memory that merges extend. */
 enum class Algorithm : std::uint8_t
 {
   Automatic,

@@ -47,18 +47,16 @@ public:
 
   /** \class Algorithm
    * \ingroup CudaMedian
-   * How the medians are found. All yield the same image.
+   * How the medians are found. All yield the same image. Which windows each covers on which backend is said in
+   * documentation/support.md.
    * - `Automatic`: the fastest for the window, by measurement.
-   * - `TileProgram`: one list of min and max operations for all pixels of a tile; windows up to 17x17 or 7x7x5.
-   * - `LocalRank`: sorts the pixels of a block once and slides windows over their ranks; windows up to 123x123 or
-   *   23x23x23 on CUDA (64-bit: 85x85, 17x17x17), 255x255 or 39x39x39 on the CPU.
-   * - `SlidingHistogram`: slides windows of 256 bins over the histograms of columns, at a cost that does not depend on
-   *   the radius; on CUDA windows of at most three axes, up to 405x405 or 255x255x255 (more than 8 bits: 87x87x87),
-   *   less on devices with less shared memory than sm_90; on the CPU pixels of 8 bits and windows of up to 65,535 of
-   *   them.
+   * - `TileProgram`: one list of min and max operations for all pixels of a tile.
+   * - `LocalRank`: sorts the pixels of a block once and slides windows over their ranks.
+   * - `SlidingHistogram`: slides windows of 256 bins over the histograms of columns. The cost does not depend on the
+   *   radius.
    * - `Selection`: each window on its own, of any size.
-   * - `MergeTiling`: hierarchical tiling with sorted lists in memory that are merged, at a cost in proportion to the
-   *   radius; on CUDA only, windows of at most two axes, of any size that the device memory budget has room for. */
+   * - `MergeTiling`: hierarchical tiling with sorted lists in memory that are merged. The cost is in proportion to the
+   *   radius. */
   enum class Algorithm : uint8_t
   {
     Automatic,
@@ -103,8 +101,7 @@ operator<<(std::ostream & out, CudaMedianImageFilterEnums::Algorithm value)
  * once (after T. S. Huang, "A Fast Two-Dimensional Median Filtering Algorithm", 1979, with ranks for grey values). The
  * largest slide over the histograms of columns (after S. Perreault and P. Hebert, "Median Filtering in Constant Time",
  * 2007, with bins of ranks for pixels of more than 8 bits), and windows along two axes beyond those merge sorted lines
- * and cores (the data-aware variant of hierarchical tiling), both on CUDA only. What none covers is selected pixel by
- * pixel.
+ * and cores (the data-aware variant of hierarchical tiling). What none covers is selected pixel by pixel.
  *
  * Requested regions, streaming, progress, abort and the number of work units behave as in itk::MedianImageFilter. An
  * exception leaves the filter reusable.

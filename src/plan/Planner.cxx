@@ -154,8 +154,8 @@ PlanMedian(const MedianRequest & request, Backend backend, const PlanLimits & li
 {
   Plan plan;
   plan.backend = backend;
-  Problem problem{ request,          limits.device, limits.devices, limits.budget,
-                   GetH200HostTraits(), false,         limits.only,    limits.excluded };
+  Problem problem{ request, limits.device, limits.devices, limits.budget, GetH200HostTraits(),
+                   false,   limits.only,   limits.excluded };
   ChooseCandidate(problem, plan);
   if (backend == Backend::Cuda)
   {

@@ -163,8 +163,8 @@ constexpr char usage[] =
 } // namespace
 
 /** Build-time program: writes the tile programs of one window and pixel width, as the source of the kernels that are
- * compiled ahead (.cu), as a header without kernels (.h), or for the CPU (-inl.h). What is compiled ahead is for medians
- * only; headers take any rank. */
+ * compiled ahead (.cu), as a header without kernels (.h), or for the CPU (-inl.h). What is compiled ahead is for
+ * medians only; headers take any rank. */
 int
 main(int argc, char * argv[])
 {
@@ -179,11 +179,11 @@ main(int argc, char * argv[])
     {
       radius[axis] = std::stoll(argv[1 + axis]);
     }
-    const Window       window(radius, argc == 9 ? std::stoll(argv[5]) : -1);
-    const int          pixelBytes = std::stoi(argv[argc - 3]);
-    const std::string  path = argv[argc - 1];
-    const auto         extension = path.substr(path.rfind('.'));
-    const bool isForHost = path.size() > 6 && path.substr(path.size() - 6) == "-inl.h";
+    const Window      window(radius, argc == 9 ? std::stoll(argv[5]) : -1);
+    const int         pixelBytes = std::stoi(argv[argc - 3]);
+    const std::string path = argv[argc - 1];
+    const auto        extension = path.substr(path.rfind('.'));
+    const bool        isForHost = path.size() > 6 && path.substr(path.size() - 6) == "-inl.h";
     if (!window.IsMedian() && (isForHost || extension != ".h"))
     {
       throw std::invalid_argument("only headers have programs for another rank than the median's");

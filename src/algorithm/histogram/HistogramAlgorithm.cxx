@@ -82,8 +82,8 @@ public:
                false };
     }
     Candidate candidate;
-    candidate.seconds =
-      problem.CountOutputs() * EstimateHistogramPicoseconds(shape, pixelBytes, problem.device) * 1e-12 * GetSlowness(problem);
+    candidate.seconds = problem.CountOutputs() * EstimateHistogramPicoseconds(shape, pixelBytes, problem.device) *
+                        1e-12 * GetSlowness(problem);
     candidate.tile = GetHistogramTile(shape);
     candidate.scratchBytes = GetHistogramScratchBytes(shape, request.outputExtent, std::max(problem.budget / 4, least));
     candidate.hasLongBlocks = true;

@@ -52,7 +52,11 @@ public:
     const auto & request = problem.request;
     const auto   pixelBytes = problem.GetPixelBytes();
     MergeShape   shape{};
-    if (!FindMergeShape(problem.GetWindow(), pixelBytes, request.outputExtent, std::min(mostMergeScratchBytes, problem.budget / 4), shape))
+    if (!FindMergeShape(problem.GetWindow(),
+                        pixelBytes,
+                        request.outputExtent,
+                        std::min(mostMergeScratchBytes, problem.budget / 4),
+                        shape))
     {
       return { std::nullopt, GetRefusal(problem) + ": " + mergeLimits, false };
     }

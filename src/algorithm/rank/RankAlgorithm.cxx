@@ -40,7 +40,8 @@ public:
   {
     const auto & request = problem.request;
     RankShape    shape{};
-    if (!FindHostRankShape(problem.GetWindow(), problem.GetPixelBytes(), request.outputExtent, std::max(1U, request.workUnits), shape))
+    if (!FindHostRankShape(
+          problem.GetWindow(), problem.GetPixelBytes(), request.outputExtent, std::max(1U, request.workUnits), shape))
     {
       return Refuse(problem, "at most two axes besides the first", 65536);
     }
@@ -84,10 +85,12 @@ public:
                false };
     }
     auto candidate = Offer(shape);
-    candidate.seconds = problem.CountOutputs() * EstimateRankPicoseconds(shape, problem.GetWindow(), pixelBytes, problem.device) * 1e-12 *
+    candidate.seconds = problem.CountOutputs() *
+                        EstimateRankPicoseconds(shape, problem.GetWindow(), pixelBytes, problem.device) * 1e-12 *
                         GetSlowness(problem);
     candidate.scratchBytes = GetRankScratchBytes(shape, request.outputExtent, std::max(problem.budget / 4, one));
-    candidate.standing = IsRankFastestOnDevice(problem.GetWindow(), pixelBytes) ? Standing::Fastest : Standing::Overtaken;
+    candidate.standing =
+      IsRankFastestOnDevice(problem.GetWindow(), pixelBytes) ? Standing::Fastest : Standing::Overtaken;
     candidate.hasLongBlocks = true;
     candidate.onDevice = MakeRankDeviceMethod(shape);
     return { candidate, "", false };

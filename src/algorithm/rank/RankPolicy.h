@@ -57,8 +57,8 @@ bool
 FindRankShape(const Window & window, int pixelBytes, RankShape & shape, const DeviceTraits & traits = GetH200Traits());
 
 /** Whether local ranks are the fastest for a window that they cover, where no tile program is, by measurement
- * (RankRates.inc, and the rates of sliding histograms). At 99x99 with 16 and 32 bits both are as fast by the model of the
- * ranks. */
+ * (RankRates.inc, and the rates of sliding histograms). At 99x99 with 16 and 32 bits both are as fast by the model of
+ * the ranks. */
 bool
 IsRankFastestOnDevice(const Window & window, int pixelBytes);
 

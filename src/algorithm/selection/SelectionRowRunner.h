@@ -38,8 +38,7 @@ public:
   SelectionRowRunner(const MedianRequest & request, const PixelBox & output)
     : m_Image(request), m_Extent(request.inputExtent), m_Window(GetWindow(request)), m_Output(output),
       m_Row(static_cast<std::size_t>(m_Output.extent[0]))
-  {
-  }
+  {}
 
   static std::size_t
   CountRows(const MedianRequest &, const PixelBox & output)
