@@ -61,11 +61,13 @@ Start(const std::vector<std::string> & command, const Fault & fault, const std::
     const rlimit limit = { fault.largestFile, fault.largestFile };
     setrlimit(RLIMIT_FSIZE, &limit);
   }
+#ifndef __SANITIZE_ADDRESS__ // whose shadow takes terabytes of addresses
   if (fault.memory > 0)
   {
     const rlimit limit = { fault.memory, fault.memory };
     setrlimit(RLIMIT_AS, &limit);
   }
+#endif
   if (traced)
   {
     ptrace(PTRACE_TRACEME, 0, nullptr, nullptr);
