@@ -17,6 +17,7 @@
  *=========================================================================*/
 // Times Update() on images of ordinary and of pinned memory beside the transfer of the same bytes both ways at once.
 
+#include "CopierShare.h"
 #include "HostCopy.h"
 #include "ThreadTeam.h"
 #include "itkCudaMedianImageFilter.h"

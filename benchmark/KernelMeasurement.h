@@ -64,7 +64,7 @@ public:
     Row row;
     row.size = JoinShort(size);
     row.how = how;
-    Count(kernel.radius, policy, pixel, m_Device, row);
+    Count(kernel.window.radius, policy, pixel, m_Device, row);
 
     cudaFuncAttributes attributes;
     Check(cudaFuncGetAttributes(&attributes, kernel.function), "cudaFuncGetAttributes");
@@ -77,7 +77,7 @@ public:
           "cudaOccupancyMaxActiveBlocksPerMultiprocessor");
     row.warps = blocks * kernel.shape.threads / 32;
 
-    Time(kernel.radius, pixel, size, launches, row, [&](const KernelArguments & arguments) {
+    Time(kernel.window.radius, pixel, size, launches, row, [&](const KernelArguments & arguments) {
       return LaunchEmittedKernel(kernel, arguments, nullptr);
     });
     return row;

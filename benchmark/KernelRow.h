@@ -203,7 +203,7 @@ GetRate(const Row & row)
 inline std::string
 MakeRateRow(const Row & row, const DeviceTraits & device, const std::string & commit)
 {
-  return ToRow(RateRow{ device.name.c_str(), commit.c_str(), GetWindow(row.radius), row.pixelBytes, GetRate(row) });
+  return ToRow(RateRow{ device.name.c_str(), commit.c_str(), Window(row.radius).GetExtent(), row.pixelBytes, GetRate(row) });
 }
 
 /** A row for TileTuning.inc: the fastest of the policies that were swept for a window, with the one behind it. */
@@ -225,7 +225,7 @@ MakeTuningRow(std::vector<Row> rows, const DeviceTraits & device, const std::str
                                                     std::to_string(rows[1].policy.blockY);
   return ToRow(TileTuningRow{ device.name.c_str(),
                               commit.c_str(),
-                              GetWindow(best.radius),
+                              Window(best.radius).GetExtent(),
                               best.pixelBytes,
                               policy.tile,
                               policy.tiling.root,

@@ -820,7 +820,7 @@ TEST(CudaMedianHostKernels, InterpretedAndSelectedForOtherRanks)
   for (const auto & radius : radii)
   {
     ForEachOtherRank(radius, [&](const Window & window) {
-      const auto compiled = GetCompiledProgram(window, ChooseTile(window));
+      const auto compiled = GetScheduledProgram(window, ChooseTile(window));
       for (const Extent & size : { Extent{ { 1, 1, 1, 1 } }, Extent{ { 13, 5, 3, 2 } } })
       {
         const auto budget = std::size_t{ 1 } << 30;

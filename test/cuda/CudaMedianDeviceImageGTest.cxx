@@ -17,7 +17,7 @@
  *=========================================================================*/
 #include "CudaMedianTestDevice.h"
 #include "itkCudaMedianDevice.h"
-#include "Planner.h"
+#include "SelectionDevice.h"
 
 #ifdef CUDAMEDIAN_TEST_HAS_CUDA
 #  include <cuda_runtime_api.h>
