@@ -65,8 +65,8 @@ TESTS_OF = {
     "src/cpu": ["fuzz", "rows", "engine"],
     "src/cuda": ["pipeline", "merge", "kernels", "compiler", "fuzz on host", "pipeline on host"],
     # Slabs and threads of devices.
-    "src/plan/SlabDealer.cxx": ["pipeline", "pipeline on host"],
-    "src/plan/SlabDealer.h": ["pipeline", "pipeline on host"],
+    "src/core/SlabDealer.cxx": ["pipeline", "pipeline on host"],
+    "src/core/SlabDealer.h": ["pipeline", "pipeline on host"],
     "src/cpu/ThreadTeam.cxx": ["pipeline", "pipeline on host"],
     "src/cpu/ThreadTeam.h": ["pipeline", "pipeline on host"],
     # Tables that were measured: kernels are emitted from them when tests are built, so no test run sees a change.

@@ -23,6 +23,7 @@ files() {
 for check in "${checks[@]}"; do
   case "${check}" in
     cxx)
+      python3 scripts/check-rooms.py
       install_missing clang-format-14
       files '*.cxx' '*.h' '*.hxx' '*.cu' '*.cuh' | xargs clang-format-14 --dry-run --Werror
       ;;

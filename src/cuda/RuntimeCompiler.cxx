@@ -174,23 +174,4 @@ RuntimeCompiler::Compile(const std::string & source, const KernelTarget & target
   return binary;
 }
 
-std::string
-MakeKernelSource(const KernelProgram & program,
-                 const KernelPolicy &  policy,
-                 const KernelKind &    kind,
-                 bool                  isFloat,
-                 EmittedProgram &      count)
-{
-  std::ostringstream source;
-  source << "#include \"TileKernel.h\"\nnamespace cudamedian\n{\n";
-  count = EmitProgram(program, policy, kind, "Program", source);
-  source << "using Kernel = TileKernel<Program, std::uint" << 8 * kind.pixelBytes
-         << "_t, KeyMapping::" << (isFloat ? "Float" : "Integer") << ", KeyPacking::" << ToString(kind.packing)
-         << ", Program::BlockX, Program::BlockY>;\n}\n"
-         << "extern \"C\" __global__ void __launch_bounds__(cudamedian::Kernel::Threads)\n"
-         << runtimeKernelName << "(const __grid_constant__ cudamedian::KernelArguments arguments)\n{\n"
-         << "  cudamedian::RunTileKernelBlock<cudamedian::Kernel>(arguments);\n}\n";
-  return source.str();
-}
-
 } // namespace cudamedian

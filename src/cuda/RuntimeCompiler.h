@@ -18,8 +18,6 @@
 #ifndef RuntimeCompiler_h
 #define RuntimeCompiler_h
 
-#include "ProgramEmitter.h"
-
 #include <string>
 #include <vector>
 
@@ -36,19 +34,6 @@ struct KernelSource
 /** The headers that a kernel compiled at first use includes. */
 const std::vector<KernelSource> &
 GetKernelSources();
-
-/** Name of the kernel in every source that MakeKernelSource() writes. */
-constexpr char runtimeKernelName[] = "CudaMedianTileKernel";
-
-/** The source of a window's kernel for NVRTC.
- * \param isFloat whether 32- and 64-bit pixels are IEEE numbers
- * \param program receives what was written. */
-std::string
-MakeKernelSource(const KernelProgram & program,
-                 const KernelPolicy &  policy,
-                 const KernelKind &    kind,
-                 bool                  isFloat,
-                 EmittedProgram &      count);
 
 /** What a kernel is compiled for at first use: "sm_90", machine code of an architecture, or "compute_90", PTX that the
  * driver translates for newer ones. */

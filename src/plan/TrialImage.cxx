@@ -17,7 +17,7 @@
  *=========================================================================*/
 #include "TrialImage.h"
 
-#include "TileProgram.h"
+#include "Extents.h"
 
 #include <cstring>
 #include <random>

@@ -19,7 +19,6 @@
 #define HistogramPolicy_h
 
 #include "PixelKey.h"
-#include "RankPolicy.h"
 #include "Traits.h"
 #include "Window.h"
 

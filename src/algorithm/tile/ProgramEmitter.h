@@ -53,6 +53,19 @@ EmitProgram(const KernelProgram & program,
             const std::string &   name,
             std::ostream &        os);
 
+/** Name of the kernel in every source that MakeKernelSource() writes. */
+constexpr char runtimeKernelName[] = "CudaMedianTileKernel";
+
+/** The source of a window's kernel for NVRTC.
+ * \param isFloat whether 32- and 64-bit pixels are IEEE numbers
+ * \param program receives what was written. */
+std::string
+MakeKernelSource(const KernelProgram & program,
+                 const KernelPolicy &  policy,
+                 const KernelKind &    kind,
+                 bool                  isFloat,
+                 EmittedProgram &      count);
+
 } // namespace cudamedian
 
 #endif

@@ -1,0 +1,2 @@
+// A choice.
+#include "Device.h"
