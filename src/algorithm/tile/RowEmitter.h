@@ -26,8 +26,8 @@
 namespace cudamedian
 {
 
-/** Writes a program for the CPU as a struct in C++, in pieces that a compiler is soon done with. The file is for a source
- * that Google Highway compiles once per instruction set.
+/** Writes a program for the CPU as a struct in C++, in pieces that a compiler is soon done with. The file is for a
+ * source that Google Highway compiles once per instruction set.
  *
  * A phase is cut into chunks of about so many operations: straight-line functions
  * `static void Run(std::integral_constant<int, chunk>, row)`, which read pixels of the footprint with
