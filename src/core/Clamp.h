@@ -20,6 +20,10 @@
 
 #include "PixelKey.h"
 
+#ifndef __CUDACC_RTC__
+#  include <algorithm>
+#endif
+
 namespace cudamedian
 {
 
@@ -28,8 +32,13 @@ template <typename TPosition>
 CUDAMEDIAN_HOST_DEVICE TPosition
 Clamp(TPosition position, TPosition last)
 {
+#ifdef __CUDA_ARCH__
   const TPosition low = position < 0 ? 0 : position;
   return last < low ? last : low;
+#else
+  // GCC makes slower code of the conditions.
+  return std::min(std::max<TPosition>(position, 0), last);
+#endif
 }
 
 } // namespace cudamedian
