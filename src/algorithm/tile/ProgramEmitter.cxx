@@ -19,6 +19,7 @@
 
 #include <map>
 #include <ostream>
+#include <sstream>
 #include <initializer_list>
 #include <utility>
 
