@@ -15,6 +15,7 @@
  *  limitations under the License.
  *
  *=========================================================================*/
+#include "ProgramEmitter.h"
 #include "RuntimeCompiler.h"
 
 #include <gtest/gtest.h>

@@ -18,6 +18,7 @@
 #include "RuntimeKernels.h"
 
 #include "KernelCache.h"
+#include "ProgramEmitter.h"
 #include "RuntimeCompiler.h"
 
 #include <deque>
