@@ -203,7 +203,8 @@ GetRate(const Row & row)
 inline std::string
 MakeRateRow(const Row & row, const DeviceTraits & device, const std::string & commit)
 {
-  return ToRow(RateRow{ device.name.c_str(), commit.c_str(), Window(row.radius).GetExtent(), row.pixelBytes, GetRate(row) });
+  return ToRow(
+    RateRow{ device.name.c_str(), commit.c_str(), Window(row.radius).GetExtent(), row.pixelBytes, GetRate(row) });
 }
 
 /** A row for TileTuning.inc: the fastest of the policies that were swept for a window, with the one behind it. */
