@@ -229,8 +229,8 @@ ReadPixels(itk::ImageIOBase & imageIO, void * buffer, std::size_t bytes)
   std::memset(buffer, firstFill, bytes);
   const std::string messages = ReadInto(imageIO, buffer);
 
-  // NIfTI's reader sets to 0 what it could not read.
-  const bool isFilledUp = IsNamed(imageIO, "NiftiImageIO");
+  // NIfTI's reader sets to 0 what it could not read, and JPEG's continues what it has.
+  const bool isFilledUp = IsNamed(imageIO, "NiftiImageIO") || IsNamed(imageIO, "JPEGImageIO");
   // A file may end within a pixel, but then none after it was read, or it is the last.
   const bool lastIsWhole = bytes < pixelBytes || std::find(end - pixelBytes, end, firstFill) == end;
   bool       isDoubtful = !lastIsWhole || isFilledUp;
