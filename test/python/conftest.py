@@ -4,6 +4,7 @@
 
 import importlib
 import os
+import signal
 import subprocess
 
 import numpy as np
@@ -11,6 +12,10 @@ import pytest
 
 # JAX would take three quarters of the device's memory from the other libraries.
 os.environ.setdefault("XLA_PYTHON_CLIENT_PREALLOCATE", "false")
+
+# A shell ignores Ctrl-C in what it runs in the background, and so would the processes that the tests interrupt.
+if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 SEED = int(os.environ.get("CUDAMEDIAN_TEST_SEED", "20240611"))
 
