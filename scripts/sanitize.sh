@@ -25,7 +25,7 @@ configure() {
 
 threads="${build_root}/sanitize-threads"
 configure "${threads}" thread -DCUDAMEDIAN_BUILD_EXAMPLES=OFF
-targets=(CudaMedianEngineTest CudaMedianRowProgramsTest CudaMedianThreadTeamTest CudaMedianPlanTest CudaMedianEngineStress)
+targets=(CudaMedianEngineTest CudaMedianRowProgramsTest CudaMedianThreadTeamTest CudaMedianCoreTest CudaMedianEngineStress)
 if ninja -C "${threads}" -t query CudaMedianPipelineOnHostTest >/dev/null 2>&1; then
   targets+=(CudaMedianPipelineOnHostTest CudaMedianEngineStressOnHost)
 fi
