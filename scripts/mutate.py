@@ -27,15 +27,17 @@ src/algorithm/*
 src/algorithm/*/*.h src/algorithm/*/*.cxx
 src/plan/*
 src/cpu/*
-src/cuda/CudaBackend.cxx src/cuda/DeviceContext.cxx src/cuda/DeviceContext.h src/cuda/KernelBodies.h
-src/cuda/KernelCache.cxx src/cuda/MergeStreams.cxx src/cuda/SlabPipeline.cxx src/cuda/SlabPipeline.h
+src/cuda/CudaBackend.cxx src/cuda/DeviceContext.cxx src/cuda/DeviceContext.h
+src/cuda/KernelCache.cxx src/cuda/MergeStreams.cxx src/cuda/SlabKernel.cxx src/cuda/SlabKernel.h
+src/cuda/SlabPipeline.cxx src/cuda/SlabPipeline.h
 """.split()
-# Not compiled as they are, or run at build time alone.
-NOT_FILES = r"\.cmake$|\.in$|RowEmitter"
+# Not compiled as they are, or run at build time alone, or compiled with CUDA alone.
+NOT_FILES = r"\.cmake$|\.in$|RowEmitter|algorithm/\w+/(\w+Device\.cxx|\w+Launch\.h|EmittedKernel\.|RuntimeKernels\.)"
 
 # The programs that see changes, with their arguments.
 TESTS = {
     "program": ("test/program/CudaMedianProgramTest", []),
+    "core": ("test/core/CudaMedianCoreTest", []),
     "plan": ("test/plan/CudaMedianPlanTest", []),
     "engine": ("test/cpu/CudaMedianEngineTest", []),
     "pipeline": ("test/cuda/CudaMedianPipelineTest", []),
@@ -45,6 +47,8 @@ TESTS = {
     ),
     "rows": ("test/algorithm/CudaMedianRowProgramsTest", []),
     "portable": ("test/algorithm/CudaMedianPortableTest", []),
+    "tables": ("test/algorithm/CudaMedianTuningTest", []),
+    "sorts": ("test/algorithm/CudaMedianRankSortTest", []),
     "merge": ("test/algorithm/CudaMedianMergeTilingTest", []),
     "compiler": ("test/cuda/CudaMedianRuntimeKernelsTest", []),
     "kernels": ("test/algorithm/CudaMedianHostKernelsTest", []),
@@ -55,23 +59,23 @@ TESTS = {
     ),
     "pipeline on host": ("test/cuda/CudaMedianPipelineOnHostTest", []),
 }
-# Which of them run for a change in a folder's files, or in one of them, those that find most in the least time first. A
-# program whose own objects depend on the change runs in any case.
+# Which of them run for a change in a file, or else in the nearest folder around it that is here, those that find most
+# in the least time first. A program whose own objects depend on the change runs in any case.
 TESTS_OF = {
-    "src/core": ["fuzz", "rows", "engine", "fuzz on host"],
+    "src/core": ["core", "fuzz", "rows", "engine", "fuzz on host"],
     "src/program": ["fuzz", "rows", "program", "kernels"],
     "src/algorithm": ["plan", "fuzz", "rows", "merge", "kernels", "fuzz on host"],
     "src/plan": ["plan", "fuzz", "fuzz on host", "merge", "kernels"],
     "src/cpu": ["fuzz", "rows", "engine"],
     "src/cuda": ["pipeline", "merge", "kernels", "compiler", "fuzz on host", "pipeline on host"],
     # Slabs and threads of devices.
-    "src/core/SlabDealer.cxx": ["pipeline", "pipeline on host"],
-    "src/core/SlabDealer.h": ["pipeline", "pipeline on host"],
+    "src/core/SlabDealer.cxx": ["core", "pipeline", "pipeline on host"],
+    "src/core/SlabDealer.h": ["core", "pipeline", "pipeline on host"],
     "src/cpu/ThreadTeam.cxx": ["pipeline", "pipeline on host"],
     "src/cpu/ThreadTeam.h": ["pipeline", "pipeline on host"],
     # Tables that were measured: kernels are emitted from them when tests are built, so no test run sees a change.
-    "src/algorithm/tile/KernelPolicy.cxx": ["plan", "fuzz on host"],
-    "src/algorithm/rank/RankPolicy.cxx": ["plan", "fuzz", "fuzz on host"],
+    "src/algorithm/tile/KernelPolicy.cxx": ["plan", "tables", "fuzz on host"],
+    "src/algorithm/rank/RankPolicy.cxx": ["plan", "tables", "fuzz", "fuzz on host"],
     "src": ["fuzz", "engine", "fuzz on host", "pipeline on host"],
 }
 # Of the programs compiled ahead for the CPU, which take minutes together, these stand for all.
@@ -400,7 +404,7 @@ class Judge:
                 return ("not compiled", text[-300:])
             environment["LD_PRELOAD"] = shared
         seen = False
-        ours = TESTS_OF.get(path) or TESTS_OF[os.path.dirname(path)]
+        ours = get_tests_of(path)
         order = ours + [key for key in TESTS if key not in ours]
         for key in (key for key in order if key in self.build.tests):
             name, arguments = self.build.tests[key]
@@ -442,13 +446,28 @@ class Judge:
         return f"{name}, exit status {status}"
 
 
+def get_tests_of(path):
+    """Name the programs that run for a change in a file."""
+    while path not in TESTS_OF:
+        if not path:
+            return []
+        path = os.path.dirname(path)
+    return TESTS_OF[path]
+
+
 def list_files(source, given):
-    """List the files that are changed, relative to the checkout."""
+    """List the files that are changed, relative to the checkout. What the tables name has to be there."""
     import glob
 
+    for path in TESTS_OF:
+        if not os.path.exists(os.path.join(source, path)):
+            sys.exit(f"TESTS_OF names what is not there: {path}")
     files = []
     for pattern in given or FILES:
-        files += sorted(glob.glob(pattern if os.path.isabs(pattern) else os.path.join(source, pattern)))
+        found = sorted(glob.glob(pattern if os.path.isabs(pattern) else os.path.join(source, pattern)))
+        if not found:
+            sys.exit(f"no file is called {pattern}")
+        files += found
     return [os.path.relpath(f, source) for f in files if os.path.isfile(f) and (given or not re.search(NOT_FILES, f))]
 
 
