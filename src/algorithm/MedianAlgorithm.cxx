@@ -17,6 +17,8 @@
  *=========================================================================*/
 #include "MedianAlgorithm.h"
 
+#include "DeviceProfiles.h"
+
 #include <algorithm>
 
 namespace cudamedian

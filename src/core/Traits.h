@@ -26,6 +26,17 @@
 namespace cudamedian
 {
 
+/** How a multiprocessor's pipes and its instruction cache suit tile programs. A column of Architectures.inc each. */
+struct PipeTraits
+{
+  /** Of the maxima, the percentage that is worth trying to make by sums (a + b - min), on another pipe than min and max.
+   * A measured policy may have more. */
+  int  mostSumPercent{ 60 };
+  bool threeInput{ true }; ///< whether min and max of three keys take one instruction
+  /** Instructions of 16 bytes that a multiprocessor's cache holds beside what else runs. */
+  double cachedInstructions{ 7800 };
+};
+
 /** A device of CUDA. */
 struct DeviceTraits
 {
@@ -37,15 +48,20 @@ struct DeviceTraits
   int         sharedBytes{ 0 };            ///< shared memory of a multiprocessor
   int         reservedSharedBytes{ 1024 }; ///< of it, what each block takes besides what it asks for
   int         registers{ 0 };              ///< of a multiprocessor, 32 bits each
+  int         warps{ 64 };                 ///< that a multiprocessor holds at once
+  int         blocks{ 32 };                ///< that a multiprocessor holds at once
   std::size_t cacheBytes{ 0 };             ///< the second-level cache
   double      copyBytes{ 0 };              ///< read and written in a second by a copy in device memory
+  PipeTraits  pipes;
+  /** The compute capability of the device at hand where these traits are another's (CUDAMEDIAN_PRETEND_DEVICE), whose
+   * code it takes as PTX alone if it is newer; otherwise 0. */
+  int pretendedOn{ 0 };
 
-  /** Blocks with so much shared memory that a multiprocessor holds at once. */
+  /** Blocks of so many threads with so much shared memory that a multiprocessor holds at once. */
   int
-  CountBlocks(int bytes) const
+  CountBlocks(int bytes, int threads) const
   {
-    constexpr int most = 32;
-    return std::min(most, sharedBytes / (bytes + reservedSharedBytes));
+    return std::min({ blocks, warps * 32 / threads, sharedBytes / std::max(1, bytes + reservedSharedBytes) });
   }
 };
 
@@ -58,17 +74,6 @@ struct HostTraits
   double      copyBytes{ 0 };    ///< bytes that one thread copies in a second, past the caches
 };
 
-/** An H200 as its driver describes it. Its copies were timed by CudaMedianKernelBenchmark. Programs that are compiled
- * ahead, where no device is at hand, are chosen for it. */
-inline const DeviceTraits &
-GetH200Traits()
-{
-  // Never destroyed: a thread may be at work when the process ends.
-  static const auto & traits =
-    *new DeviceTraits{ "NVIDIA H200", 90, 132, 1980000, 232448, 233472, 1024, 65536, 62914560, 4.26e12 };
-  return traits;
-}
-
 /** The host of an H200 that the tables of benchmark/README.md were taken on: an Intel Xeon with AVX-512. Its rates are
  * those that the estimates were fitted with. */
 inline const HostTraits &
@@ -76,15 +81,6 @@ GetH200HostTraits()
 {
   static const auto & traits = *new HostTraits{ 16, 64, 9.5e10, 15.7e9 };
   return traits;
-}
-
-/** How fast a device issues instructions, as a multiple of an H200, whose times the models of the kernels tell.
- * Reasoned: by multiprocessors and clock. */
-inline double
-GetRelativeSpeed(const DeviceTraits & traits)
-{
-  const auto & known = GetH200Traits();
-  return static_cast<double>(traits.multiprocessors) / known.multiprocessors * traits.kilohertz / known.kilohertz;
 }
 
 } // namespace cudamedian

@@ -45,8 +45,16 @@ QueryCurrentDevice(int device)
   {
     return MakeUnusable(error, "a CUDA device that does not answer");
   }
-  const std::string name = std::string(properties.name) + ", compute capability " + std::to_string(properties.major) +
-                           "." + std::to_string(properties.minor);
+  std::string name = std::string(properties.name) + ", compute capability " + std::to_string(properties.major) + "." +
+                     std::to_string(properties.minor);
+  try
+  {
+    name += DescribePretended();
+  }
+  catch (const DeviceError & problem)
+  {
+    return { false, problem.what() };
+  }
   error = CheckKernelImage();
   if (error != cudaSuccess)
   {

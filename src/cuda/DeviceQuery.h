@@ -37,10 +37,16 @@ QueryCudaDevices(const std::vector<int> & devices);
 std::size_t
 GetFreeDeviceMemory(const std::vector<int> & devices);
 
-/** What can be relied upon on each of the devices: the least of every number, and the older compute capability. Asked
- * of CUDA once for each device. The rate of the bus is not measured. \throws DeviceError when a CUDA call fails. */
+/** What can be relied upon on each of the devices, or on the current one where none is listed: the least of every
+ * number, and the older compute capability. Asked once of each. With CUDAMEDIAN_PRETEND_DEVICE, the key of a row of
+ * DeviceProfiles.inc, each is taken for that device as far as it has what that one has. \throws DeviceError */
 DeviceTraits
 GetDeviceTraits(const std::vector<int> & devices);
+
+/** ", taken for NVIDIA GeForce RTX 4090 (CUDAMEDIAN_PRETEND_DEVICE)", or nothing. \throws DeviceError where there is no
+ * such device. */
+std::string
+DescribePretended();
 
 /** Bytes a second over the buses of the devices, in either direction, both at once, from and to pinned memory. Timed
  * once for each device and process, in some ten milliseconds. \throws DeviceError when a CUDA call fails. */

@@ -16,10 +16,12 @@
  *
  *=========================================================================*/
 #include "DeviceContext.h"
+#include "DeviceProfiles.h"
 #include "DeviceQuery.h"
 
 #include <algorithm>
 #include <chrono>
+#include <cstdlib>
 #include <limits>
 #include <map>
 #include <mutex>
@@ -68,11 +70,70 @@ MeasureBus(int device)
   return static_cast<double>(bytes) / shortest;
 }
 
+/** Bytes that a copy in device memory reads and writes in a second: as its profile says, else 0.87 of what its memory
+ * can do, which a copy reaches on an H200. */
+double
+GetCopyBytes(const std::string & name, int device)
+{
+  if (const auto * const profile = FindDeviceProfile(name))
+  {
+    return profile->copyBytes;
+  }
+  // Two transfers a clock. A device that shares the host's memory may not tell.
+  const double bytes = 2e3 * GetAttribute(cudaDevAttrMemoryClockRate, device) *
+                       (GetAttribute(cudaDevAttrGlobalMemoryBusWidth, device) / 8.0);
+  constexpr double least = 1e11;
+  return std::max(least, 0.87 * bytes);
+}
+
+/** The profile that the device at hand is to be taken for, or null. \throws DeviceError when there is no such profile.
+ */
+const DeviceProfile *
+GetPretendedProfile()
+{
+  const char * const key = std::getenv("CUDAMEDIAN_PRETEND_DEVICE");
+  if (key == nullptr || *key == '\0')
+  {
+    return nullptr;
+  }
+  const auto * const profile = FindDeviceProfile(key);
+  if (profile == nullptr)
+  {
+    std::string keys;
+    for (const auto & known : GetDeviceProfiles())
+    {
+      keys += (keys.empty() ? "" : ", ") + std::string(known.key);
+    }
+    throw DeviceError(std::string("CUDAMEDIAN_PRETEND_DEVICE is \"") + key + "\"; known are " + keys);
+  }
+  return profile;
+}
+
+/** A profile's traits, as far as the device at hand has them. */
+DeviceTraits
+Pretend(const DeviceProfile & profile, const DeviceTraits & real)
+{
+  auto traits = GetTraits(profile);
+  for (const auto member : { &DeviceTraits::computeCapability,
+                             &DeviceTraits::blockSharedBytes,
+                             &DeviceTraits::sharedBytes,
+                             &DeviceTraits::registers,
+                             &DeviceTraits::warps,
+                             &DeviceTraits::blocks })
+  {
+    traits.*member = std::min(traits.*member, real.*member);
+  }
+  traits.pretendedOn = real.computeCapability;
+  return traits;
+}
+
 DeviceTraits
 AskDevice(int device)
 {
+  cudaDeviceProp properties;
+  CheckCuda(cudaGetDeviceProperties(&properties, device), "cudaGetDeviceProperties");
   DeviceTraits traits;
-  traits.name = "device " + std::to_string(device);
+  traits.name = properties.name;
   traits.computeCapability = 10 * GetAttribute(cudaDevAttrComputeCapabilityMajor, device) +
                              GetAttribute(cudaDevAttrComputeCapabilityMinor, device);
   traits.multiprocessors = GetAttribute(cudaDevAttrMultiProcessorCount, device);
@@ -80,9 +141,14 @@ AskDevice(int device)
   traits.blockSharedBytes = GetAttribute(cudaDevAttrMaxSharedMemoryPerBlockOptin, device);
   traits.sharedBytes = GetAttribute(cudaDevAttrMaxSharedMemoryPerMultiprocessor, device);
   traits.registers = GetAttribute(cudaDevAttrMaxRegistersPerMultiprocessor, device);
+  traits.warps = GetAttribute(cudaDevAttrMaxThreadsPerMultiProcessor, device) / 32;
+  traits.blocks = GetAttribute(cudaDevAttrMaxBlocksPerMultiprocessor, device);
   traits.cacheBytes = static_cast<std::size_t>(GetAttribute(cudaDevAttrL2CacheSize, device));
   traits.reservedSharedBytes = GetAttribute(cudaDevAttrReservedSharedMemoryPerBlock, device);
-  return traits;
+  traits.pipes = GetArchitectureTraits(traits.computeCapability).pipes;
+  traits.copyBytes = GetCopyBytes(traits.name, device);
+  const auto * const profile = GetPretendedProfile();
+  return profile == nullptr ? traits : Pretend(*profile, traits);
 }
 
 /** What is known of each device. Never destroyed: a thread may be at work when the process ends. */
@@ -122,6 +188,13 @@ GetBusOfDevice(int device)
 
 } // namespace
 
+std::string
+DescribePretended()
+{
+  const auto * const profile = GetPretendedProfile();
+  return profile == nullptr ? "" : std::string(", taken for ") + profile->name + " (CUDAMEDIAN_PRETEND_DEVICE)";
+}
+
 DeviceTraits
 GetDeviceTraits(const std::vector<int> & devices)
 {
@@ -135,10 +208,16 @@ GetDeviceTraits(const std::vector<int> & devices)
                                &DeviceTraits::kilohertz,
                                &DeviceTraits::blockSharedBytes,
                                &DeviceTraits::sharedBytes,
-                               &DeviceTraits::registers })
+                               &DeviceTraits::registers,
+                               &DeviceTraits::warps,
+                               &DeviceTraits::blocks })
     {
       together.*member = std::min(together.*member, traits.*member);
     }
+    together.copyBytes = std::min(together.copyBytes, traits.copyBytes);
+    together.pipes.mostSumPercent = std::min(together.pipes.mostSumPercent, traits.pipes.mostSumPercent);
+    together.pipes.threeInput = together.pipes.threeInput && traits.pipes.threeInput;
+    together.pipes.cachedInstructions = std::min(together.pipes.cachedInstructions, traits.pipes.cachedInstructions);
     together.reservedSharedBytes = std::max(together.reservedSharedBytes, traits.reservedSharedBytes);
     together.cacheBytes = std::min(together.cacheBytes, traits.cacheBytes);
   }

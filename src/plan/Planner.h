@@ -20,7 +20,7 @@
 
 #include "KernelMeans.h"
 #include "Plan.h"
-#include "Traits.h"
+#include "DeviceProfiles.h"
 
 #include <optional>
 

@@ -5,6 +5,7 @@ if(NOT TARGET CudaMedianEmitPrograms)
   include(${rooms}/Rooms.cmake)
   add_executable(CudaMedianEmitPrograms
     ${rooms}/tools/EmitPrograms.cxx
+    ${rooms}/core/DeviceProfiles.cxx
     ${rooms}/algorithm/tile/ProgramEmitter.cxx
     ${rooms}/algorithm/tile/RowEmitter.cxx
     ${rooms}/program/TileProgram.cxx
@@ -31,9 +32,10 @@ function(cudamedian_get_architectures variable)
     endif()
   endforeach()
   if(NOT numbers)
-    # "native", "all" and the like: kernels for either way of comparing 16-bit keys.
-    set(numbers 75 80 90)
+    # "native", "all" and the like: a program for each architecture that differs.
+    set(numbers 75 80 86 90 100 120)
   endif()
+  list(REMOVE_DUPLICATES numbers)
   list(JOIN numbers "," numbers)
   set(${variable} ${numbers} PARENT_SCOPE)
 endfunction()

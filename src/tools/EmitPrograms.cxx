@@ -19,72 +19,130 @@
 #include "RowEmitter.h"
 #include "TilePolicy.h"
 
+#include <algorithm>
 #include <fstream>
 #include <iostream>
-#include <map>
 #include <sstream>
 #include <stdexcept>
 #include <string>
+#include <tuple>
+#include <vector>
 
 namespace
 {
 
 using namespace cudamedian;
 
-/** The kinds of kernels that pixels of a width need on a list of architectures such as "75,90". */
-std::map<KeyPacking, KernelKind>
-GetKinds(int pixelBytes, const std::string & architectures)
+/** A program of a window, and the architectures that run it. */
+struct Variant
 {
-  std::map<KeyPacking, KernelKind> kinds;
-  std::istringstream               list(architectures);
-  for (std::string architecture; std::getline(list, architecture, ',');)
+  KernelKind       kind;
+  KernelPolicy     policy;
+  std::string      name;
+  std::vector<int> architectures;
+};
+
+bool
+IsSame(const KernelPolicy & one, const KernelPolicy & other)
+{
+  const auto list = [](const KernelPolicy & policy) {
+    return std::make_tuple(policy.tile,
+                           policy.tiling.root,
+                           policy.tiling.division,
+                           policy.phases.sharedPhases,
+                           policy.phases.firstColumn,
+                           policy.phases.columns,
+                           policy.lowering.threeInput,
+                           policy.lowering.sumPercent,
+                           policy.blockX,
+                           policy.blockY,
+                           policy.registers);
+  };
+  return list(one) == list(other);
+}
+
+/** The programs that pixels of a width need on a list of architectures such as "75,90". */
+std::vector<Variant>
+ListVariants(const Window & window, int pixelBytes, const std::string & architectures)
+{
+  std::vector<Variant> variants;
+  std::istringstream   list(architectures);
+  for (std::string text; std::getline(list, text, ',');)
   {
-    const auto kind = GetKernelKind(pixelBytes, std::stoi(architecture));
-    kinds[kind.packing] = kind;
+    const int  architecture = std::stoi(text);
+    const auto kind = GetKernelKind(pixelBytes, architecture);
+    const auto policy = GetKernelPolicy(window, kind, GetArchitectureTraits(architecture));
+    const auto same = std::find_if(variants.begin(), variants.end(), [&](const Variant & variant) {
+      return variant.kind.packing == kind.packing && IsSame(variant.policy, policy);
+    });
+    if (same != variants.end())
+    {
+      same->architectures.push_back(architecture);
+      continue;
+    }
+    // Two programs of one packing differ by what their architectures have.
+    const auto name = GetEmittedName(window, kind);
+    const bool isTaken = std::any_of(
+      variants.begin(), variants.end(), [&](const Variant & variant) { return variant.kind.packing == kind.packing; });
+    variants.push_back({ kind, policy, isTaken ? name + "_" + text : name, { architecture } });
   }
-  return kinds;
+  return variants;
 }
 
 /** "TileProgram_5x5x1x1_16": the name of a window and a pixel width, whatever the packing. */
 std::string
-GetName(const Window & window, const std::map<KeyPacking, KernelKind> & kinds)
+GetName(const Window & window, const KernelKind & kind)
 {
-  const auto & kind = kinds.begin()->second;
-  const auto   name = GetEmittedName(window, kind);
+  const auto name = GetEmittedName(window, kind);
   return name.substr(0, name.rfind('_')) + "_" + std::to_string(8 * kind.pixelBytes);
 }
 
-/** Writes a type that names the program of each packing. One that was not emitted is an incomplete type. */
+/** Writes a type that names the program of each architecture. One that has none is an incomplete type. */
 void
-WriteProgramsOfPackings(const Window & window, const std::map<KeyPacking, KernelKind> & kinds, std::ostream & os)
+WriteProgramsOfArchitectures(const Window & window, const std::vector<Variant> & variants, std::ostream & os)
 {
-  const auto name = "Packings_of_" + GetName(window, kinds);
-  os << "struct " << name << "\n{\n  template <KeyPacking>\n  struct Of;\n};\n";
-  for (const auto & entry : kinds)
+  const auto  name = "Programs_of_" + GetName(window, variants.front().kind);
+  std::string list;
+  for (const auto & variant : variants)
   {
-    os << "template <>\nstruct " << name << "::Of<KeyPacking::" << ToString(entry.first)
-       << ">\n{\n  using Type = " << GetEmittedName(window, entry.second) << ";\n};\n";
+    for (const int architecture : variant.architectures)
+    {
+      list += (list.empty() ? "" : ", ") + std::to_string(architecture);
+    }
+  }
+  os << "struct " << name << "\n{\n  static constexpr int Architectures[] = { " << list
+     << " };\n  template <int>\n  struct Of;\n};\n";
+  for (const auto & variant : variants)
+  {
+    for (const int architecture : variant.architectures)
+    {
+      os << "template <>\nstruct " << name << "::Of<" << architecture << ">\n{\n  using Type = " << variant.name
+         << ";\n};\n";
+    }
   }
 }
 
 /** Writes the function that adds a window's kernels to the table. */
 void
-WriteDescription(const Window & window, const std::map<KeyPacking, KernelKind> & kinds, std::ostream & os)
+WriteDescription(const Window & window, const std::vector<Variant> & variants, std::ostream & os)
 {
-  const auto pixelBytes = kinds.begin()->second.pixelBytes;
+  const auto pixelBytes = variants.front().kind.pixelBytes;
   const auto bits = std::to_string(8 * pixelBytes);
-  const auto name = GetName(window, kinds);
+  const auto name = GetName(window, variants.front().kind);
   os << "void\nDescribe_" << name << "(std::vector<EmittedKernel> & kernels)\n{\n";
-  for (const auto & entry : kinds)
+  for (const auto & variant : variants)
   {
-    for (const std::string mapping : { "Integer", "Float" })
+    for (const int architecture : variant.architectures)
     {
-      if (pixelBytes >= 4 || mapping == "Integer")
+      for (const std::string mapping : { "Integer", "Float" })
       {
-        os << "  kernels.push_back(Describe"
-           << (IsFilteredInStrips(window) ? "StripKernel<" : "EmittedKernel<Packings_of_" + name + ", ") << "std::uint"
-           << bits << "_t, KeyMapping::" << mapping << ", KeyPacking::" << ToString(entry.first)
-           << ">(KeyFormat::" << mapping << bits << "));\n";
+        if (pixelBytes >= 4 || mapping == "Integer")
+        {
+          os << "  kernels.push_back(Describe"
+             << (IsFilteredInStrips(window) ? "StripKernel<" : "EmittedKernel<Programs_of_" + name + ", ")
+             << "std::uint" << bits << "_t, KeyMapping::" << mapping << ", " << architecture
+             << ">(KeyFormat::" << mapping << bits << "));\n";
+        }
       }
     }
   }
@@ -104,33 +162,29 @@ WriteRowProgram(const Window & window, std::size_t keyBytes, std::ostream & os)
                  os);
 }
 
-/** Writes the programs of a window for each kind of kernel. */
+/** Writes the programs of a window for each architecture. */
 void
-WriteKernelPrograms(const Window &                           window,
-                    const std::map<KeyPacking, KernelKind> & kinds,
-                    bool                                     isHeader,
-                    std::ostream &                           os)
+WriteKernelPrograms(const Window & window, const std::vector<Variant> & variants, bool isHeader, std::ostream & os)
 {
   os << "// Written by EmitPrograms.\n"
      << (isHeader ? "#pragma once\n#include \"KeyRegisters.h\"\n" : "#include \"EmittedKernel.cuh\"\n")
      << "namespace cudamedian\n{\n";
-  for (const auto & entry : kinds)
+  const bool hasPrograms = isHeader || !IsFilteredInStrips(window); // strips are a kernel that needs no program
+  for (const auto & variant : variants)
   {
-    if (!isHeader && IsFilteredInStrips(window))
+    if (hasPrograms)
     {
-      break; // a kernel that needs no program
+      EmitProgram(
+        BuildKernelProgram(window, variant.policy, variant.kind), variant.policy, variant.kind, variant.name, os);
     }
-    const auto & kind = entry.second;
-    const auto   policy = GetKernelPolicy(window, kind);
-    EmitProgram(BuildKernelProgram(window, policy, kind), policy, kind, GetEmittedName(window, kind), os);
   }
   if (!isHeader)
   {
-    if (!IsFilteredInStrips(window))
+    if (hasPrograms)
     {
-      WriteProgramsOfPackings(window, kinds, os);
+      WriteProgramsOfArchitectures(window, variants, os);
     }
-    WriteDescription(window, kinds, os);
+    WriteDescription(window, variants, os);
   }
   os << "} // namespace cudamedian\n";
 }
@@ -195,7 +249,7 @@ main(int argc, char * argv[])
     }
     else
     {
-      WriteKernelPrograms(window, GetKinds(pixelBytes, argv[argc - 2]), extension == ".h", text);
+      WriteKernelPrograms(window, ListVariants(window, pixelBytes, argv[argc - 2]), extension == ".h", text);
     }
     WriteFile(path, text.str());
     return 0;

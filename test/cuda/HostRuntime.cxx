@@ -506,6 +506,10 @@ cudaDeviceGetAttribute(int * value, cudaDeviceAttr attribute, int)
                                                          { cudaDevAttrMaxSharedMemoryPerMultiprocessor, 233472 },
                                                          { cudaDevAttrReservedSharedMemoryPerBlock, 1024 },
                                                          { cudaDevAttrMaxRegistersPerMultiprocessor, 65536 },
+                                                         { cudaDevAttrMaxThreadsPerMultiProcessor, 2048 },
+                                                         { cudaDevAttrMaxBlocksPerMultiprocessor, 32 },
+                                                         { cudaDevAttrMemoryClockRate, 3201000 },
+                                                         { cudaDevAttrGlobalMemoryBusWidth, 6144 },
                                                          { cudaDevAttrL2CacheSize, 62914560 } };
   const auto                                 found = attributes.find(attribute);
   *value = found == attributes.end() ? 1 : found->second;

@@ -118,7 +118,7 @@ EstimateHistogramPicoseconds(const HistogramShape & shape, int pixelBytes, const
   const double slide = shape.columnBytes == 1 && shape.counterBytes == 2 ? 50 : 60;
   const double instructions = slide + starts / shape.segment + columns * columnPixels * 7 / 32 + scan;
   // Half as many warps as an SM can have keep it busy.
-  const double blocks = traits.CountBlocks(shape.sharedBytes);
+  const double blocks = traits.CountBlocks(shape.sharedBytes, shape.GetThreads());
   const double warps = std::min(24.0, blocks * shape.GetThreads() / 32);
   const double outputs = static_cast<double>(shape.tile[0]) * shape.tile[1] * shape.tile[2];
   const double sortCost = pixelBytes == 2 ? 60 : pixelBytes == 4 ? 130 : 330;

@@ -19,7 +19,7 @@
 #define HistogramPolicy_h
 
 #include "PixelKey.h"
-#include "Traits.h"
+#include "DeviceProfiles.h"
 #include "Window.h"
 
 #include <array>

@@ -288,6 +288,8 @@ template <int VKeyBits, int VThreads, int VItems>
 SortKernel
 MakeBucketKernel()
 {
+  static_assert(sizeof(BucketStorage<VKeyBits, VThreads, VItems>) <= GetRankSortBytes(VThreads * VItems, VKeyBits / 8),
+                "what the policy reckons with");
   return {
     VThreads, VItems, BucketKernel<VKeyBits, VThreads, VItems>, sizeof(BucketStorage<VKeyBits, VThreads, VItems>)
   };
@@ -297,6 +299,9 @@ template <int VKeyBits, int VThreads, int VItems>
 SortKernel
 MakeDigitKernel()
 {
+  static_assert(sizeof(DigitStorage<VKeyBits, VItems, BlockThreads<VThreads>>) <=
+                  GetRankSortBytes(VThreads * VItems, VKeyBits / 8),
+                "what the policy reckons with");
   return { VThreads,
            VItems,
            DigitKernel<VKeyBits, VThreads, VItems>,

@@ -38,13 +38,13 @@ constexpr int mostPixels = 16384;
  * blocks of sm_90's multiprocessors. */
 constexpr int mostSharedBytes = 99 * 1024;
 
-/** The smallest sort that holds a number of pixels, or 0. */
+/** The smallest sort that holds a number of pixels, or 0 where a block of the device has no room for it. */
 int
-FindSortSize(int pixels, int pixelBytes)
+FindSortSize(int pixels, int pixelBytes, const DeviceTraits & traits)
 {
   const auto * end = pixelBytes == 8 ? sortSizes + 5 : std::end(sortSizes);
   const auto * found = std::find_if(std::begin(sortSizes), end, [&](int size) { return pixels <= size; });
-  return found == end ? 0 : *found;
+  return found == end || GetRankSortBytes(*found, pixelBytes) > traits.blockSharedBytes ? 0 : *found;
 }
 
 /** Walks along the axis of the largest radius, which saves most, and keeps rows of the image along the threads. */
@@ -117,7 +117,7 @@ SetCounters(const Window & window, int pixelBytes, RankShape & shape, const Devi
   }
   else
   {
-    shape.sortPixels = FindSortSize(shape.pixels, pixelBytes);
+    shape.sortPixels = FindSortSize(shape.pixels, pixelBytes, traits);
     if (shape.sortPixels == 0)
     {
       return false;
@@ -159,7 +159,7 @@ EstimateRankPicoseconds(const RankShape & shape, const Window & window, int pixe
   const double depth = static_cast<double>(window.GetSize(shape.axes[2]));
   const double load = (shape.counterBits > 1 ? 52 : 0.5) * shape.pixels / outputs;
   const double instructions = (slice * depth * 4 + shape.words * 31) / shape.steps + slice * 9.5 + 80 + load;
-  const double blocks = traits.CountBlocks(shape.sharedBytes);
+  const double blocks = traits.CountBlocks(shape.sharedBytes, shape.threads);
   const double warps = blocks * shape.threads / 32;
   return sort + instructions / (3.8 * warps / (1 + 0.103 * warps));
 }

@@ -18,7 +18,7 @@
 #ifndef RankPolicy_h
 #define RankPolicy_h
 
-#include "Traits.h"
+#include "DeviceProfiles.h"
 #include "Window.h"
 
 #include <cstddef>
@@ -48,11 +48,27 @@ struct RankShape
   std::int64_t scratchBytes;    ///< device memory that the ranks and sorted pixels of a block take; 0 for values
 };
 
+/** Shared memory that the kernels take at most which sort a region: counters of buckets, keys and their pixels'
+ * numbers, and what warps tell each other (RankBucketSort.h; sorting by digits takes less). */
+constexpr int
+GetRankSortBytes(int sortPixels, int pixelBytes)
+{
+  int buckets = 1;
+  while (buckets < sortPixels)
+  {
+    buckets *= 2;
+  }
+  // A key of 16 bits has its pixel's number beside it.
+  const int elementBytes = pixelBytes == 8 ? 8 : 4;
+  const int numbers = pixelBytes == 2 ? 0 : 2 * sortPixels;
+  return 2 * buckets + elementBytes * (sortPixels + 32) + numbers + 1024;
+}
+
 /** Finds the fastest block for a window by a model of its cost.
  *
  * \param pixelBytes 1, 2, 4 or 8.
  * \returns false if there is none: the window has a radius along all four axes, or its smallest region has more than
- * 16,384 pixels (8,192 of 64 bits), which is beyond what a block sorts. */
+ * 16,384 pixels (8,192 of 64 bits), or more than a block of the device has room to sort. */
 bool
 FindRankShape(const Window & window, int pixelBytes, RankShape & shape, const DeviceTraits & traits = GetH200Traits());
 

@@ -25,10 +25,10 @@
 namespace cudamedian
 {
 
-// A kernel is one function for all architectures. In the code for each of them it is the kernel of that architecture's
-// packing, so none is ever empty; a packing whose program was not emitted is an incomplete type, which does not
-// compile. The host sees no body: what it needs to launch the kernel follows from the architecture that the loaded code
-// names.
+// A kernel is one function for all architectures. In the code for each of them it is the kernel of the program that was
+// emitted for that architecture, or for the next older one, so none is ever empty; an architecture without a program is
+// an incomplete type, which does not compile. The host sees no body: what it needs to launch the kernel follows from
+// the architecture that the loaded code names.
 
 #ifdef __CUDA_ARCH__
 /** The packing of the code that is being compiled. */
@@ -40,17 +40,41 @@ template <typename TPixelBits>
 constexpr KeyPacking compiledPacking = KeyPacking::Single;
 #endif
 
-/** The kernel of a program. */
-template <typename TProgram, typename TPixelBits, KeyMapping VMapping, KeyPacking VPacking>
-using EmittedTileKernelOf = TileKernel<TProgram, TPixelBits, VMapping, VPacking, TProgram::BlockX, TProgram::BlockY>;
+/** The kernel of a program that was emitted for an architecture. */
+template <typename TProgram, typename TPixelBits, KeyMapping VMapping, int VArchitecture>
+using EmittedTileKernelOf = TileKernel<TProgram,
+                                       TPixelBits,
+                                       VMapping,
+                                       GetKeyPacking(static_cast<int>(sizeof(TPixelBits)), VArchitecture),
+                                       TProgram::BlockX,
+                                       TProgram::BlockY>;
+
+/** The architecture whose program code for another one runs: the newest that is no newer. */
+template <typename TPrograms>
+constexpr int
+GetEmittedArchitecture(int architecture)
+{
+  int newest = 0;
+  for (const int emitted : TPrograms::Architectures)
+  {
+    newest = emitted <= architecture && emitted > newest ? emitted : newest;
+  }
+  return newest;
+}
+
+#ifdef __CUDA_ARCH__
+/** That of the code that is being compiled. */
+template <typename TPrograms>
+constexpr int compiledArchitecture = GetEmittedArchitecture<TPrograms>(__CUDA_ARCH__ / 10);
+#endif
 
 /** Threads of a block of the code that is being compiled. */
-template <typename TPrograms, typename TPixelBits>
+template <typename TPrograms>
 constexpr int
 GetCompiledThreads()
 {
 #ifdef __CUDA_ARCH__
-  using Program = typename TPrograms::template Of<compiledPacking<TPixelBits>>::Type;
+  using Program = typename TPrograms::template Of<compiledArchitecture<TPrograms>>::Type;
   return Program::BlockX * Program::BlockY;
 #else
   return 1024; // the most there are
@@ -58,16 +82,15 @@ GetCompiledThreads()
 }
 
 /** The kernel of a window and a pixel type.
- * \tparam TPrograms has the window's program for each packing, as TPrograms::Of<packing>::Type. */
+ * \tparam TPrograms has the window's program for each of TPrograms::Architectures, as TPrograms::Of<…>::Type. */
 template <typename TPrograms, typename TPixelBits, KeyMapping VMapping>
 __global__ void
-__launch_bounds__(GetCompiledThreads<TPrograms, TPixelBits>())
-  EmittedTileKernel(const __grid_constant__ KernelArguments arguments)
+__launch_bounds__(GetCompiledThreads<TPrograms>()) EmittedTileKernel(const __grid_constant__ KernelArguments arguments)
 {
 #ifdef __CUDA_ARCH__
-  constexpr auto packing = compiledPacking<TPixelBits>;
-  using Program = typename TPrograms::template Of<packing>::Type;
-  RunTileKernelBlock<EmittedTileKernelOf<Program, TPixelBits, VMapping, packing>>(arguments);
+  constexpr int architecture = compiledArchitecture<TPrograms>;
+  using Program = typename TPrograms::template Of<architecture>::Type;
+  RunTileKernelBlock<EmittedTileKernelOf<Program, TPixelBits, VMapping, architecture>>(arguments);
 #endif
 }
 
@@ -84,17 +107,19 @@ __launch_bounds__(StripKernel<TPixelBits, VMapping, compiledPacking<TPixelBits>>
 #endif
 }
 
-/** The table's entry for a program compiled ahead, where the loaded code has this packing. */
-template <typename TPrograms, typename TPixelBits, KeyMapping VMapping, KeyPacking VPacking>
+/** The table's entry for a program compiled ahead, where the loaded code is of this architecture, or of one up to the
+ * next that a program was emitted for. */
+template <typename TPrograms, typename TPixelBits, KeyMapping VMapping, int VArchitecture>
 EmittedKernel
 DescribeEmittedKernel(KeyFormat keyFormat)
 {
-  using Program = typename TPrograms::template Of<VPacking>::Type;
-  using Kernel = EmittedTileKernelOf<Program, TPixelBits, VMapping, VPacking>;
+  using Program = typename TPrograms::template Of<VArchitecture>::Type;
+  using Kernel = EmittedTileKernelOf<Program, TPixelBits, VMapping, VArchitecture>;
   EmittedKernel emitted;
   emitted.window = Extent{ { Program::RadiusX, Program::RadiusY, Program::RadiusZ, Program::RadiusW } };
   emitted.keyFormat = keyFormat;
-  emitted.packing = VPacking;
+  emitted.architecture = VArchitecture;
+  emitted.packing = GetKeyPacking(static_cast<int>(sizeof(TPixelBits)), VArchitecture);
   emitted.tile = { { Program::TileX, Program::TileY, Program::TileZ, Program::TileW } };
   emitted.operations = Program::Operations;
   emitted.shape.threads = Kernel::Threads;
@@ -107,16 +132,18 @@ DescribeEmittedKernel(KeyFormat keyFormat)
   return emitted;
 }
 
-/** The table's entry for the 3x3 window, where the loaded code has this packing. */
-template <typename TPixelBits, KeyMapping VMapping, KeyPacking VPacking>
+/** The table's entry for the 3x3 window, likewise. */
+template <typename TPixelBits, KeyMapping VMapping, int VArchitecture>
 EmittedKernel
 DescribeStripKernel(KeyFormat keyFormat)
 {
-  using Kernel = StripKernel<TPixelBits, VMapping, VPacking>;
+  constexpr auto packing = GetKeyPacking(static_cast<int>(sizeof(TPixelBits)), VArchitecture);
+  using Kernel = StripKernel<TPixelBits, VMapping, packing>;
   EmittedKernel emitted;
   emitted.window = Extent{ { 1, 1, 0, 0 } };
   emitted.keyFormat = keyFormat;
-  emitted.packing = VPacking;
+  emitted.architecture = VArchitecture;
+  emitted.packing = packing;
   emitted.tile = { { Kernel::Width, 2, 1, 1 } };
   emitted.operations = Kernel::Operations;
   emitted.shape.threads = Kernel::Threads;

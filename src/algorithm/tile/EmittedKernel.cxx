@@ -49,23 +49,27 @@ cudaError_t
 FindEmittedKernel(const Window & window, KeyFormat keyFormat, const EmittedKernel *& kernel)
 {
   kernel = nullptr;
+  int compiledFor = 0;
   for (const auto & candidate : GetEmittedKernels())
   {
     if (candidate.window != window || candidate.keyFormat != keyFormat)
     {
       continue;
     }
-    // What can be launched is what the driver loaded, not what would suit the device.
-    cudaFuncAttributes attributes;
-    const auto         error = cudaFuncGetAttributes(&attributes, candidate.function);
-    if (error != cudaSuccess)
+    if (compiledFor == 0)
     {
-      return error;
+      // What can be launched is what the driver loaded, not what would suit the device.
+      cudaFuncAttributes attributes;
+      const auto         error = cudaFuncGetAttributes(&attributes, candidate.function);
+      if (error != cudaSuccess)
+      {
+        return error;
+      }
+      compiledFor = attributes.ptxVersion;
     }
-    if (candidate.packing == GetKeyPacking(GetPixelBytes(keyFormat), attributes.ptxVersion))
+    if (candidate.architecture <= compiledFor && (kernel == nullptr || candidate.architecture > kernel->architecture))
     {
       kernel = &candidate;
-      return cudaSuccess;
     }
   }
   return cudaSuccess;

@@ -37,6 +37,7 @@ struct EmittedKernel
 {
   Window       window;
   KeyFormat    keyFormat;
+  int          architecture; ///< that its program was made for, major * 10 + minor
   KeyPacking   packing;
   Extent       tile;
   std::size_t  operations; ///< of the program, min and max of two operands
@@ -44,13 +45,13 @@ struct EmittedKernel
   const void * function; ///< what cudaLaunchKernel takes
 };
 
-/** The kernels compiled ahead: for each window and key format one function, once with each packing that its code may
- * have.
+/** The kernels compiled ahead: for each window and key format one function, once for each architecture that its code
+ * may be of.
  */
 const std::vector<EmittedKernel> &
 GetEmittedKernels();
 
-/** The kernel compiled ahead for a window, with the packing of the code that the driver loaded for the current device.
+/** The kernel compiled ahead for a window, as the code is that the driver loaded for the current device.
  * \param kernel is null afterwards where none was compiled ahead. \returns CUDA's error. */
 cudaError_t
 FindEmittedKernel(const Window & window, KeyFormat keyFormat, const EmittedKernel *& kernel);

@@ -31,10 +31,9 @@ namespace
  * order needs beyond the program's. With 200, no window up to 17x17 has more than 48 bytes in local memory. */
 constexpr std::size_t registerValues = 200;
 
-/** The instruction cache of sm_90 holds 128 KiB, 16 bytes an instruction. What is longer is fetched anew by each warp,
- * at 1.14 instructions a clock and SM. Measured on an H200, befe859, with 13x13 in tiles of 4x4 and 16-bit pixels,
- * Gpixel/s: 6,860 instructions 65, 7,710 instructions 42, 10,500 instructions 33. */
-constexpr double cachedInstructions = 7800;
+/** Code that the instruction cache does not hold (PipeTraits) is fetched anew by each warp, at 1.14 instructions a
+ * clock and SM. Measured on an H200, befe859, with 13x13 in tiles of 4x4 and 16-bit pixels, Gpixel/s: 6,860
+ * instructions 65, 7,710 instructions 42, 10,500 instructions 33. */
 constexpr double fetchedPerClock = 1.14 * 32;
 
 /** Beyond these live values two blocks of four warps are all that an SM holds, and one of eight stages less and waits
@@ -50,6 +49,13 @@ std::size_t
 GetRegisterValues(const KernelKind & kind)
 {
   return kind.pixelBytes == 8 ? registerValues / 2 : registerValues;
+}
+
+/** Whether min and max of three keys are one instruction. */
+bool
+HasThreeInputs(const KernelKind & kind, const DeviceTraits & traits)
+{
+  return traits.pipes.threeInput && kind.pixelBytes != 8 && kind.packing != KeyPacking::HalfPair;
 }
 
 /** Sizes of a root tile along an axis: the two largest powers of two below the window, up to 4. With smaller ones
@@ -93,6 +99,22 @@ CompletePolicy(const KernelKind & kind, std::size_t liveValues, KernelPolicy & p
   policy.blockY = liveValues * static_cast<std::size_t>(kind.GetRegisterBytes() / 4) > valuesOfLargeBlocks ? 8 : 4;
 }
 
+/** Outputs along axis 0 of a block that is as narrow as is worth it. */
+constexpr std::int64_t narrowBlock = 32;
+
+/** Whether the footprint of the smallest block worth running fits in a block's shared memory. */
+bool
+FitsNarrowBlock(const Window & window, const KernelKind & kind, const Extent & tile, const DeviceTraits & traits)
+{
+  std::int64_t keys = 1;
+  for (int axis = 0; axis < Dimension; ++axis)
+  {
+    const auto outputs = axis == 0 ? std::max(narrowBlock, tile[0]) : tile[axis];
+    keys *= outputs + window.GetSize(axis) - 1;
+  }
+  return keys * kind.GetRegisterBytes() <= traits.blockSharedBytes;
+}
+
 /** Takes threads away until a block's footprint, shared and saved values fit in its shared memory. */
 void
 FitSharedMemory(const Window & window, const KernelKind & kind, KernelPolicy & policy, const DeviceTraits & traits)
@@ -104,7 +126,7 @@ FitSharedMemory(const Window & window, const KernelKind & kind, KernelPolicy & p
     {
       policy.blockY /= 2;
     }
-    else if (policy.tile[0] * policy.blockX > 32)
+    else if (policy.blockX > 4)
     {
       policy.blockX /= 2;
     }
@@ -130,7 +152,7 @@ Score(const Window &        window,
   // Comparing and choosing 64 bits takes three instructions.
   const auto each = kind.pixelBytes == 8 ? 3.0 : 1.0;
   auto       clocks = each * counted.cost.clocks;
-  if (each * counted.code > cachedInstructions)
+  if (each * counted.code > traits.pipes.cachedInstructions)
   {
     clocks = std::max(clocks, (each * counted.cost.minMax + counted.cost.multiplyAdd) / fetchedPerClock);
   }
@@ -159,7 +181,7 @@ Score(const Window &        window,
                           std::max(0.0, live - values) + staged / threads;
   const auto byRegisters = traits.registers / 32 / (std::min(live, values) * keyBytes / 4 + 30);
   const auto byShared = traits.blockSharedBytes / (32 * sharedKeys * keyBytes);
-  const auto warps = std::min(byRegisters, byShared);
+  const auto warps = std::min({ byRegisters, byShared, static_cast<double>(traits.warps) });
   // As measured: 16 warps and more hide each other's latencies, 8 reach five sixths, 4 reach 0.6.
   return clocks * std::max(1.0, 0.8 * (warps + 4) / warps);
 }
@@ -181,10 +203,16 @@ SearchPolicy(const Window & window, const KernelKind & kind, const DeviceTraits 
         policy.tiling = { root, division };
         policy.tile = root;
         policy.tile[0] = tileX;
-        policy.lowering.threeInput = kind.pixelBytes != 8 && kind.packing != KeyPacking::HalfPair;
+        // The smallest tile stays, whatever it takes.
+        if (bestScore != 0 && !FitsNarrowBlock(window, kind, policy.tile, traits))
+        {
+          continue;
+        }
+        policy.lowering.threeInput = HasThreeInputs(kind, traits);
         const auto program = BuildHierarchicalTilingProgram(window, policy.tile, policy.tiling);
         // Three operands to an instruction and phases make a program shorter, but not by half.
-        if (bestScore != 0 && static_cast<double>(program.GetInstructions().size()) > 2 * cachedInstructions)
+        if (bestScore != 0 &&
+            static_cast<double>(program.GetInstructions().size()) > 2 * traits.pipes.cachedInstructions)
         {
           continue;
         }
@@ -201,18 +229,18 @@ SearchPolicy(const Window & window, const KernelKind & kind, const DeviceTraits 
             continue; // nothing to share
           }
           // Counted once: a maximum by sum takes two instructions on one pipe for one on the other.
-          constexpr int mostSums = 60;
-          policy.lowering.sumPercent = kind.pixelBytes == 8 ? 0 : mostSums;
+          const int mostSums = kind.pixelBytes == 8 ? 0 : traits.pipes.mostSumPercent;
+          policy.lowering.sumPercent = mostSums;
           const auto counted = CountPhases(phases, policy.lowering, policy.blockX);
           for (const int sumPercent : { mostSums, mostSums / 2, 0 })
           {
             auto       cost = counted;
-            const auto fewer = counted.cost.multiplyAdd * (mostSums - sumPercent) / mostSums;
+            const auto fewer = counted.cost.multiplyAdd * (mostSums - sumPercent) / std::max(1, mostSums);
             cost.cost.multiplyAdd -= fewer;
             cost.cost.minMax += fewer / 2;
             cost.cost.clocks = GetFloorClocks(cost.cost);
             cost.code -= fewer / 2 * static_cast<double>(Volume(policy.tile));
-            policy.lowering.sumPercent = kind.pixelBytes == 8 ? 0 : sumPercent;
+            policy.lowering.sumPercent = sumPercent;
             const auto score = Score(window, kind, phases, cost, policy, traits);
             if (bestScore == 0 || score < bestScore)
             {
@@ -231,6 +259,37 @@ SearchPolicy(const Window & window, const KernelKind & kind, const DeviceTraits 
 constexpr TileTuningRow tuningRows[] = {
 #include "TileTuning.inc"
 };
+
+/** The row of a window: the device's own, else that of a device with such pipes and as much shared memory, else
+ * nullptr. What was measured on another one says little. */
+const TileTuningRow *
+FindTuningRow(const Window & window, const KernelKind & kind, const DeviceTraits & traits)
+{
+  // Keys that have a register each are filtered alike, whatever pixels they come from.
+  const int             pixelBytes = kind.GetPixels() == 2 ? 2 : 4;
+  const TileTuningRow * found = nullptr;
+  for (const auto & row : tuningRows)
+  {
+    if (row.window != window.GetExtent() || row.pixelBytes != pixelBytes)
+    {
+      continue;
+    }
+    if (row.device == traits.name)
+    {
+      return &row;
+    }
+    const auto * const profile = FindDeviceProfile(row.device);
+    if (found == nullptr && profile != nullptr)
+    {
+      const auto measured = GetTraits(*profile);
+      const bool isAlike = measured.pipes.mostSumPercent == traits.pipes.mostSumPercent &&
+                           measured.pipes.threeInput == traits.pipes.threeInput &&
+                           measured.blockSharedBytes == traits.blockSharedBytes;
+      found = isAlike ? &row : nullptr;
+    }
+  }
+  return found;
+}
 
 } // namespace
 
@@ -257,14 +316,16 @@ IsCoveredByKernels(const Window & window)
 }
 
 bool
-IsTileProgramFastestOnDevice(const Window & window, int pixelBytes)
+IsTileProgramFastestOnDevice(const Window & window, int pixelBytes, const DeviceTraits & traits)
 {
   if (!IsCoveredByKernels(window))
   {
     return false;
   }
   // Local ranks are faster at 17x17 with 8 and 32 bits and at 7x7 with 64, programs at 15x15, 17x17 with 16 and 5x5.
-  const std::int64_t largest = pixelBytes == 2 ? largestKernelWindow : pixelBytes == 8 ? 35 : 225;
+  // Keys of 16 bits that have a register each take as long as those of 32.
+  const bool         isPair = GetKernelKind(pixelBytes, traits.computeCapability).GetPixels() == 2;
+  const std::int64_t largest = pixelBytes == 2 && isPair ? largestKernelWindow : pixelBytes == 8 ? 35 : 225;
   return window.CountPixels() <= largest;
 }
 
@@ -277,8 +338,7 @@ IsFilteredInStrips(const Window & window)
 KernelPolicy
 GetKernelPolicy(const Window & window, const KernelKind & kind, const DeviceTraits & traits)
 {
-  // Keys that have a register each are filtered alike, whatever pixels they come from.
-  const auto * measured = FindRow(tuningRows, traits.name, window.GetExtent(), kind.GetPixels() == 2 ? 2 : 4);
+  const auto * measured = FindTuningRow(window, kind, traits);
   if (!window.IsMedian() || kind.pixelBytes == 8 || measured == nullptr)
   {
     return SearchPolicy(window, kind, traits);
@@ -287,7 +347,7 @@ GetKernelPolicy(const Window & window, const KernelKind & kind, const DeviceTrai
   policy.tile = measured->tile;
   policy.tiling = { measured->root, measured->division };
   policy.phases = measured->phases;
-  policy.lowering.threeInput = kind.packing != KeyPacking::HalfPair;
+  policy.lowering.threeInput = HasThreeInputs(kind, traits);
   policy.lowering.sumPercent = measured->sumPercent;
   const auto phases = BuildKernelPhases(window, policy);
   CompletePolicy(kind, CountPhases(phases, policy.lowering, policy.blockX).cost.liveValues, policy);

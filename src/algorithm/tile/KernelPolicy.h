@@ -22,7 +22,7 @@
 #include "KeyPacking.h"
 #include "ProgramLowering.h"
 #include "ProgramPhases.h"
-#include "Traits.h"
+#include "DeviceProfiles.h"
 #include "Window.h"
 
 namespace cudamedian
@@ -94,7 +94,7 @@ IsCoveredByKernels(const Window & window);
 /** Whether a window's program is faster than local ranks, by measurement (TileRates.inc and RankRates.inc): up to 15x15
  * with 8 and 32 bits, wherever there are kernels with 16, up to 5x5 and 3x3x3 with 64. */
 bool
-IsTileProgramFastestOnDevice(const Window & window, int pixelBytes);
+IsTileProgramFastestOnDevice(const Window & window, int pixelBytes, const DeviceTraits & traits = GetH200Traits());
 
 /** Whether a window has a kernel of its own (StripKernel.h), as the median of 3x3 has, which no program is emitted for
  * when it is compiled ahead.
@@ -102,8 +102,8 @@ IsTileProgramFastestOnDevice(const Window & window, int pixelBytes);
 bool
 IsFilteredInStrips(const Window & window);
 
-/** The policy for a window: a row of TileTuning.inc, of the device or else of another, or the best by a model of what
- * the device does. \pre IsCoveredByKernels(radius) */
+/** The policy for a window: a row of TileTuning.inc, of the device or one of the same architecture, or the best by a
+ * model of what the device does. Its blocks fit in a block's shared memory. \pre IsCoveredByKernels(radius) */
 KernelPolicy
 GetKernelPolicy(const Window & window, const KernelKind & kind, const DeviceTraits & traits = GetH200Traits());
 

@@ -21,7 +21,9 @@
 #include "ProgramEmitter.h"
 #include "RuntimeCompiler.h"
 
+#include <algorithm>
 #include <deque>
+#include <limits>
 #include <map>
 #include <mutex>
 #include <tuple>
@@ -94,7 +96,9 @@ CompileRuntimeKernel(const Window &       window,
     key += header.text;
   }
   const KernelCache cache(KernelCache::GetDefaultFolder());
-  EmittedKernel     kernel{ window, keyFormat, kind.packing, policy.tile, count.operations, {}, nullptr };
+  EmittedKernel     kernel{
+    window, keyFormat, target.architecture, kind.packing, policy.tile, count.operations, {}, nullptr
+  };
   kernel.shape = GetKernelShape(window, policy, kind, program);
 
   const std::string how = target.isPtx ? " as PTX for " + target.GetName() : "";
@@ -132,26 +136,34 @@ CompileRuntimeKernel(const Window &       window,
 }
 
 RuntimeKernel
-FindRuntimeKernel(const Window & window, KeyFormat keyFormat, int pixelBytes, int computeCapability)
+FindRuntimeKernel(const Window & window, KeyFormat keyFormat, int pixelBytes, const DeviceTraits & traits)
 {
-  using Key = std::tuple<Window, KeyFormat, int>;
+  using Key = std::tuple<Window, KeyFormat, int, std::string>;
   static auto &                     mutex = *new std::mutex;
   static auto &                     found = *new std::map<Key, RuntimeKernel>;
   const std::lock_guard<std::mutex> lock(mutex);
-  const Key                         key(window, keyFormat, computeCapability);
+  const Key                         key(window, keyFormat, traits.computeCapability, traits.name);
   const auto                        entry = found.find(key);
   if (entry != found.end())
   {
     return entry->second;
   }
-  const auto         newest = RuntimeCompiler::Get().GetNewestArchitecture(computeCapability);
-  const KernelTarget target{ newest == 0 ? computeCapability : newest, newest != 0 && newest != computeCapability };
+  const auto         known = RuntimeCompiler::Get().GetNewestArchitecture(traits.computeCapability);
+  const auto         newest = known == 0 ? traits.computeCapability : known;
+  const KernelTarget target{ newest, newest != traits.computeCapability || traits.pretendedOn > newest };
   const auto         kind = GetKernelKind(pixelBytes, target.architecture);
-  const auto         policy = GetKernelPolicy(window, kind);
-  auto               kernel = CompileRuntimeKernel(window, keyFormat, kind, policy, target);
+  const auto         policy = GetKernelPolicy(window, kind, traits);
+  // A device that is taken for another stands for a build that has this one's kernels.
+  const auto & ahead = GetEmittedKernels();
+  const bool   isAhead = std::any_of(ahead.begin(), ahead.end(), [&](const EmittedKernel & kernel) {
+    return kernel.window == window && kernel.keyFormat == keyFormat;
+  });
+  const auto   largest =
+    traits.pretendedOn != 0 && isAhead ? std::numeric_limits<std::size_t>::max() : largestProgramAtFirstUse;
+  auto kernel = CompileRuntimeKernel(window, keyFormat, kind, policy, target, largest);
   if (!kernel.loads && !target.isPtx)
   {
-    kernel = CompileRuntimeKernel(window, keyFormat, kind, policy, { target.architecture, true });
+    kernel = CompileRuntimeKernel(window, keyFormat, kind, policy, { target.architecture, true }, largest);
   }
   return found.emplace(key, std::move(kernel)).first->second;
 }

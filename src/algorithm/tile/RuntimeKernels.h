@@ -36,11 +36,12 @@ struct RuntimeKernel
 };
 
 /** The kernel of a window for the current device: from memory, from the cache on disk, or compiled now. A device that
- * NVRTC does not know, or a driver that takes no machine code, gets PTX of the newest architecture that NVRTC knows.
+ * NVRTC does not know, or a driver that takes no machine code, gets PTX of the newest architecture that NVRTC knows,
+ * and so does one that is taken for an older one.
  *
- * \param computeCapability of the current device, major * 10 + minor. Thread-safe. */
+ * \param traits of the current device. Thread-safe. */
 RuntimeKernel
-FindRuntimeKernel(const Window & window, KeyFormat keyFormat, int pixelBytes, int computeCapability);
+FindRuntimeKernel(const Window & window, KeyFormat keyFormat, int pixelBytes, const DeviceTraits & traits);
 
 /** NVRTC 13.0 takes 1.2 s for 1,000 instructions of a tile program; what takes longer than five seconds is not worth
  * waiting for. */

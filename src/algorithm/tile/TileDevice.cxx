@@ -18,6 +18,7 @@
 #include "TileDevice.h"
 
 #include "DeviceMethod.h"
+#include "DeviceQuery.h"
 #include "EmittedKernel.h"
 #include "InterpretedLaunch.h"
 #include "KernelProgram.h"
@@ -100,7 +101,7 @@ private:
 
 /** Looks for the kernel compiled ahead on the current device. \returns null, and why, where there is none. */
 const EmittedKernel *
-FindKernelAhead(const MedianRequest & request, int sharedBytes, std::string & missing)
+FindKernelAhead(const MedianRequest & request, const DeviceTraits & traits, std::string & missing)
 {
   const EmittedKernel * kernel = nullptr;
   const auto            error = FindEmittedKernel(GetWindow(request), GetKeyFormat(request.pixelType), kernel);
@@ -111,15 +112,21 @@ FindKernelAhead(const MedianRequest & request, int sharedBytes, std::string & mi
     return nullptr;
   }
   CheckCuda(error, "cudaFuncGetAttributes");
+  if (kernel != nullptr && kernel->architecture > traits.computeCapability)
+  {
+    missing = "the one compiled ahead is for sm_" + std::to_string(kernel->architecture);
+    return nullptr;
+  }
   const auto needed = kernel == nullptr ? 0 : static_cast<std::size_t>(kernel->shape.sharedBytes);
-  return kernel != nullptr && FitsSharedMemory(needed, sharedBytes, "the one compiled ahead", missing) ? kernel
-                                                                                                       : nullptr;
+  return kernel != nullptr && FitsSharedMemory(needed, traits.blockSharedBytes, "the one compiled ahead", missing)
+           ? kernel
+           : nullptr;
 }
 
 class AheadMethod : public DeviceMethod
 {
 public:
-  explicit AheadMethod(int sharedBytes) : m_SharedBytes(sharedBytes)
+  explicit AheadMethod(const DeviceTraits & traits) : m_Traits(traits)
   {}
 
   KernelMeans
@@ -132,7 +139,7 @@ public:
   Prepare(const MedianRequest & request, const Candidate &, DeviceContext &) const override
   {
     std::string missing;
-    const auto  kernel = FindKernelAhead(request, m_SharedBytes, missing);
+    const auto  kernel = FindKernelAhead(request, m_Traits, missing);
     if (kernel == nullptr)
     {
       throw KernelMissing(missing.empty() ? "none was compiled ahead" : missing);
@@ -141,28 +148,12 @@ public:
   }
 
 private:
-  int m_SharedBytes;
+  DeviceTraits m_Traits;
 };
-
-/** Of the current device: major * 10 + minor. */
-int
-GetComputeCapability()
-{
-  int device = 0;
-  int major = 0;
-  int minor = 0;
-  CheckCuda(cudaGetDevice(&device), "cudaGetDevice");
-  CheckCuda(cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, device), "cudaDeviceGetAttribute");
-  CheckCuda(cudaDeviceGetAttribute(&minor, cudaDevAttrComputeCapabilityMinor, device), "cudaDeviceGetAttribute");
-  return 10 * major + minor;
-}
 
 class FirstUseMethod : public DeviceMethod
 {
 public:
-  explicit FirstUseMethod(int sharedBytes) : m_SharedBytes(sharedBytes)
-  {}
-
   KernelMeans
   GetMeans() const override
   {
@@ -172,26 +163,17 @@ public:
   std::unique_ptr<SlabLauncher>
   Prepare(const MedianRequest & request, const Candidate &, DeviceContext &) const override
   {
-    const auto  found = FindRuntimeKernel(GetWindow(request),
+    // For the device that it is prepared on, whatever the others are.
+    const auto found = FindRuntimeKernel(GetWindow(request),
                                          GetKeyFormat(request.pixelType),
                                          static_cast<int>(PixelBytes(request.pixelType)),
-                                         GetComputeCapability());
-    std::string missing = found.explanation;
-    if (found.kernel != nullptr)
+                                         GetDeviceTraits({}));
+    if (found.kernel == nullptr)
     {
-      missing.clear();
-    }
-    if (found.kernel == nullptr ||
-        !FitsSharedMemory(
-          static_cast<std::size_t>(found.kernel->shape.sharedBytes), m_SharedBytes, "the one compiled now", missing))
-    {
-      throw KernelMissing(missing);
+      throw KernelMissing(found.explanation);
     }
     return std::make_unique<EmittedLauncher>(*found.kernel, found.explanation, found.isNative);
   }
-
-private:
-  int m_SharedBytes;
 };
 
 class InterpreterLauncher : public SlabLauncher
@@ -288,7 +270,7 @@ public:
     }
     OnDevice(device, [&] {
       std::string why;
-      const bool  has = FindKernelAhead(problem.request, problem.device.blockSharedBytes, why) != nullptr;
+      const bool  has = FindKernelAhead(problem.request, problem.device, why) != nullptr;
       missing = has ? "" : why.empty() ? "none was compiled ahead" : why;
     });
     const std::lock_guard<std::mutex> lock(m_Mutex);
@@ -347,7 +329,7 @@ ChooseTileMeans(const Problem & problem, const std::shared_ptr<const ScheduledPr
     std::string why;
     if (MayOffer(problem, KernelMeans::Ahead, missing) && AllHaveKernelAhead(problem, why))
     {
-      return { KernelMeans::Ahead, missing, std::make_shared<AheadMethod>(sharedBytes) };
+      return { KernelMeans::Ahead, missing, std::make_shared<AheadMethod>(problem.device) };
     }
     if (!why.empty() && why != "none was compiled ahead")
     {
@@ -360,7 +342,7 @@ ChooseTileMeans(const Problem & problem, const std::shared_ptr<const ScheduledPr
     }
     else if (MayOffer(problem, KernelMeans::AtFirstUse, missing))
     {
-      return { KernelMeans::AtFirstUse, missing, std::make_shared<FirstUseMethod>(sharedBytes) };
+      return { KernelMeans::AtFirstUse, missing, std::make_shared<FirstUseMethod>() };
     }
   }
   if (scheduled && MayOffer(problem, KernelMeans::Interpreter, missing) &&
