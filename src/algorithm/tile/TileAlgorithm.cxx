@@ -38,8 +38,8 @@ EstimateSeconds(const Problem & problem, KernelMeans means)
   const auto   bytes = problem.GetPixelBytes();
   const auto   axes = problem.GetWindow().CountAxes();
   const double operations = CountWindowPixels(problem.request) * (axes > 2 ? 4.6 : 2.4);
-  const bool   isPacked = GetKernelKind(2, problem.device.computeCapability).packing != KeyPacking::Single;
-  const double rate = bytes == 8 ? 3.2e12 : bytes <= 2 && isPacked ? 30e12 : 15.5e12;
+  const bool   isPacked = GetKernelKind(bytes, problem.device.computeCapability).GetPixels() == 2;
+  const double rate = bytes == 8 ? 3.2e12 : isPacked ? 30e12 : 15.5e12;
   // An interpreted program fetches each instruction and keeps each value in shared memory.
   const double slower = means == KernelMeans::Interpreter ? 60 : 1;
   // Of what a copy moves, as 3x3 does on an H200.
