@@ -3,6 +3,12 @@ set(CUDAMEDIAN_USE_CUDA "AUTO" CACHE STRING "Build the CUDA backend: AUTO (if a 
 set_property(CACHE CUDAMEDIAN_USE_CUDA PROPERTY STRINGS AUTO ON OFF)
 set(CUDAMEDIAN_HAS_CUDA OFF)
 if(CUDAMEDIAN_USE_CUDA STREQUAL "AUTO" OR CUDAMEDIAN_USE_CUDA)
+  # What a release holds: machine code for every GPU from Turing on, and PTX of the newest for those to come. GPUs of
+  # 8.9 run the code of 8.6, whose kernels are the same; Orin runs that of 8.0.
+  set(CUDAMEDIAN_RELEASE_ARCHITECTURES "75-real;80-real;86-real;90-real;100-real;120")
+  if(CMAKE_CUDA_ARCHITECTURES STREQUAL "release")
+    set(CMAKE_CUDA_ARCHITECTURES ${CUDAMEDIAN_RELEASE_ARCHITECTURES})
+  endif()
   if(NOT CMAKE_CUDA_COMPILER AND NOT DEFINED ENV{CUDACXX})
     # CMake itself looks on PATH only; NVIDIA's packages install here and leave PATH alone.
     find_program(CUDAMEDIAN_NVCC nvcc HINTS ENV CUDA_HOME ENV CUDA_PATH PATHS /usr/local/cuda PATH_SUFFIXES bin)

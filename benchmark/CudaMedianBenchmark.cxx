@@ -19,6 +19,7 @@
 
 #include "BenchmarkTable.h"
 #include "BenchmarkTiming.h"
+#include "DeviceProfiles.h"
 #include "MedianBackend.h"
 #include "HostRates.h"
 

@@ -112,7 +112,7 @@ public:
     row.cost.operations = slice * (2 * (shape.steps - 1) + depth) / shape.steps;
     row.floorGigapixels =
       m_Device.multiprocessors * m_Device.kilohertz * 1e3 * 128 / (4.75 * row.cost.operations + 40) * 1e-9;
-    row.warps = m_Device.CountBlocks(shape.sharedBytes) * shape.threads / 32;
+    row.warps = m_Device.CountBlocks(shape.sharedBytes, shape.threads) * shape.threads / 32;
 
     const auto bytes = GetRankScratchBytes(shape, size, m_ScratchBytes);
     void *     scratch = nullptr;
@@ -148,7 +148,7 @@ public:
     row.policy.blockY = shape.GetThreads() / 32;
     row.cost.operations = static_cast<double>(shape.pixels) / static_cast<double>(Volume(row.policy.tile));
     row.floorGigapixels = m_Device.multiprocessors * m_Device.kilohertz * 1e3 * 2 / 60 * 1e-9;
-    row.warps = m_Device.CountBlocks(shape.sharedBytes) * shape.GetThreads() / 32;
+    row.warps = m_Device.CountBlocks(shape.sharedBytes, shape.GetThreads()) * shape.GetThreads() / 32;
 
     const auto bytes = GetHistogramScratchBytes(shape, size, m_ScratchBytes);
     void *     scratch = nullptr;
@@ -208,7 +208,10 @@ public:
       request.pixelType = pixel.type;
       request.inputExtent = request.outputExtent = size;
       request.radius = radius;
-      algorithm = PlanMedian(request, Backend::Cuda, std::size_t{ 8 } << 30).candidate.algorithm;
+      PlanLimits limits;
+      limits.budget = std::size_t{ 8 } << 30;
+      limits.device = m_Device;
+      algorithm = PlanMedian(request, Backend::Cuda, limits).candidate.algorithm;
     }
     if (algorithm == Algorithm::SlidingHistogram)
     {
@@ -225,7 +228,8 @@ public:
     const auto            policy = GetKernelPolicy(radius, kind, m_Device);
     const EmittedKernel * emitted = nullptr;
     Check(FindEmittedKernel(radius, pixel.keyFormat, emitted), "FindEmittedKernel");
-    if (emitted != nullptr && emitted->packing == kind.packing)
+    if (emitted != nullptr && emitted->architecture <= m_Device.computeCapability && emitted->packing == kind.packing &&
+        emitted->shape.sharedBytes <= m_Device.blockSharedBytes)
     {
       auto row = Measure(*emitted, policy, pixel, size, "ahead", launches);
       if (IsFilteredInStrips(radius))
@@ -234,8 +238,8 @@ public:
       }
       return row;
     }
-    const auto compiled =
-      CompileRuntimeKernel(radius, pixel.keyFormat, kind, policy, { m_Device.computeCapability }, ~std::size_t{ 0 });
+    const KernelTarget target{ m_Device.computeCapability, m_Device.pretendedOn > m_Device.computeCapability };
+    const auto compiled = CompileRuntimeKernel(radius, pixel.keyFormat, kind, policy, target, ~std::size_t{ 0 });
     if (compiled.kernel == nullptr)
     {
       throw std::runtime_error(compiled.explanation);

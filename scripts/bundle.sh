@@ -7,7 +7,7 @@
 #
 # On the other machine: CUDAMEDIAN_REQUIRE_GPU=1 folder/run-tests.sh
 #                       CUDAMEDIAN_REQUIRE_GPU=1 folder/run CudaMedianFuzz --seconds 600
-# CUDAMEDIAN_CUDA_ARCHITECTURES   GPU architectures to compile for (default: 90)
+# CUDAMEDIAN_CUDA_ARCHITECTURES   GPU architectures to compile for (default: those of the GPUs at hand, else 90)
 set -euo pipefail
 # shellcheck source=scripts/common.sh
 source "$(dirname "$0")/common.sh"

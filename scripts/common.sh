@@ -60,6 +60,17 @@ install_missing() {
   as_root apt-get install --yes --no-install-recommends -qq "${missing[@]}"
 }
 
+# Prints the GPU architectures to compile for: CUDAMEDIAN_CUDA_ARCHITECTURES, else those of the GPUs at hand, else 90.
+# "release" stands for all that a release holds.
+list_architectures() {
+  local found=""
+  if [ -z "${CUDAMEDIAN_CUDA_ARCHITECTURES:-}" ] && command -v nvidia-smi >/dev/null; then
+    found="$(nvidia-smi --query-gpu=compute_cap --format=csv,noheader 2>/dev/null | grep -E '^[0-9]+\.[0-9]$' |
+      tr -d . | sort -un | paste -sd ';')" || found=""
+  fi
+  printf '%s' "${CUDAMEDIAN_CUDA_ARCHITECTURES:-${found:-90}}"
+}
+
 # Fills cuda_options with the CMake options that switch CUDA on, or off when there is no nvcc.
 # CUDAMEDIAN_CUDA_ARCHITECTURES overrides the GPU architectures; CUDAMEDIAN_USE_CUDA=OFF leaves nvcc aside.
 find_cuda() {
@@ -79,7 +90,7 @@ find_cuda() {
     cuda_options=(
       -DCUDAMEDIAN_USE_CUDA=ON
       -DCMAKE_CUDA_COMPILER="${nvcc}"
-      -DCMAKE_CUDA_ARCHITECTURES="${CUDAMEDIAN_CUDA_ARCHITECTURES:-90}"
+      -DCMAKE_CUDA_ARCHITECTURES="$(list_architectures)"
     )
   else
     say "no nvcc on PATH or in /usr/local/cuda/bin: building with the CPU backend alone"

@@ -2,7 +2,7 @@
 # Installs what is missing, builds everything in build/test and runs all tests, ending with CTest's summary; then builds
 # and tests the Python wheel, when the cache has the ITK that scripts/wheel.sh makes for it, and says so when not.
 #
-# CUDAMEDIAN_CUDA_ARCHITECTURES   GPU architectures to compile for (default: 90)
+# CUDAMEDIAN_CUDA_ARCHITECTURES   GPU architectures to compile for (default: those of the GPUs at hand, else 90)
 # CUDAMEDIAN_REQUIRE_GPU=1        a test that finds no GPU fails instead of being skipped
 set -euo pipefail
 # shellcheck source=scripts/common.sh

@@ -7,9 +7,10 @@
 # PyPI, which is configured with Python wrapping but whose own Python libraries are never compiled. The first run makes
 # it and keeps it in the cache.
 #
-# usage: scripts/wheel.sh [--test] [--require-cache]
+# usage: scripts/wheel.sh [--test] [--release] [--require-cache]
 #
 #   --test            test the wheel
+#   --release         hold kernels for all GPUs that a release has (itk-module-init.cmake), whatever GPU is at hand
 #   --require-cache   do nothing, say so, and end well when the cache has no finished ITK
 #
 # CUDAMEDIAN_WHEEL_CACHE       where ITK and the tools are kept (default: ~/.cache/cudamedian/wheel)
@@ -37,8 +38,9 @@ read_arguments() {
   for argument in "$@"; do
     case "${argument}" in
       --test) run_tests=true ;;
+      --release) export CUDAMEDIAN_CUDA_ARCHITECTURES=release ;;
       --require-cache) require_cache=true ;;
-      *) fail "unknown argument: ${argument} (--test or --require-cache)" ;;
+      *) fail "unknown argument: ${argument} (--test, --release or --require-cache)" ;;
     esac
   done
 }

@@ -236,6 +236,29 @@ TEST_F(CudaMedianDevices, AListedDeviceThatCannotBeUsedIsNamed)
   images.Check(request);
 }
 
+TEST_F(CudaMedianDevices, ADeviceIsTakenForOneOfTheTableOnly)
+{
+  // Asked before and after, so that the traits of another device are not what is remembered.
+  const char * const before = std::getenv("CUDAMEDIAN_PRETEND_DEVICE");
+  const std::string  name = before == nullptr ? "" : before;
+  ASSERT_EQ(setenv("CUDAMEDIAN_PRETEND_DEVICE", "voodoo2", 1), 0);
+  const auto found = QueryCudaDevice();
+  EXPECT_FALSE(found.usable);
+  EXPECT_TRUE(Contains(found.description, "\"voodoo2\"")) << found.description;
+  EXPECT_TRUE(Contains(found.description, "rtx4090")) << found.description;
+  auto images = MakeImages();
+  auto request = images.MakeRequest();
+  request.backend = Backend::Cuda;
+  EXPECT_THROW(RunMedian(request), DeviceError);
+
+  ASSERT_EQ(setenv("CUDAMEDIAN_PRETEND_DEVICE", "rtx4090", 1), 0);
+  const auto taken = QueryCudaDevice();
+  EXPECT_TRUE(taken.usable) << taken.description;
+  EXPECT_TRUE(Contains(taken.description, "taken for NVIDIA GeForce RTX 4090")) << taken.description;
+  ASSERT_EQ(name.empty() ? unsetenv("CUDAMEDIAN_PRETEND_DEVICE") : setenv("CUDAMEDIAN_PRETEND_DEVICE", name.c_str(), 1),
+            0);
+}
+
 TEST_F(CudaMedianDevices, TheCurrentDeviceThatCannotBeUsedLeavesTheCpu)
 {
   auto images = MakeImages();
