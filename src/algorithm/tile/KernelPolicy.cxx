@@ -85,6 +85,14 @@ GetRootTiles(const Window & window)
   return roots;
 }
 
+/** Whether min and max of three operands are worth asking for: pairs that are compared as floating-point numbers have
+ * no such instruction. */
+bool
+HasThreeInput(KeyPacking packing)
+{
+  return packing != KeyPacking::HalfPair && packing != KeyPacking::BFloatPair;
+}
+
 /** Completes a policy whose tile is chosen: what follows from the number of live values. */
 void
 CompletePolicy(const KernelKind & kind, std::size_t liveValues, KernelPolicy & policy)
@@ -181,7 +189,7 @@ SearchPolicy(const Window & window, const KernelKind & kind, const DeviceTraits 
         policy.tiling = { root, division };
         policy.tile = root;
         policy.tile[0] = tileX;
-        policy.lowering.threeInput = kind.pixelBytes != 8 && kind.packing != KeyPacking::HalfPair;
+        policy.lowering.threeInput = kind.pixelBytes != 8 && HasThreeInput(kind.packing);
         const auto program = BuildHierarchicalTilingProgram(window, policy.tile, policy.tiling);
         // Three operands to an instruction and phases make a program shorter, but not by half.
         if (bestScore != 0 && static_cast<double>(program.GetInstructions().size()) > 2 * cachedInstructions)
@@ -237,7 +245,10 @@ constexpr TileTuningRow tuningRows[] = {
 const char *
 ToString(KeyPacking packing)
 {
-  return packing == KeyPacking::Pair ? "Pair" : packing == KeyPacking::HalfPair ? "HalfPair" : "Single";
+  return packing == KeyPacking::Pair         ? "Pair"
+         : packing == KeyPacking::HalfPair   ? "HalfPair"
+         : packing == KeyPacking::BFloatPair ? "BFloatPair"
+                                             : "Single";
 }
 
 KernelKind
@@ -287,7 +298,7 @@ GetKernelPolicy(const Window & window, const KernelKind & kind, const DeviceTrai
   policy.tile = measured->tile;
   policy.tiling = { measured->root, measured->division };
   policy.phases = measured->phases;
-  policy.lowering.threeInput = kind.packing != KeyPacking::HalfPair;
+  policy.lowering.threeInput = HasThreeInput(kind.packing);
   policy.lowering.sumPercent = measured->sumPercent;
   const auto phases = BuildKernelPhases(window, policy);
   CompletePolicy(kind, CountPhases(phases, policy.lowering, policy.blockX).cost.liveValues, policy);
