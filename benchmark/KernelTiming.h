@@ -18,6 +18,7 @@
 #ifndef KernelTiming_h
 #define KernelTiming_h
 
+#include "DeviceQuery.h"
 #include "EmittedKernel.h"
 #include "SelectionLaunch.h"
 #include "KernelRow.h"
@@ -95,18 +96,7 @@ private:
 inline DeviceTraits
 DescribeDevice(const Memory & memory)
 {
-  DeviceTraits   device;
-  cudaDeviceProp properties;
-  Check(cudaGetDeviceProperties(&properties, 0), "cudaGetDeviceProperties");
-  Check(cudaDeviceGetAttribute(&device.kilohertz, cudaDevAttrClockRate, 0), "cudaDeviceGetAttribute");
-  device.name = properties.name;
-  device.computeCapability = 10 * properties.major + properties.minor;
-  device.multiprocessors = properties.multiProcessorCount;
-  device.blockSharedBytes = static_cast<int>(properties.sharedMemPerBlockOptin);
-  device.sharedBytes = static_cast<int>(properties.sharedMemPerMultiprocessor);
-  device.reservedSharedBytes = static_cast<int>(properties.reservedSharedMemPerBlock);
-  device.registers = properties.regsPerMultiprocessor;
-  device.cacheBytes = static_cast<std::size_t>(properties.l2CacheSize);
+  auto        device = GetDeviceTraits({ 0 });
   cudaEvent_t events[2];
   Check(cudaEventCreate(&events[0]), "cudaEventCreate");
   Check(cudaEventCreate(&events[1]), "cudaEventCreate");

@@ -26,7 +26,9 @@ enum class KeyPacking
 {
   Pair,     ///< two 16-bit keys, compared by one integer instruction: sm_90 and later
   HalfPair, ///< two 8-bit keys as the bits of two halves, compared by one half2 instruction: sm_80 to sm_89
-  Single    ///< one key of 32 or 64 bits
+  /** Two 16-bit keys as the bits of two numbers of bfloat16, compared by one instruction: sm_80 to sm_89. */
+  BFloatPair,
+  Single ///< one key of 32 or 64 bits
 };
 #ifndef __CUDACC_RTC__ // which takes no functions of the host
 /** The packing of the code for a pixel width that is compiled for an architecture (major * 10 + minor).
@@ -41,6 +43,7 @@ GetKeyPacking(int pixelBytes, int architecture)
 {
   return pixelBytes <= 2 && architecture >= 90   ? KeyPacking::Pair
          : pixelBytes == 1 && architecture >= 80 ? KeyPacking::HalfPair
+         : pixelBytes == 2 && architecture >= 80 ? KeyPacking::BFloatPair
                                                  : KeyPacking::Single;
 }
 #endif

@@ -15,6 +15,7 @@
  *  limitations under the License.
  *
  *=========================================================================*/
+#include "CudaMedianHostBlocks.h"
 #include "CudaMedianTestReference.h"
 #include "CudaMedianTestSeed.h"
 #include "CudaMedianTestSlabs.h"
@@ -27,7 +28,6 @@
 #include "TilePolicy.h"
 #include "ProgramEmitter.h"
 #include "StripKernel.h"
-#include "TileKernel.h"
 #include "emitted/TileProgram_11x11x1x1_16.h"
 #include "emitted/TileProgram_1x1x1x1_16.h"
 #include "emitted/TileProgram_1x7x1x1_16.h"
@@ -80,6 +80,7 @@ using cudamediantest::ForEachOtherRank;
 using cudamediantest::ForEachPosition;
 using cudamediantest::GetReferenceMedian;
 using cudamediantest::MakeHardImages;
+using cudamediantest::RunEmitted;
 
 template <typename TBody>
 void
@@ -96,60 +97,6 @@ ForEachThread(const LaunchShape & shape, const TBody & body)
         {
           body(tile);
         }
-      }
-    }
-  }
-}
-
-/** The phases of a block from one on. */
-template <typename TKernel, int VPhase>
-void
-RunPhases(const KernelArguments & arguments, const typename TKernel::Block & block, typename TKernel::Keys * shared)
-{
-  for (unsigned int thread = 0; thread < TKernel::Threads; ++thread)
-  {
-    TKernel::template RunPhase<VPhase>(arguments, block, thread, shared);
-  }
-  if constexpr (VPhase + 1 < TKernel::Phases)
-  {
-    RunPhases<TKernel, VPhase + 1>(arguments, block, shared);
-  }
-}
-
-/** Runs every block of a kernel; its threads take turns between the barriers. */
-template <typename TProgram, typename TBits, KeyMapping VMapping, KeyPacking VPacking>
-void
-RunEmitted(KernelArguments arguments)
-{
-  using Kernel = TileKernel<TProgram, TBits, VMapping, VPacking, TProgram::BlockX, TProgram::BlockY>;
-  const auto divideUp = [](std::int64_t a, std::int64_t b) { return static_cast<std::uint32_t>((a + b - 1) / b); };
-  const auto blocksX =
-    divideUp(arguments.outputOrigin[0] + arguments.outputExtent[0] - arguments.gridOrigin, Kernel::BlockWidth);
-  const auto blocksY = divideUp(arguments.outputExtent[1], Kernel::BlockHeight);
-  arguments.blocksZ = divideUp(arguments.outputExtent[2], TProgram::TileZ);
-  const auto blocksW = divideUp(arguments.outputExtent[3], TProgram::TileW);
-  arguments.one = 1;
-  arguments.minusOne = ~std::uint32_t{ 0 };
-  std::vector<typename Kernel::Keys> shared(Kernel::SharedBytes / sizeof(typename Kernel::Keys));
-  for (std::uint32_t z = 0; z < arguments.blocksZ * blocksW; ++z)
-  {
-    for (std::uint32_t y = 0; y < blocksY; ++y)
-    {
-      for (std::uint32_t x = 0; x < blocksX; ++x)
-      {
-        const auto block = Kernel::GetBlock(arguments, x, y, z);
-        for (unsigned int thread = 0; thread < Kernel::Threads; ++thread)
-        {
-          Kernel::Stage(arguments, block, thread, shared.data());
-        }
-        if (Kernel::HasBorder(arguments, block))
-        {
-          for (unsigned int thread = 0; thread < Kernel::Threads; ++thread)
-          {
-            Kernel::StageBorder(arguments, block, thread, shared.data());
-          }
-        }
-        RunPhases<Kernel, 0>(arguments, block, shared.data());
       }
     }
   }

@@ -381,7 +381,10 @@ TEST(CudaMedianKernelPolicy, NamesThePackingOfEachArchitecture)
   EXPECT_EQ(GetKernelKind(1, 80).packing, KeyPacking::HalfPair);
   EXPECT_EQ(GetKernelKind(1, 89).packing, KeyPacking::HalfPair);
   EXPECT_EQ(GetKernelKind(1, 90).packing, KeyPacking::Pair);
-  EXPECT_EQ(GetKernelKind(2, 89).packing, KeyPacking::Single);
+  EXPECT_EQ(GetKernelKind(2, 75).packing, KeyPacking::Single);
+  EXPECT_EQ(GetKernelKind(2, 80).packing, KeyPacking::BFloatPair);
+  EXPECT_EQ(GetKernelKind(2, 89).packing, KeyPacking::BFloatPair);
+  EXPECT_EQ(GetKernelKind(2, 90).packing, KeyPacking::Pair);
   EXPECT_EQ(GetKernelKind(2, 120).packing, KeyPacking::Pair);
   EXPECT_EQ(GetKernelKind(4, 90).packing, KeyPacking::Single);
   EXPECT_EQ(GetKernelKind(8, 90).packing, KeyPacking::Single);

@@ -20,7 +20,7 @@
 
 #include "EmittedKernel.h"
 #include "StripKernel.h"
-#include "TileKernel.h"
+#include "TileBlock.h"
 
 namespace cudamedian
 {

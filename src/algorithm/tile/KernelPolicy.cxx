@@ -51,11 +51,13 @@ GetRegisterValues(const KernelKind & kind)
   return kind.pixelBytes == 8 ? registerValues / 2 : registerValues;
 }
 
-/** Whether min and max of three keys are one instruction. */
+/** Whether min and max of three keys are one instruction. Pairs that are compared as floating-point numbers have none.
+ */
 bool
 HasThreeInputs(const KernelKind & kind, const DeviceTraits & traits)
 {
-  return traits.pipes.threeInput && kind.pixelBytes != 8 && kind.packing != KeyPacking::HalfPair;
+  return traits.pipes.threeInput && kind.pixelBytes != 8 && kind.packing != KeyPacking::HalfPair &&
+         kind.packing != KeyPacking::BFloatPair;
 }
 
 /** Sizes of a root tile along an axis: the two largest powers of two below the window, up to 4. With smaller ones
@@ -296,7 +298,10 @@ FindTuningRow(const Window & window, const KernelKind & kind, const DeviceTraits
 const char *
 ToString(KeyPacking packing)
 {
-  return packing == KeyPacking::Pair ? "Pair" : packing == KeyPacking::HalfPair ? "HalfPair" : "Single";
+  return packing == KeyPacking::Pair         ? "Pair"
+         : packing == KeyPacking::HalfPair   ? "HalfPair"
+         : packing == KeyPacking::BFloatPair ? "BFloatPair"
+                                             : "Single";
 }
 
 KernelKind

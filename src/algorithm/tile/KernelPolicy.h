@@ -28,7 +28,7 @@
 namespace cudamedian
 {
 
-/** "Pair", "HalfPair" or "Single". */
+/** "Pair", "HalfPair", "BFloatPair" or "Single". */
 const char *
 ToString(KeyPacking packing);
 

@@ -330,7 +330,7 @@ MakeKernelSource(const KernelProgram & program,
                  EmittedProgram &      count)
 {
   std::ostringstream source;
-  source << "#include \"TileKernel.h\"\nnamespace cudamedian\n{\n";
+  source << "#include \"TileBlock.h\"\nnamespace cudamedian\n{\n";
   count = EmitProgram(program, policy, kind, "Program", source);
   source << "using Kernel = TileKernel<Program, std::uint" << 8 * kind.pixelBytes
          << "_t, KeyMapping::" << (isFloat ? "Float" : "Integer") << ", KeyPacking::" << ToString(kind.packing)

@@ -37,7 +37,7 @@ template <typename TPixelBits, KeyMapping VMapping, KeyPacking VPacking>
 class StripKernel
 {
 public:
-  using Registers = KeyRegisters<TPixelBits, VPacking>;
+  using Registers = KeyRegisters<TPixelBits, VPacking == KeyPacking::BFloatPair ? KeyPacking::Single : VPacking>;
   using Keys = typename Registers::Keys;
   using Key = PixelKey<TPixelBits, VMapping>;
 

@@ -18,20 +18,19 @@
 #ifndef TileKernel_h
 #define TileKernel_h
 
+#include "BFloatRegisters.h"
 #include "Clamp.h"
-#include "KeyRegisters.h"
 
 namespace cudamedian
 {
 
 /** The kernel that runs a tile program: a block stages the footprint of its tiles in shared memory as keys, then each
- * thread runs the program on its tile, phase by phase if there are values that neighbouring tiles share.
+ * thread runs the program on its tile, phase by phase if there are values that neighbouring tiles share. What a block
+ * does in turn is in TileBlock.h, which the tests run on the host.
  *
  * With two keys to a register, the block's outputs are two halves along axis 1: a register holds a pixel and the one
  * half a block below it, so that no value moves between the halves of registers until the medians are stored, and
- * neighbouring keys lie side by side in shared memory, to be read four at a time.
- *
- * Written so that the host can run it too: the tests call Stage, StageBorder and RunPhase for each thread in turn. */
+ * neighbouring keys lie side by side in shared memory, to be read four at a time. */
 template <typename TProgram, typename TPixelBits, KeyMapping VMapping, KeyPacking VPacking, int VBlockX, int VBlockY>
 class TileKernel
 {
@@ -43,6 +42,8 @@ public:
   static constexpr int Threads = VBlockX * VBlockY;
   static constexpr int Phases = TProgram::Phases;
   static constexpr int Halves = Registers::Pixels;
+  /** Whether registers have more keys than they can tell apart at once: see NumberedKeys. */
+  static constexpr bool IsNumbered = VPacking == KeyPacking::BFloatPair;
   /** Outputs of a block along axes 0 and 1, and of one half of it. */
   static constexpr int BlockWidth = VBlockX * TProgram::TileX;
   static constexpr int HalfHeight = VBlockY * TProgram::TileY;
@@ -66,10 +67,10 @@ public:
   static constexpr int SavedOffset = FootprintKeys + TProgram::SharedVectors * SharedPitch;
   static constexpr int SharedBytes = (SavedOffset + TProgram::SavedKeys * Threads) * static_cast<int>(sizeof(Keys));
 
-  /** First output of a block, relative to the input box. */
   struct Block
   {
-    std::int32_t first[4];
+    std::int32_t first[4]; ///< output, relative to the input box
+    NumberedKeys numbered; ///< if IsNumbered
   };
 
   static CUDAMEDIAN_HOST_DEVICE Block
@@ -82,12 +83,14 @@ public:
     return { { arguments.gridOrigin + static_cast<std::int32_t>(x) * BlockWidth,
                arguments.outputOrigin[1] + static_cast<std::int32_t>(y) * BlockHeight,
                arguments.outputOrigin[2] + static_cast<std::int32_t>(z) * TProgram::TileZ,
-               arguments.outputOrigin[3] + static_cast<std::int32_t>(volume) * TProgram::TileW } };
+               arguments.outputOrigin[3] + static_cast<std::int32_t>(volume) * TProgram::TileW },
+             {} };
   }
 
   /** Brings a thread's share of the footprint into shared memory. Rows, slices and volumes are clamped to the input
-   * box; columns beyond it get whatever the nearest vector holds, and StageBorder puts them right. */
-  static CUDAMEDIAN_HOST_DEVICE void
+   * box; columns beyond it get whatever the nearest vector holds, and StageBorder puts them right.
+   * \returns whether keys are without a number, and ClampKeys() has to be called. */
+  static CUDAMEDIAN_HOST_DEVICE bool
   Stage(const KernelArguments & arguments, const Block & block, unsigned int thread, Keys * shared)
   {
     constexpr unsigned int vectors = BlockWidth / StagePixels;
@@ -112,6 +115,7 @@ public:
     const unsigned int firstLine = thread / vectors;
     const unsigned int column = Halo + thread % vectors * StagePixels;
     const TPixelBits * inner = input + ClampColumn(arguments, left + static_cast<std::int32_t>(column));
+    Keys               seen = 0;
     for (unsigned int round = 0; round < rounds; round += roundsAtOnce)
     {
       PixelVector<TPixelBits, StagePixels> pixels[roundsAtOnce][Halves];
@@ -130,7 +134,7 @@ public:
         const unsigned int line = firstLine + (round + i) * linesAtOnce;
         if (line < Lines)
         {
-          Registers::template MakeKeys<Key>(pixels[i], signMask).Store(shared + line * Pitch + column);
+          StageKeys(pixels[i], signMask, shared + line * Pitch + column, seen);
         }
       }
     }
@@ -145,8 +149,32 @@ public:
         PixelVector<TPixelBits, StagePixels> pixels[Halves];
         LoadLine(
           arguments, block, input + ClampColumn(arguments, left + static_cast<std::int32_t>(haloColumn)), line, pixels);
-        Registers::template MakeKeys<Key>(pixels, signMask).Store(shared + line * Pitch + haloColumn);
+        StageKeys(pixels, signMask, shared + line * Pitch + haloColumn, seen);
       }
+    }
+    if constexpr (IsNumbered)
+    {
+      return bfloat::HasNaN(seen);
+    }
+    return false;
+  }
+
+  /** Numbers a thread's share of the staged keys as the block says. \pre all threads have staged. */
+  static CUDAMEDIAN_HOST_DEVICE void
+  ClampKeys(const Block & block, unsigned int thread, Keys * shared)
+  {
+    constexpr int count = 4; // Pitch is a multiple
+    CUDAMEDIAN_KEEP_LOOP
+    for (unsigned int index = count * thread; index < FootprintKeys; index += count * Threads)
+    {
+      PixelVector<Keys, count> keys;
+      keys.Load(shared + index);
+      CUDAMEDIAN_UNROLL
+      for (int i = 0; i < count; ++i)
+      {
+        keys.words[i] = block.numbered.Clamp(keys.words[i]);
+      }
+      keys.Store(shared + index);
     }
   }
 
@@ -193,7 +221,7 @@ public:
            int                     position,
            int                     tileRow,
            Keys *                  shared)
-      : m_Arguments(arguments), m_Saved(shared + SavedOffset + thread),
+      : m_Arguments(arguments), m_Numbered(block.numbered), m_Saved(shared + SavedOffset + thread),
         m_Shared(shared + FootprintKeys +
                  (tileRow * Positions + position - TProgram::FirstPosition) * TProgram::SharedKeys)
     {
@@ -283,6 +311,42 @@ public:
     CUDAMEDIAN_HOST_DEVICE void
     Store(int y, int z, int w, const Keys (&keys)[TProgram::TileX]) const
     {
+      if constexpr (IsNumbered)
+      {
+        Keys pairs[TProgram::TileX];
+        CUDAMEDIAN_UNROLL
+        for (int i = 0; i < TProgram::TileX; ++i)
+        {
+          pairs[i] = m_Numbered.GetKeys(keys[i]);
+        }
+        if (m_Numbered.isClamped)
+        {
+          CUDAMEDIAN_UNROLL
+          for (int i = 0; i < TProgram::TileX; ++i)
+          {
+            m_Extreme = m_Numbered.GetMoreExtreme(m_Extreme, keys[i]);
+          }
+        }
+        StoreHalves<KeyRegisters<TPixelBits, KeyPacking::Pair>>(y, z, w, pairs);
+      }
+      else
+      {
+        StoreHalves<Registers>(y, z, w, keys);
+      }
+    }
+
+    /** Whether some median is what keys are clamped to. */
+    CUDAMEDIAN_HOST_DEVICE bool
+    IsAtLimit() const
+    {
+      return m_Numbered.IsAtLimit(m_Extreme);
+    }
+
+  private:
+    template <typename TRegisters>
+    CUDAMEDIAN_HOST_DEVICE void
+    StoreHalves(int y, int z, int w, const Keys (&keys)[TProgram::TileX]) const
+    {
       if ((TProgram::TileZ > 1 && z >= m_Slices) || (TProgram::TileW > 1 && w >= m_Volumes))
       {
         return;
@@ -295,19 +359,29 @@ public:
         {
           return;
         }
-        StoreMedians<Registers, Key>(keys,
-                                     half,
-                                     static_cast<TPixelBits>(m_Arguments.signMask),
-                                     m_Whole,
-                                     m_Skip,
-                                     m_Columns,
-                                     m_Output + w * m_Arguments.outputPitch[3] + z * m_Arguments.outputPitch[2] +
-                                       row * m_Arguments.outputPitch[1]);
+        const auto         signMask = static_cast<TPixelBits>(m_Arguments.signMask);
+        TPixelBits * const output =
+          m_Output + w * m_Arguments.outputPitch[3] + z * m_Arguments.outputPitch[2] + row * m_Arguments.outputPitch[1];
+        if constexpr (IsNumbered)
+        {
+          StoreMedians<TRegisters, Key>(keys,
+                                        half,
+                                        signMask,
+                                        m_Whole && !m_Numbered.isSecond,
+                                        m_Skip,
+                                        m_Columns,
+                                        output,
+                                        [this](std::uint32_t key) { return m_Numbered.IsWanted(key); });
+        }
+        else
+        {
+          StoreMedians<TRegisters, Key>(keys, half, signMask, m_Whole, m_Skip, m_Columns, output);
+        }
       }
     }
 
-  private:
     const KernelArguments & m_Arguments;
+    const NumberedKeys &    m_Numbered;
     const Keys *            m_Keys;
     Keys *                  m_Saved;
     Keys *                  m_Shared;
@@ -318,11 +392,14 @@ public:
     std::int32_t            m_Slices;
     std::int32_t            m_Volumes;
     bool                    m_Whole;
+    mutable Keys            m_Extreme{ 0 }; // of the medians, if keys are clamped
   };
 
-  /** Runs a thread's share of a phase. \pre the footprint is staged, and all threads have run the phase before. */
+  /** Runs a thread's share of a phase. \pre the footprint is staged, and all threads have run the phase before.
+   * \returns whether medians are what keys are clamped to, and the block has to be run with its keys numbered the other
+   * way. */
   template <int VPhase>
-  static CUDAMEDIAN_HOST_DEVICE void
+  static CUDAMEDIAN_HOST_DEVICE bool
   RunPhase(const KernelArguments & arguments, const Block & block, unsigned int thread, Keys * shared)
   {
     const Registers registers(arguments);
@@ -331,6 +408,10 @@ public:
       const Access access(
         arguments, block, thread, static_cast<int>(thread % VBlockX), static_cast<int>(thread / VBlockX), shared);
       TProgram::template Run<VPhase, Registers>(registers, access);
+      if constexpr (IsNumbered)
+      {
+        return access.IsAtLimit();
+      }
     }
     else
     {
@@ -348,9 +429,29 @@ public:
         TProgram::template Run<VPhase, Registers>(registers, access);
       }
     }
+    return false;
   }
 
 private:
+  /** Stages a vector, and keeps in mind whether keys are without a number. */
+  static CUDAMEDIAN_HOST_DEVICE void
+  StageKeys(const PixelVector<TPixelBits, StagePixels> (&pixels)[Halves],
+            TPixelBits signMask,
+            Keys *     destination,
+            Keys &     seen)
+  {
+    const auto keys = Registers::template MakeKeys<Key>(pixels, signMask);
+    if constexpr (IsNumbered)
+    {
+      CUDAMEDIAN_UNROLL
+      for (int i = 0; i < StagePixels; ++i)
+      {
+        seen = bfloat::KeepNaN(seen, keys.words[i]);
+      }
+    }
+    keys.Store(destination);
+  }
+
   /** The vector nearest to a column that is the first of a vector. */
   static CUDAMEDIAN_HOST_DEVICE std::int32_t
                                 ClampColumn(const KernelArguments & arguments, std::int32_t column)
@@ -393,41 +494,6 @@ private:
     }
   }
 };
-
-#ifdef __CUDACC__
-/** The phases of a block from one on. */
-template <typename TKernel, int VPhase>
-__device__ __forceinline__ void
-RunTileKernelPhases(const KernelArguments &         arguments,
-                    const typename TKernel::Block & block,
-                    typename TKernel::Keys *        shared)
-{
-  TKernel::template RunPhase<VPhase>(arguments, block, threadIdx.x, shared);
-  if constexpr (VPhase + 1 < TKernel::Phases)
-  {
-    __syncthreads();
-    RunTileKernelPhases<TKernel, VPhase + 1>(arguments, block, shared);
-  }
-}
-
-/** A block of TileKernel. */
-template <typename TKernel>
-__device__ __forceinline__ void
-RunTileKernelBlock(const KernelArguments & arguments)
-{
-  extern __shared__ __align__(16) unsigned char sharedMemory[];
-  auto * const                                  shared = reinterpret_cast<typename TKernel::Keys *>(sharedMemory);
-  const auto block = TKernel::GetBlock(arguments, blockIdx.x, blockIdx.y, blockIdx.z);
-  TKernel::Stage(arguments, block, threadIdx.x, shared);
-  __syncthreads();
-  if (TKernel::HasBorder(arguments, block))
-  {
-    TKernel::StageBorder(arguments, block, threadIdx.x, shared);
-    __syncthreads();
-  }
-  RunTileKernelPhases<TKernel, 0>(arguments, block, shared);
-}
-#endif
 
 } // namespace cudamedian
 

@@ -1,0 +1,284 @@
+/*=========================================================================
+ *
+ *  Copyright NumFOCUS
+ *
+ *  Licensed under the Apache License, Version 2.0 (the "License");
+ *  you may not use this file except in compliance with the License.
+ *  You may obtain a copy of the License at
+ *
+ *         https://www.apache.org/licenses/LICENSE-2.0.txt
+ *
+ *  Unless required by applicable law or agreed to in writing, software
+ *  distributed under the License is distributed on an "AS IS" BASIS,
+ *  WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ *  See the License for the specific language governing permissions and
+ *  limitations under the License.
+ *
+ *=========================================================================*/
+#include "BFloatRegisters.h"
+#include "CudaMedianHostBlocks.h"
+#include "CudaMedianTestNumberedKeys.h"
+#include "CudaMedianTestSlabs.h"
+#include "KernelPolicy.h"
+#include "KernelProgram.h"
+#include "emitted/TileProgram_1x1x1x1_16.h"
+#include "emitted/TileProgram_3x3x1x1_16.h"
+#include "emitted/TileProgram_3x3x3x1_16.h"
+#include "emitted/TileProgram_5x5x1x1_16.h"
+#include "emitted/TileProgram_5x5x1x1at0_16.h"
+#include "emitted/TileProgram_5x5x1x1at6_16.h"
+#include "emitted/TileProgram_7x7x1x1_16.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstring>
+
+/** 16-bit keys that are compared as numbers of bfloat16. */
+namespace
+{
+
+using namespace cudamedian;
+using cudamediantest::BitsImage;
+using cudamediantest::BlockCounts;
+using cudamediantest::CheckImage;
+using cudamediantest::CheckSlabs;
+using cudamediantest::MakeNumberedImages;
+using cudamediantest::RunBlocks;
+
+constexpr auto Integer = KeyMapping::Integer;
+constexpr auto BFloatPair = KeyPacking::BFloatPair;
+
+/** The number that a pattern of bfloat16 is: the upper half of a float. */
+float
+GetNumber(std::uint32_t pattern)
+{
+  const std::uint32_t bits = pattern << 16;
+  float               number;
+  std::memcpy(&number, &bits, sizeof(number));
+  return number;
+}
+
+/** Whether a pattern stands before another one in the order of numbers, with -0 below +0. */
+bool
+IsBelow(std::uint32_t a, std::uint32_t b)
+{
+  const auto x = GetNumber(a);
+  const auto y = GetNumber(b);
+  return x < y || (x == y && std::signbit(x) && !std::signbit(y));
+}
+
+/** The least key of those with a number, and the greatest. */
+std::uint32_t
+ClampKey(std::uint32_t key, bool isHigh)
+{
+  return isHigh ? std::max(key, std::uint32_t{ 254 }) : std::min(key, std::uint32_t{ 65281 });
+}
+
+/** Keys at which something happens. */
+const std::vector<std::uint32_t> specialKeys{ 0,     1,     126,   127,   128,   253,   254,   255,   32640, 32641,
+                                              32642, 32767, 32768, 32769, 65280, 65281, 65282, 65408, 65409, 65535 };
+
+NumberedKeys
+MakeNumbering(bool isHigh)
+{
+  NumberedKeys numbered;
+  numbered.isHigh = isHigh;
+  numbered.isClamped = true;
+  return numbered;
+}
+
+} // namespace
+
+TEST(CudaMedianBFloat, KeysThatHaveANumberAreInItsOrder)
+{
+  for (const bool isHigh : { false, true })
+  {
+    const auto    numbered = MakeNumbering(isHigh);
+    std::uint32_t before = 0;
+    for (std::uint32_t key = 0; key < 65536; ++key)
+    {
+      const auto number = numbered.Clamp(NumberedKeys::NumberLow(key)) & 0xFFFFU;
+      ASSERT_FALSE(std::isnan(GetNumber(number))) << key;
+      ASSERT_EQ(numbered.GetKeys(number) & 0xFFFFU, ClampKey(key, isHigh)) << key;
+      if (key > 0)
+      {
+        ASSERT_EQ(IsBelow(before, number), ClampKey(key - 1, isHigh) != ClampKey(key, isHigh)) << key;
+        ASSERT_FALSE(IsBelow(number, before)) << key;
+      }
+      before = number;
+    }
+  }
+}
+
+TEST(CudaMedianBFloat, OtherKeysAreNaN)
+{
+  for (std::uint32_t key = 0; key < 65536; ++key)
+  {
+    const auto isNaN = key > NumberedKeys::highestOfLow;
+    ASSERT_EQ(std::isnan(GetNumber(NumberedKeys::NumberLow(key) & 0xFFFFU)), isNaN) << key;
+    ASSERT_EQ(bfloat::HasNaN(NumberedKeys::NumberLow(key)), isNaN) << key;
+    ASSERT_EQ(bfloat::HasNaN(NumberedKeys::NumberLow(key << 16)), isNaN) << key;
+  }
+}
+
+TEST(CudaMedianBFloat, HalvesDoNotDisturbEachOther)
+{
+  for (std::uint32_t key = 0; key < 65536; ++key)
+  {
+    for (const auto other : specialKeys)
+    {
+      for (const auto keys : { key | other << 16, other | key << 16 })
+      {
+        const auto low = NumberedKeys::NumberLow(keys);
+        if (!bfloat::HasNaN(low))
+        {
+          ASSERT_EQ(NumberedKeys{}.GetKeys(low), keys);
+        }
+        for (const bool isHigh : { false, true })
+        {
+          const auto numbered = MakeNumbering(isHigh);
+          ASSERT_EQ(numbered.GetKeys(numbered.Clamp(low)),
+                    ClampKey(keys & 0xFFFFU, isHigh) | ClampKey(keys >> 16, isHigh) << 16)
+            << keys;
+        }
+      }
+    }
+  }
+}
+
+TEST(CudaMedianBFloat, ComparesAsTheInstructionsDo)
+{
+  CUDAMEDIAN_TRACE_SEED();
+  std::mt19937_64            generator(cudamediantest::Seed());
+  std::vector<std::uint32_t> patterns{ 0x0000, 0x8000, 0x0001, 0x8001, 0x007F, 0x807F, 0x0080, 0x8080, 0x7F7F,
+                                       0xFF7F, 0x7F80, 0xFF80, 0x7F81, 0xFF81, 0x7FC0, 0x7FFF, 0xFFFF };
+  for (int i = 0; i < 500; ++i)
+  {
+    patterns.push_back(static_cast<std::uint32_t>(generator() & 0xFFFFU));
+  }
+  const KeyRegisters<std::uint16_t, BFloatPair> registers(KernelArguments{});
+  for (const auto a : patterns)
+  {
+    for (const auto b : patterns)
+    {
+      const bool isNaN[] = { std::isnan(GetNumber(a)), std::isnan(GetNumber(b)) };
+      const auto min = isNaN[0] && isNaN[1] ? 0x7FFFU : isNaN[0] ? b : isNaN[1] ? a : IsBelow(b, a) ? b : a;
+      const auto max = isNaN[0] && isNaN[1] ? 0x7FFFU : isNaN[0] ? b : isNaN[1] ? a : IsBelow(b, a) ? a : b;
+      // The other halves the other way round.
+      ASSERT_EQ(registers.Min(a | b << 16, b | a << 16), min | min << 16) << a << ", " << b;
+      ASSERT_EQ(registers.Max(a | b << 16, b | a << 16), max | max << 16) << a << ", " << b;
+      ASSERT_EQ(bfloat::HasNaN(bfloat::KeepNaN(a, b)), isNaN[0] || isNaN[1]) << a << ", " << b;
+    }
+  }
+}
+
+TEST(CudaMedianBFloat, MaximaAreSumsToo)
+{
+  KernelArguments arguments{};
+  arguments.one = 1;
+  arguments.minusOne = ~std::uint32_t{ 0 };
+  const KeyRegisters<std::uint16_t, BFloatPair> registers(arguments);
+  for (const auto first : specialKeys)
+  {
+    for (const auto second : specialKeys)
+    {
+      const auto a = MakeNumbering(false).Clamp(NumberedKeys::NumberLow(first | second << 16));
+      const auto b = MakeNumbering(false).Clamp(NumberedKeys::NumberLow(second | first << 16));
+      ASSERT_EQ(registers.MaxBySum(a, b, registers.Min(a, b)), registers.Max(a, b)) << first << ", " << second;
+    }
+  }
+}
+
+namespace
+{
+
+/** Runs a program over all images; tells how many of their blocks had keys without a number, and how many ran twice. */
+template <typename TProgram>
+BlockCounts
+CheckNumbered(PixelType type, std::int64_t rank = -1)
+{
+  const Window window({ { TProgram::RadiusX, TProgram::RadiusY, TProgram::RadiusZ, TProgram::RadiusW } }, rank);
+  BlockCounts  sum;
+  for (auto & named : MakeNumberedImages(type, TProgram::RadiusZ > 0))
+  {
+    SCOPED_TRACE(named.name);
+    CheckImage<std::uint16_t, Integer>(
+      named.image, window, type, std::size_t{ 1 } << 30, [&](const KernelArguments & arguments) {
+        const auto counts = RunBlocks<TProgram, std::uint16_t, Integer, BFloatPair>(arguments);
+        EXPECT_EQ(counts.clamped > 0, named.HasBrightKeys()) << counts.clamped << " of " << counts.all;
+        sum.all += counts.all;
+        sum.clamped += counts.clamped;
+        sum.repeated += counts.repeated;
+      });
+  }
+  return sum;
+}
+
+} // namespace
+
+TEST(CudaMedianBFloat, BlocksOnEitherSideOfTheLimit)
+{
+  CUDAMEDIAN_TRACE_SEED();
+  for (const auto type : { PixelType::UInt16, PixelType::Int16 })
+  {
+    const auto counts = CheckNumbered<TileProgram_5x5x1x1_16BFloatPair>(type);
+    EXPECT_GT(counts.repeated, 0);
+    EXPECT_GT(counts.clamped, counts.repeated);
+    EXPECT_GT(counts.all, counts.clamped);
+  }
+}
+TEST(CudaMedianBFloat, OtherWindowsOnEitherSideOfTheLimit)
+{
+  CUDAMEDIAN_TRACE_SEED();
+  EXPECT_GT(CheckNumbered<TileProgram_1x1x1x1_16BFloatPair>(PixelType::UInt16).repeated, 0);
+  EXPECT_GT(CheckNumbered<TileProgram_3x3x1x1_16BFloatPair>(PixelType::UInt16).repeated, 0);
+  EXPECT_GT(CheckNumbered<TileProgram_7x7x1x1_16BFloatPair>(PixelType::Int16).repeated, 0);
+  EXPECT_GT(CheckNumbered<TileProgram_3x3x3x1_16BFloatPair>(PixelType::UInt16).repeated, 0);
+}
+TEST(CudaMedianBFloat, OtherRanksOnEitherSideOfTheLimit)
+{
+  CUDAMEDIAN_TRACE_SEED();
+  EXPECT_GT(CheckNumbered<TileProgram_5x5x1x1at0_16BFloatPair>(PixelType::UInt16, 0).repeated, 0);
+  EXPECT_GT(CheckNumbered<TileProgram_5x5x1x1at6_16BFloatPair>(PixelType::Int16, 6).repeated, 0);
+}
+
+TEST(CudaMedianBFloat, SlabsOfImagesOfAllSizes)
+{
+  CUDAMEDIAN_TRACE_SEED();
+  const Extent sizes[] = { { { 1, 1, 1, 1 } },   { { 1, 7, 1, 1 } },   { { 23, 1, 1, 1 } }, { { 3, 2, 1, 1 } },
+                           { { 37, 29, 1, 1 } }, { { 530, 2, 1, 1 } }, { { 9, 6, 4, 2 } } };
+  for (const auto & size : sizes)
+  {
+    for (const std::size_t budget : { std::size_t{ 1 } << 30, std::size_t{ 8000 } })
+    {
+      CheckSlabs<std::uint16_t, Integer>(
+        size, Extent{ { 2, 2, 0, 0 } }, PixelType::UInt16, budget, [](const KernelArguments & arguments) {
+          RunBlocks<TileProgram_5x5x1x1_16BFloatPair, std::uint16_t, Integer, BFloatPair>(arguments);
+        });
+      CheckSlabs<std::uint16_t, Integer>(
+        size, Extent{ { 1, 1, 1, 0 } }, PixelType::Int16, budget, [](const KernelArguments & arguments) {
+          RunBlocks<TileProgram_3x3x3x1_16BFloatPair, std::uint16_t, Integer, BFloatPair>(arguments);
+        });
+    }
+  }
+}
+
+TEST(CudaMedianBFloat, ShapeIsThatOfThePolicy)
+{
+  using Program = TileProgram_5x5x1x1_16BFloatPair;
+  using Kernel = TileKernel<Program, std::uint16_t, Integer, BFloatPair, Program::BlockX, Program::BlockY>;
+  const Extent radius{ { 2, 2, 0, 0 } };
+  for (const int architecture : { 80, 86, 89 })
+  {
+    const auto kind = GetKernelKind(2, architecture);
+    const auto policy = GetKernelPolicy(radius, kind);
+    const auto shape = GetKernelShape(radius, policy, kind, BuildKernelProgram(radius, policy, kind));
+    EXPECT_EQ(kind.packing, BFloatPair);
+    EXPECT_FALSE(policy.lowering.threeInput);
+    EXPECT_EQ(shape.threads, static_cast<int>(Kernel::Threads));
+    EXPECT_EQ(shape.block[0], static_cast<int>(Kernel::BlockWidth));
+    EXPECT_EQ(shape.block[1], static_cast<int>(Kernel::BlockHeight));
+    EXPECT_EQ(shape.sharedBytes, static_cast<int>(Kernel::SharedBytes));
+  }
+}

@@ -1,0 +1,121 @@
+/*=========================================================================
+ *
+ *  Copyright NumFOCUS
+ *
+ *  Licensed under the Apache License, Version 2.0 (the "License");
+ *  you may not use this file except in compliance with the License.
+ *  You may obtain a copy of the License at
+ *
+ *         https://www.apache.org/licenses/LICENSE-2.0.txt
+ *
+ *  Unless required by applicable law or agreed to in writing, software
+ *  distributed under the License is distributed on an "AS IS" BASIS,
+ *  WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ *  See the License for the specific language governing permissions and
+ *  limitations under the License.
+ *
+ *=========================================================================*/
+#ifndef CudaMedianHostBlocks_h
+#define CudaMedianHostBlocks_h
+
+#include "TileBlock.h"
+
+#include <vector>
+
+/** Kernels of emitted programs, run by the host. */
+namespace cudamediantest
+{
+
+using cudamedian::KernelArguments;
+using cudamedian::KeyMapping;
+using cudamedian::KeyPacking;
+
+/** How blocks of numbered keys came out (NumberedKeys). */
+struct BlockCounts
+{
+  int all{ 0 };
+  int clamped{ 0 };
+  int repeated{ 0 };
+};
+
+/** The threads of a block take turns between the barriers: see TileBlock.h. */
+template <int VThreads>
+class HostThreads
+{
+public:
+  template <typename TFunction>
+  void
+  ForEachThread(const TFunction & function) const
+  {
+    for (unsigned int thread = 0; thread < VThreads; ++thread)
+    {
+      function(thread);
+    }
+  }
+  void
+  Synchronize() const
+  {}
+  int
+  Count(int ofAll) const
+  {
+    m_Counts.push_back(ofAll);
+    return ofAll;
+  }
+
+  /** What a block counted: threads that staged keys without a number, and, if there are, threads with medians at the
+   * limit; then the same for the second time. */
+  void
+  AddTo(BlockCounts & counts)
+  {
+    ++counts.all;
+    counts.clamped += m_Counts.size() > 1 ? 1 : 0;
+    counts.repeated += m_Counts.size() > 2 ? 1 : 0;
+    m_Counts.clear();
+  }
+
+private:
+  mutable std::vector<int> m_Counts;
+};
+
+/** Runs every block of a kernel. */
+template <typename TProgram, typename TBits, KeyMapping VMapping, KeyPacking VPacking>
+BlockCounts
+RunBlocks(KernelArguments arguments)
+{
+  using Kernel = cudamedian::TileKernel<TProgram, TBits, VMapping, VPacking, TProgram::BlockX, TProgram::BlockY>;
+  const auto divideUp = [](std::int64_t a, std::int64_t b) { return static_cast<std::uint32_t>((a + b - 1) / b); };
+  const auto blocksX =
+    divideUp(arguments.outputOrigin[0] + arguments.outputExtent[0] - arguments.gridOrigin, Kernel::BlockWidth);
+  const auto blocksY = divideUp(arguments.outputExtent[1], Kernel::BlockHeight);
+  arguments.blocksZ = divideUp(arguments.outputExtent[2], TProgram::TileZ);
+  const auto blocksW = divideUp(arguments.outputExtent[3], TProgram::TileW);
+  arguments.one = 1;
+  arguments.minusOne = ~std::uint32_t{ 0 };
+  std::vector<typename Kernel::Keys>             shared(Kernel::SharedBytes / sizeof(typename Kernel::Keys));
+  HostThreads<static_cast<int>(Kernel::Threads)> threads;
+  BlockCounts                                    counts;
+  for (std::uint32_t z = 0; z < arguments.blocksZ * blocksW; ++z)
+  {
+    for (std::uint32_t y = 0; y < blocksY; ++y)
+    {
+      for (std::uint32_t x = 0; x < blocksX; ++x)
+      {
+        const auto block = Kernel::GetBlock(arguments, x, y, z);
+        cudamedian::RunTileKernelBlock<Kernel>(threads, arguments, block, shared.data());
+        threads.AddTo(counts);
+      }
+    }
+  }
+  return counts;
+}
+
+template <typename TProgram, typename TBits, KeyMapping VMapping, KeyPacking VPacking>
+void
+RunEmitted(const KernelArguments & arguments)
+{
+  RunBlocks<TProgram, TBits, VMapping, VPacking>(arguments);
+}
+
+} // namespace cudamediantest
+
+#endif
