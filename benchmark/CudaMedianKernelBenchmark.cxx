@@ -123,7 +123,7 @@ CompilePolicies(const Extent &                    radius,
                 const PixelKind &                 pixel,
                 const KernelKind &                kind,
                 const std::vector<KernelPolicy> & policies,
-                int                               computeCapability)
+                const KernelTarget &              target)
 {
   std::vector<RuntimeKernel> kernels(policies.size());
   std::atomic<std::size_t>   next{ 0 };
@@ -135,8 +135,7 @@ CompilePolicies(const Extent &                    radius,
       {
         try
         {
-          kernels[n] =
-            CompileRuntimeKernel(radius, pixel.keyFormat, kind, policies[n], { computeCapability }, ~std::size_t{ 0 });
+          kernels[n] = CompileRuntimeKernel(radius, pixel.keyFormat, kind, policies[n], target, ~std::size_t{ 0 });
         }
         catch (const std::exception & error)
         {
@@ -163,7 +162,7 @@ Sweep(Benchmark &       benchmark,
   const auto & device = benchmark.GetDevice();
   const auto   kind = GetKernelKind(static_cast<int>(PixelBytes(pixel.type)), device.computeCapability);
   const auto   policies = ListPolicies(radius, kind, device, options);
-  const auto   kernels = CompilePolicies(radius, pixel, kind, policies, device.computeCapability);
+  const auto   kernels = CompilePolicies(radius, pixel, kind, policies, GetKernelTarget(device));
   const auto   window = JoinShort(Window(radius).GetExtent());
 
   std::vector<Row> rows;

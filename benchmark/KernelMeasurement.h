@@ -28,6 +28,13 @@
 #include "SelectionLaunch.h"
 #include "SharedMemoryLimit.h"
 
+/** What is compiled for a device: PTX for one that it is taken for. */
+inline KernelTarget
+GetKernelTarget(const DeviceTraits & device)
+{
+  return { device.computeCapability, device.pretendedOn > device.computeCapability };
+}
+
 /** The kernels of each algorithm, measured. */
 namespace cudamedianbenchmark
 {
@@ -238,8 +245,8 @@ public:
       }
       return row;
     }
-    const KernelTarget target{ m_Device.computeCapability, m_Device.pretendedOn > m_Device.computeCapability };
-    const auto compiled = CompileRuntimeKernel(radius, pixel.keyFormat, kind, policy, target, ~std::size_t{ 0 });
+    const auto compiled =
+      CompileRuntimeKernel(radius, pixel.keyFormat, kind, policy, GetKernelTarget(m_Device), ~std::size_t{ 0 });
     if (compiled.kernel == nullptr)
     {
       throw std::runtime_error(compiled.explanation);

@@ -52,6 +52,7 @@ struct Candidate
   std::int64_t mostPixels{ std::numeric_limits<std::int64_t>::max() };
   bool         hasLongBlocks{ false }; ///< its blocks are few and long, so that small slabs would wait for the last
   std::string  reason;                 ///< why it suits the window
+  std::string  shortcoming;            ///< why it is not what it could be: the faster kernels that are out of use
   std::string  tileReason;
   std::shared_ptr<const DeviceMethod> onDevice; ///< what runs it on a device …
   std::shared_ptr<const HostMethod>   onHost;   ///< … or on the host

@@ -112,6 +112,10 @@ TakeFastest(const Offers & offers, std::string & reason)
   {
     reason += &other == &*fastest ? "" : std::string(", and is faster than ") + ToString(other.algorithm);
   }
+  for (const auto & candidate : offers.candidates)
+  {
+    reason += (candidate.shortcoming.empty() ? "" : "; ") + candidate.shortcoming;
+  }
   reason += (offers.refusals.empty() ? "" : "; ") + offers.refusals;
   return *fastest;
 }
@@ -131,7 +135,8 @@ ChooseCandidate(Problem & problem, Plan & plan)
   if (!offers.candidates.empty())
   {
     plan.candidate = offers.candidates.front();
-    plan.algorithmReason = "asked for";
+    const auto & shortcoming = plan.candidate.shortcoming;
+    plan.algorithmReason = "asked for" + (shortcoming.empty() ? "" : "; " + shortcoming);
     return;
   }
   const auto missing = offers.refusals;

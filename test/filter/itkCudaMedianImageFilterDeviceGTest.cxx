@@ -86,6 +86,20 @@ ExpectKernelEqualToItk(const typename TImage::SizeType & size,
   return filter->GetExecutionReport().algorithm;
 }
 
+/** What reports say of a window that is compiled ahead. Where the device is taken for another
+ * (CUDAMEDIAN_PRETEND_DEVICE), it is compiled at first use. */
+void
+ExpectCompiledAhead(const std::string & algorithm)
+{
+  const char * const pretended = std::getenv("CUDAMEDIAN_PRETEND_DEVICE");
+  if (pretended == nullptr || *pretended == '\0')
+  {
+    EXPECT_EQ(algorithm, "tile program, compiled ahead");
+    return;
+  }
+  EXPECT_TRUE(algorithm.rfind("tile program, ", 0) == 0 && algorithm != "tile program, interpreted") << algorithm;
+}
+
 /** The windows that are compiled ahead for a pixel type, of which local ranks would filter some faster. */
 template <typename TPixel>
 void
@@ -93,14 +107,13 @@ ExpectKernelsAheadEqualToItk(unsigned int largestRadius2D, const std::vector<itk
 {
   for (unsigned int radius = 1; radius <= largestRadius2D; ++radius)
   {
-    EXPECT_EQ((ExpectKernelEqualToItk<itk::Image<TPixel, 2>>(
-                { { 301, 133 } }, { { radius, radius } }, AlgorithmEnum::TileProgram)),
-              "tile program, compiled ahead");
+    ExpectCompiledAhead(ExpectKernelEqualToItk<itk::Image<TPixel, 2>>(
+      { { 301, 133 } }, { { radius, radius } }, AlgorithmEnum::TileProgram));
   }
   for (const auto & radius : radii3D)
   {
-    EXPECT_EQ((ExpectKernelEqualToItk<itk::Image<TPixel, 3>>({ { 141, 41, 11 } }, radius, AlgorithmEnum::TileProgram)),
-              "tile program, compiled ahead");
+    ExpectCompiledAhead(
+      ExpectKernelEqualToItk<itk::Image<TPixel, 3>>({ { 141, 41, 11 } }, radius, AlgorithmEnum::TileProgram));
   }
 }
 

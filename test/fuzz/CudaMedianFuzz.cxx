@@ -292,15 +292,24 @@ Fuzzer::CheckError(const Case & c, const FilterResult & result, const std::vecto
       sharers = std::max<std::uint64_t>(
         sharers, static_cast<std::uint64_t>(std::count(c.devices.begin(), c.devices.end(), device)));
     }
-    auto more = c;
-    more.budget = std::stoull(error.substr(error.find(needs) + needs.size())) * sharers;
-    if (more.budget <= c.budget)
+    // A kernel that cannot be compiled, as is found when it is first tried, leaves the window to one that takes more.
+    auto        more = c;
+    std::string asks = error;
+    for (int attempt = 0; attempt < 3 && asks.find(needs) != std::string::npos; ++attempt)
     {
-      return { "error", error };
+      const auto before = more.budget;
+      more.budget = std::stoull(asks.substr(asks.find(needs) + needs.size())) * sharers;
+      if (more.budget <= before)
+      {
+        return { "error", asks };
+      }
+      asks = GetFilterRunner(more)(more, pixels, false).error;
+      if (asks.empty())
+      {
+        return expected("a budget too small");
+      }
     }
-    const auto second = GetFilterRunner(more)(more, pixels, false);
-    return second.error.empty() ? expected("a budget too small")
-                                : Finding{ "budget", "with the budget that it asks for: " + second.error };
+    return { "budget", "with the budget that it asks for: " + asks };
   }
   return { "error", error };
 }

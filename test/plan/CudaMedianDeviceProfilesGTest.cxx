@@ -26,6 +26,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <random>
 #include <set>
 #include <string>
@@ -63,6 +64,10 @@ ExpectKernelFits(const Window & window, int pixelBytes, const DeviceTraits & dev
   EXPECT_LE(shape.sharedBytes, device.blockSharedBytes) << what;
   EXPECT_GE(shape.threads, 4) << what;
   EXPECT_LE(shape.threads, device.warps * 32) << what;
+  // Threads stage whole lines of vectors (TileKernel.h).
+  const int stagePixels = pixelBytes == 1 ? 8 : 16 / pixelBytes;
+  EXPECT_EQ(shape.block[0] % stagePixels, 0) << what;
+  EXPECT_EQ(shape.threads % std::max(1, shape.block[0] / stagePixels), 0) << what;
   EXPECT_TRUE(device.pipes.mostSumPercent > 0 || policy.lowering.sumPercent == 0) << what;
   EXPECT_TRUE(device.pipes.threeInput || !policy.lowering.threeInput) << what;
 }

@@ -107,8 +107,8 @@ public:
                                                                   : Standing::Overtaken;
     candidate.seconds = EstimateSeconds(problem, *means.means);
     candidate.reason = "the window is within the range of tile programs";
-    candidate.reason +=
-      means.missing.empty() ? "" : "; no faster kernel of the window's tile program (" + means.missing + ")";
+    candidate.shortcoming =
+      means.missing.empty() ? "" : "no faster kernel of the window's tile program (" + means.missing + ")";
     candidate.tileReason = "lowest count of instructions among the tiles whose values fit in registers";
     if (*means.means == KernelMeans::Interpreter)
     {
