@@ -45,6 +45,7 @@ using cudamediantest::CheckImage;
 using cudamediantest::CheckSlabs;
 using cudamediantest::MakeNumberedImages;
 using cudamediantest::RunBlocks;
+using cudamediantest::RunStrips;
 
 constexpr auto Integer = KeyMapping::Integer;
 constexpr auto BFloatPair = KeyPacking::BFloatPair;
@@ -241,6 +242,23 @@ TEST(CudaMedianBFloat, OtherRanksOnEitherSideOfTheLimit)
   CUDAMEDIAN_TRACE_SEED();
   EXPECT_GT(CheckNumbered<TileProgram_5x5x1x1at0_16BFloatPair>(PixelType::UInt16, 0).repeated, 0);
   EXPECT_GT(CheckNumbered<TileProgram_5x5x1x1at6_16BFloatPair>(PixelType::Int16, 6).repeated, 0);
+}
+
+TEST(CudaMedianBFloat, StripsOnEitherSideOfTheLimit)
+{
+  CUDAMEDIAN_TRACE_SEED();
+  for (const auto type : { PixelType::UInt16, PixelType::Int16 })
+  {
+    for (auto & named : MakeNumberedImages(type, false))
+    {
+      SCOPED_TRACE(named.name);
+      CheckImage<std::uint16_t, Integer>(named.image,
+                                         Extent{ { 1, 1, 0, 0 } },
+                                         type,
+                                         std::size_t{ 1 } << 30,
+                                         RunStrips<std::uint16_t, Integer, BFloatPair>);
+    }
+  }
 }
 
 TEST(CudaMedianBFloat, SlabsOfImagesOfAllSizes)
