@@ -36,7 +36,8 @@ struct BlockCounts
 {
   int all{ 0 };
   int clamped{ 0 };
-  int repeated{ 0 };
+  int repeatedForBright{ 0 }; ///< numbered low, then high
+  int repeatedForDark{ 0 };   ///< the other way
 };
 
 /** The threads of a block take turns between the barriers: see TileBlock.h. */
@@ -70,7 +71,10 @@ public:
   {
     ++counts.all;
     counts.clamped += m_Counts.size() > 1 ? 1 : 0;
-    counts.repeated += m_Counts.size() > 2 ? 1 : 0;
+    if (m_Counts.size() > 2)
+    {
+      ++(2 * m_Counts[0] > VThreads ? counts.repeatedForDark : counts.repeatedForBright);
+    }
     m_Counts.clear();
   }
 
