@@ -85,6 +85,14 @@ MakeNumberedImages(cudamedian::PixelType type, bool isDeep)
       } },
     { "dark beside bright", strewn(0, 65533, 9) },
     { "dark beside bright, strewn at random", strewn(120, 65400, 3) },
+    { "bright patches in the dark",
+      [](Random & generator, Position x, Position y) {
+        return x % 64 < 12 && y % 32 < 10 ? 65279 + generator() % 257 : generator() % 300;
+      } },
+    { "dark patches in the bright",
+      [](Random & generator, Position x, Position y) {
+        return x % 64 < 12 && y % 32 < 10 ? generator() % 257 : 65535 - generator() % 300;
+      } },
     { "medians that come up to the brightest",
       [](Random & generator, Position x, Position) { return 65535 - std::min<std::uint64_t>(x, generator() % 600); } },
     { "medians that come down to the darkest, one bright pixel in each block",

@@ -18,11 +18,12 @@
 #ifndef CudaMedianHostBlocks_h
 #define CudaMedianHostBlocks_h
 
+#include "StripKernel.h"
 #include "TileBlock.h"
 
 #include <vector>
 
-/** Kernels of emitted programs, run by the host. */
+/** Kernels of emitted programs and of strips, run by the host. */
 namespace cudamediantest
 {
 
@@ -35,7 +36,8 @@ struct BlockCounts
 {
   int all{ 0 };
   int clamped{ 0 };
-  int repeated{ 0 };
+  int repeatedForBright{ 0 }; ///< numbered low, then high
+  int repeatedForDark{ 0 };   ///< the other way
 };
 
 /** The threads of a block take turns between the barriers: see TileBlock.h. */
@@ -69,7 +71,10 @@ public:
   {
     ++counts.all;
     counts.clamped += m_Counts.size() > 1 ? 1 : 0;
-    counts.repeated += m_Counts.size() > 2 ? 1 : 0;
+    if (m_Counts.size() > 2)
+    {
+      ++(2 * m_Counts[0] > VThreads ? counts.repeatedForDark : counts.repeatedForBright);
+    }
     m_Counts.clear();
   }
 
@@ -114,6 +119,34 @@ void
 RunEmitted(const KernelArguments & arguments)
 {
   RunBlocks<TProgram, TBits, VMapping, VPacking>(arguments);
+}
+
+/** Runs every strip. */
+template <typename TBits, KeyMapping VMapping, KeyPacking VPacking>
+void
+RunStrips(KernelArguments arguments)
+{
+  using Kernel = cudamedian::StripKernel<TBits, VMapping, VPacking>;
+  const auto divideUp = [](std::int64_t a, std::int64_t b) { return static_cast<std::uint32_t>((a + b - 1) / b); };
+  arguments.blocksZ = divideUp(arguments.outputExtent[2], 1);
+  arguments.stripRows = 4;
+  arguments.one = 1;
+  arguments.minusOne = ~std::uint32_t{ 0 };
+  const auto blocksX =
+    divideUp(arguments.outputOrigin[0] + arguments.outputExtent[0] - arguments.gridOrigin, Kernel::BlockWidth);
+  for (std::uint32_t z = 0; z < arguments.blocksZ * static_cast<std::uint32_t>(arguments.outputExtent[3]); ++z)
+  {
+    for (std::uint32_t y = 0; y < divideUp(arguments.outputExtent[1], Kernel::Strips * arguments.stripRows); ++y)
+    {
+      for (std::uint32_t x = 0; x < blocksX; ++x)
+      {
+        for (unsigned int thread = 0; thread < Kernel::Threads; ++thread)
+        {
+          Kernel::Run(arguments, x, y, z, thread);
+        }
+      }
+    }
+  }
 }
 
 } // namespace cudamediantest

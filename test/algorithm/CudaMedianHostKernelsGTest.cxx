@@ -27,7 +27,6 @@
 #include "ScheduledProgram.h"
 #include "TilePolicy.h"
 #include "ProgramEmitter.h"
-#include "StripKernel.h"
 #include "emitted/TileProgram_11x11x1x1_16.h"
 #include "emitted/TileProgram_1x1x1x1_16.h"
 #include "emitted/TileProgram_1x7x1x1_16.h"
@@ -81,6 +80,7 @@ using cudamediantest::ForEachPosition;
 using cudamediantest::GetReferenceMedian;
 using cudamediantest::MakeHardImages;
 using cudamediantest::RunEmitted;
+using cudamediantest::RunStrips;
 
 template <typename TBody>
 void
@@ -96,34 +96,6 @@ ForEachThread(const LaunchShape & shape, const TBody & body)
         if (shape.GetTile(block, x, y, tile))
         {
           body(tile);
-        }
-      }
-    }
-  }
-}
-
-/** Runs every strip. */
-template <typename TBits, KeyMapping VMapping, KeyPacking VPacking>
-void
-RunStrips(KernelArguments arguments)
-{
-  using Kernel = StripKernel<TBits, VMapping, VPacking>;
-  const auto divideUp = [](std::int64_t a, std::int64_t b) { return static_cast<std::uint32_t>((a + b - 1) / b); };
-  arguments.blocksZ = divideUp(arguments.outputExtent[2], 1);
-  arguments.stripRows = 4;
-  arguments.one = 1;
-  arguments.minusOne = ~std::uint32_t{ 0 };
-  const auto blocksX =
-    divideUp(arguments.outputOrigin[0] + arguments.outputExtent[0] - arguments.gridOrigin, Kernel::BlockWidth);
-  for (std::uint32_t z = 0; z < arguments.blocksZ * static_cast<std::uint32_t>(arguments.outputExtent[3]); ++z)
-  {
-    for (std::uint32_t y = 0; y < divideUp(arguments.outputExtent[1], Kernel::Strips * arguments.stripRows); ++y)
-    {
-      for (std::uint32_t x = 0; x < blocksX; ++x)
-      {
-        for (unsigned int thread = 0; thread < Kernel::Threads; ++thread)
-        {
-          Kernel::Run(arguments, x, y, z, thread);
         }
       }
     }
@@ -560,6 +532,7 @@ constexpr auto Integer = KeyMapping::Integer;
 constexpr auto Float = KeyMapping::Float;
 constexpr auto Pair = KeyPacking::Pair;
 constexpr auto HalfPair = KeyPacking::HalfPair;
+constexpr auto BFloatPair = KeyPacking::BFloatPair;
 constexpr auto Single = KeyPacking::Single;
 
 } // namespace
@@ -584,6 +557,7 @@ TEST(CudaMedianHostKernels, Strips)
   CheckStrips<std::uint8_t, Integer, HalfPair>(PixelType::UInt8);
   CheckStrips<std::uint8_t, Integer, Single>(PixelType::UInt8);
   CheckStrips<std::uint16_t, Integer, Pair>(PixelType::Int16);
+  CheckStrips<std::uint16_t, Integer, BFloatPair>(PixelType::Int16);
   CheckStrips<std::uint16_t, Integer, Single>(PixelType::UInt16);
   CheckStrips<std::uint32_t, Integer, Single>(PixelType::Int32);
   CheckStrips<std::uint32_t, Float, Single>(PixelType::Float32);
@@ -602,24 +576,27 @@ TEST(CudaMedianHostKernels, StripsOfAllZeroOneWindows)
       image[pixel / 3 * width + 3 * window + pixel % 3] = window >> pixel & 1;
     }
   }
-  std::vector<std::uint16_t> output(image.size());
-  KernelArguments            arguments{};
+  KernelArguments arguments{};
   arguments.input = image.data();
-  arguments.output = output.data();
   for (int axis = 0; axis < Dimension; ++axis)
   {
     arguments.inputExtent[axis] = arguments.outputExtent[axis] = axis == 0 ? 3 * 512 : axis == 1 ? 3 : 1;
     arguments.inputPitch[axis] = arguments.outputPitch[axis] = axis == 0 ? 1 : axis == 1 ? 3 * 512 : 9 * 512;
   }
-  RunStrips<std::uint16_t, Integer, Pair>(arguments);
-  for (std::size_t window = 0; window < 512; ++window)
+  for (const auto run : { RunStrips<std::uint16_t, Integer, Pair>, RunStrips<std::uint16_t, Integer, BFloatPair> })
   {
-    std::size_t ones = 0;
-    for (std::size_t pixel = 0; pixel < 9; ++pixel)
+    std::vector<std::uint16_t> output(image.size());
+    arguments.output = output.data();
+    run(arguments);
+    for (std::size_t window = 0; window < 512; ++window)
     {
-      ones += window >> pixel & 1;
+      std::size_t ones = 0;
+      for (std::size_t pixel = 0; pixel < 9; ++pixel)
+      {
+        ones += window >> pixel & 1;
+      }
+      EXPECT_EQ(output[width + 3 * window + 1], ones > 4 ? 1 : 0) << "window " << window;
     }
-    EXPECT_EQ(output[width + 3 * window + 1], ones > 4 ? 1 : 0) << "window " << window;
   }
 }
 TEST(CudaMedianHostKernels, Emitted5x5)

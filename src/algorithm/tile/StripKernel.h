@@ -18,11 +18,22 @@
 #ifndef StripKernel_h
 #define StripKernel_h
 
+#include "BFloatRegisters.h"
 #include "Clamp.h"
-#include "KeyRegisters.h"
 
 namespace cudamedian
 {
+
+/** Where a thread's strip begins: its first output, relative to the output box but for the column, which is relative
+ * to the first block. */
+struct StripPlace
+{
+  std::int32_t  column;
+  std::int32_t  row;
+  std::int32_t  slice;
+  std::uint32_t volume;
+  std::int32_t  lane;
+};
 
 /** The kernel of the 3x3 window: each thread filters a strip of pixels from top to bottom and keeps the rows it needs
  * in registers. Nothing is staged, no thread waits for another; what a thread needs of the columns beside its strip it
@@ -37,7 +48,7 @@ template <typename TPixelBits, KeyMapping VMapping, KeyPacking VPacking>
 class StripKernel
 {
 public:
-  using Registers = KeyRegisters<TPixelBits, VPacking == KeyPacking::BFloatPair ? KeyPacking::Single : VPacking>;
+  using Registers = KeyRegisters<TPixelBits, VPacking>;
   using Keys = typename Registers::Keys;
   using Key = PixelKey<TPixelBits, VMapping>;
 
@@ -65,76 +76,71 @@ public:
       constexpr auto noMask = TPixelBits{ 0 };
       if (arguments.signMask != 0)
       {
-        Run(SignedPairRegisters<TPixelBits>(arguments), arguments, noMask, x, y, z, thread);
+        RunStrip(SignedPairRegisters<TPixelBits>(arguments), arguments, noMask, x, y, z, thread);
       }
       else
       {
-        Run(Registers(arguments), arguments, noMask, x, y, z, thread);
+        RunStrip(Registers(arguments), arguments, noMask, x, y, z, thread);
       }
     }
     else
     {
-      Run(Registers(arguments), arguments, static_cast<TPixelBits>(arguments.signMask), x, y, z, thread);
+      RunStrip(Registers(arguments), arguments, static_cast<TPixelBits>(arguments.signMask), x, y, z, thread);
     }
   }
 
-private:
+  /** Filters the rows of a strip from one on. \returns the first that was not filtered, since there are keys without a
+   * number, or that of the next strip. */
   template <typename TRegisters>
-  static CUDAMEDIAN_HOST_DEVICE void
-  Run(const TRegisters &      registers,
-      const KernelArguments & arguments,
-      TPixelBits              signMask,
-      std::uint32_t           x,
-      std::uint32_t           y,
-      std::uint32_t           z,
-      unsigned int            thread)
+  static CUDAMEDIAN_HOST_DEVICE int
+  RunRows(const TRegisters &      registers,
+          const KernelArguments & arguments,
+          TPixelBits              signMask,
+          const StripPlace &      place,
+          int                     firstRow)
   {
-    y += arguments.firstBlock[0];
-    z += arguments.firstBlock[1];
-    const std::uint32_t volume = z < arguments.blocksZ ? 0 : z / arguments.blocksZ;
-    const auto          slice = static_cast<std::int32_t>(z - volume * arguments.blocksZ);
-    const auto          lane = static_cast<std::int32_t>(thread % Lanes);
-    const auto          stripRows = arguments.stripRows;
-    const auto          outputRow =
-      (static_cast<std::int32_t>(y) * Strips + static_cast<std::int32_t>(thread / Lanes) * Halves) * stripRows;
-    if (outputRow >= arguments.outputExtent[1])
-    {
-      return; // the whole warp
-    }
-    const std::int32_t blockColumn = static_cast<std::int32_t>(x) * BlockWidth + lane * Width;
-    const Strip        strip(arguments,
-                      arguments.gridOrigin + blockColumn,
-                      arguments.outputOrigin[1] + outputRow,
-                      arguments.outputOrigin[2] + slice,
-                      arguments.outputOrigin[3] + static_cast<std::int32_t>(volume),
-                      lane,
+    const auto  stripRows = arguments.stripRows;
+    const Strip strip(arguments,
+                      arguments.gridOrigin + place.column,
+                      arguments.outputOrigin[1] + place.row,
+                      arguments.outputOrigin[2] + place.slice,
+                      arguments.outputOrigin[3] + static_cast<std::int32_t>(place.volume),
+                      place.lane,
                       signMask);
 
     TPixelBits * output = static_cast<TPixelBits *>(arguments.output) +
-                          static_cast<std::int64_t>(volume) * arguments.outputPitch[3] +
-                          slice * arguments.outputPitch[2] + outputRow * arguments.outputPitch[1] + blockColumn;
-    const std::int32_t skip = arguments.outputOrigin[0] - arguments.gridOrigin - blockColumn;
+                          static_cast<std::int64_t>(place.volume) * arguments.outputPitch[3] +
+                          place.slice * arguments.outputPitch[2] + place.row * arguments.outputPitch[1] + place.column;
+    const std::int32_t skip = arguments.outputOrigin[0] - arguments.gridOrigin - place.column;
     const std::int32_t columns = skip + arguments.outputExtent[0];
     const bool         isWhole = skip <= 0 && columns >= Width;
-    const std::int32_t rows = arguments.outputExtent[1] - outputRow;
+    const std::int32_t rows = arguments.outputExtent[1] - place.row;
 
     Pixels pixels[2];
     Line   lines[4];
-    strip.Load(-1, pixels[0]);
-    strip.Load(0, pixels[1]);
-    strip.MakeLine(pixels[0], lines[0]);
-    strip.MakeLine(pixels[1], lines[1]);
-    strip.Load(1, pixels[0]);
-    strip.Load(2, pixels[1]);
+    Keys   seen = 0;
+    strip.Load(firstRow - 1, pixels[0]);
+    strip.Load(firstRow, pixels[1]);
+    strip.MakeLine(pixels[0], lines[0], seen);
+    strip.MakeLine(pixels[1], lines[1], seen);
+    strip.Load(firstRow + 1, pixels[0]);
+    strip.Load(firstRow + 2, pixels[1]);
     CUDAMEDIAN_KEEP_LOOP
-    for (int row = 0; row < stripRows; row += 2)
+    for (int row = firstRow; row < stripRows; row += 2)
     {
       if (row >= rows)
       {
-        return; // rows of the second half are further down
+        break; // rows of the second half are further down
       }
-      strip.MakeLine(pixels[0], lines[2]);
-      strip.MakeLine(pixels[1], lines[3]);
+      strip.MakeLine(pixels[0], lines[2], seen);
+      strip.MakeLine(pixels[1], lines[3], seen);
+      if constexpr (IsNumbered)
+      {
+        if (IsTrueOfWarp(bfloat::HasNaN(seen)))
+        {
+          return row;
+        }
+      }
       if (row + 2 < stripRows)
       {
         strip.Load(row + 3, pixels[0]);
@@ -142,27 +148,64 @@ private:
       }
       Keys medians[2][Width];
       Filter(registers, lines, medians);
-      CUDAMEDIAN_UNROLL
-      for (int half = 0; half < Halves; ++half)
-      {
-        CUDAMEDIAN_UNROLL
-        for (int i = 0; i < 2; ++i)
-        {
-          if (row + i + half * stripRows < rows)
-          {
-            StoreMedians<Registers, Key>(medians[i],
-                                         half,
-                                         signMask,
-                                         isWhole,
-                                         skip,
-                                         columns,
-                                         output + (row + i + half * stripRows) * arguments.outputPitch[1]);
-          }
-        }
-      }
+      StoreRows(medians, signMask, isWhole, skip, columns, row, rows, stripRows, arguments.outputPitch[1], output);
       lines[0] = lines[2];
       lines[1] = lines[3];
     }
+    return stripRows;
+  }
+
+private:
+  /** Whether registers have more keys than they can tell apart: see NumberedKeys. */
+  static constexpr bool IsNumbered = VPacking == KeyPacking::BFloatPair;
+
+  template <typename TRegisters>
+  static CUDAMEDIAN_HOST_DEVICE void
+  RunStrip(const TRegisters &      registers,
+           const KernelArguments & arguments,
+           TPixelBits              signMask,
+           std::uint32_t           x,
+           std::uint32_t           y,
+           std::uint32_t           z,
+           unsigned int            thread)
+  {
+    y += arguments.firstBlock[0];
+    z += arguments.firstBlock[1];
+    const std::uint32_t volume = z < arguments.blocksZ ? 0 : z / arguments.blocksZ;
+    StripPlace          place;
+    place.volume = volume;
+    place.slice = static_cast<std::int32_t>(z - volume * arguments.blocksZ);
+    place.lane = static_cast<std::int32_t>(thread % Lanes);
+    place.row = (static_cast<std::int32_t>(y) * Strips + static_cast<std::int32_t>(thread / Lanes) * Halves) *
+                arguments.stripRows;
+    if (place.row >= arguments.outputExtent[1])
+    {
+      return; // the whole warp
+    }
+    place.column = static_cast<std::int32_t>(x) * BlockWidth + place.lane * Width;
+    const int row = RunRows(registers, arguments, signMask, place, 0);
+    if constexpr (IsNumbered)
+    {
+      // Where a key has no number, the rest of both strips is filtered with one key to a register.
+      CUDAMEDIAN_KEEP_LOOP
+      for (int half = 0; half < Halves && row < arguments.stripRows; ++half)
+      {
+        using Single = StripKernel<TPixelBits, VMapping, KeyPacking::Single>;
+        Single::RunRows(typename Single::Registers(arguments), arguments, signMask, place, row);
+        place.row += arguments.stripRows;
+      }
+    }
+  }
+
+  /** Whether something is true of a lane; the host has no warps. */
+  static CUDAMEDIAN_HOST_DEVICE bool
+  IsTrueOfWarp(bool isTrue)
+  {
+#ifdef __CUDA_ARCH__
+    return __any_sync(0xFFFFFFFFU, isTrue);
+#else
+    return isTrue;
+#endif
   }
 
   /** A row as it comes from memory: the strip's columns, and for the lanes at the warp's ends the column beside. */
@@ -226,7 +269,7 @@ private:
     }
 
     CUDAMEDIAN_HOST_DEVICE void
-    MakeLine(const Pixels & pixels, Line & line) const
+    MakeLine(const Pixels & pixels, Line & line, Keys & seen) const
     {
       const auto inner = Registers::template MakeKeys<Key>(pixels.inner, m_SignMask);
       CUDAMEDIAN_UNROLL
@@ -256,6 +299,14 @@ private:
       if (m_Left == m_Inner)
       {
         line.keys[0] = line.keys[1]; // the image's first column
+      }
+      if constexpr (IsNumbered)
+      {
+        CUDAMEDIAN_UNROLL
+        for (int i = 0; i < Width + 2; ++i)
+        {
+          seen = bfloat::KeepNaN(seen, line.keys[i]);
+        }
       }
     }
 
@@ -319,6 +370,49 @@ private:
           const Keys c = registers.Min3(column.high[n], column.high[n + 1], column.high[n + 2]);
           const Keys lower = registers.Min(a, b);
           medians[row][n] = registers.Max(lower, registers.Min(registers.MaxBySum(a, b, lower), c));
+        }
+      }
+    }
+  }
+
+  /** Writes two rows of medians in each half, from `row` of the strip on. */
+  static CUDAMEDIAN_HOST_DEVICE void
+  StoreRows(const Keys (&medians)[2][Width],
+            TPixelBits   signMask,
+            bool         isWhole,
+            std::int32_t skip,
+            std::int32_t columns,
+            int          row,
+            std::int32_t rows,
+            std::int32_t stripRows,
+            std::int64_t pitch,
+            TPixelBits * output)
+  {
+    using Stored = KeyRegisters<TPixelBits, IsNumbered ? KeyPacking::Pair : VPacking>;
+    Keys keys[2][Width];
+    CUDAMEDIAN_UNROLL
+    for (int i = 0; i < 2 * Width; ++i)
+    {
+      const Keys median = medians[i / Width][i % Width];
+      if constexpr (IsNumbered)
+      {
+        keys[i / Width][i % Width] = NumberedKeys{}.GetKeys(median);
+      }
+      else
+      {
+        keys[i / Width][i % Width] = median;
+      }
+    }
+    CUDAMEDIAN_UNROLL
+    for (int half = 0; half < Halves; ++half)
+    {
+      CUDAMEDIAN_UNROLL
+      for (int i = 0; i < 2; ++i)
+      {
+        if (row + i + half * stripRows < rows)
+        {
+          StoreMedians<Stored, Key>(
+            keys[i], half, signMask, isWhole, skip, columns, output + (row + i + half * stripRows) * pitch);
         }
       }
     }
