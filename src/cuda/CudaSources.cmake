@@ -26,6 +26,7 @@ set(CudaMedian_CUDA_SRCS
   cuda/KernelCache.cxx
   cuda/KernelImage.cu
   cuda/KernelImage.cxx
+  cuda/LaunchedMethod.cxx
   cuda/MergeStreams.cxx
   cuda/RuntimeCompiler.cxx
   cuda/SharedMemoryLimit.cxx
