@@ -27,7 +27,9 @@ src/algorithm/*
 src/algorithm/*/*.h src/algorithm/*/*.cxx
 src/plan/*
 src/cpu/*
-src/cuda/CudaBackend.cxx src/cuda/DeviceContext.cxx src/cuda/DeviceContext.h
+src/cuda/BorrowedContext.cxx src/cuda/BorrowedContext.h src/cuda/CachedBuffer.cxx src/cuda/CachedBuffer.h
+src/cuda/CudaBackend.cxx src/cuda/CudaError.cxx src/cuda/CudaError.h src/cuda/CurrentDevice.cxx src/cuda/CurrentDevice.h
+src/cuda/DeviceContext.cxx src/cuda/DeviceContext.h
 src/cuda/KernelCache.cxx src/cuda/MergeStreams.cxx src/cuda/SlabKernel.cxx src/cuda/SlabKernel.h
 src/cuda/SlabPipeline.cxx src/cuda/SlabPipeline.h
 """.split()

@@ -18,7 +18,11 @@ include(${CMAKE_CURRENT_LIST_DIR}/../tools/EmitPrograms.cmake)
 cudamedian_get_architectures(architectures)
 
 set(CudaMedian_CUDA_SRCS
+  cuda/BorrowedContext.cxx
+  cuda/CachedBuffer.cxx
   cuda/CudaBackend.cxx
+  cuda/CudaError.cxx
+  cuda/CurrentDevice.cxx
   cuda/DeviceContext.cxx
   cuda/DeviceImage.cxx
   cuda/DeviceQuery.cxx

@@ -17,6 +17,8 @@
  *=========================================================================*/
 #include "DeviceImage.h"
 
+#include "BorrowedContext.h"
+#include "CurrentDevice.h"
 #include "RequestCheck.h"
 #include "SlabKernel.h"
 

@@ -17,6 +17,7 @@
  *=========================================================================*/
 #include "SlabKernel.h"
 
+#include "CudaError.h"
 #include "KernelImage.h"
 #include "PixelFormat.h"
 #include "RequestWindow.h"

@@ -18,6 +18,7 @@
 #include "SlabPipeline.h"
 
 #include "CopierShare.h"
+#include "CudaError.h"
 #include "HostCopy.h"
 
 #include <algorithm>

@@ -17,7 +17,7 @@
  *=========================================================================*/
 #include "itkCudaMedianDevice.h"
 
-#include "DeviceContext.h"
+#include "CurrentDevice.h"
 
 namespace cudamedian
 {

@@ -17,6 +17,7 @@
  *=========================================================================*/
 #include "TileDevice.h"
 
+#include "CurrentDevice.h"
 #include "DeviceMethod.h"
 #include "EmittedKernel.h"
 #include "InterpretedLaunch.h"
