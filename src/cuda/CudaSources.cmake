@@ -19,6 +19,7 @@ cudamedian_get_architectures(architectures)
 
 set(CudaMedian_CUDA_SRCS
   cuda/BorrowedContext.cxx
+  cuda/BoxTransfer.cxx
   cuda/CachedBuffer.cxx
   cuda/CudaBackend.cxx
   cuda/CudaError.cxx
@@ -36,6 +37,7 @@ set(CudaMedian_CUDA_SRCS
   cuda/SharedMemoryLimit.cxx
   cuda/SlabKernel.cxx
   cuda/SlabPipeline.cxx
+  cuda/StagedCopy.cxx
   cuda/StreamOrder.cxx
   algorithm/tile/EmittedKernel.cxx
   algorithm/tile/InterpretedTile.cu

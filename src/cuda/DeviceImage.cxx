@@ -18,6 +18,7 @@
 #include "DeviceImage.h"
 
 #include "BorrowedContext.h"
+#include "BoxTransfer.h"
 #include "CurrentDevice.h"
 #include "RequestCheck.h"
 #include "SlabKernel.h"
@@ -225,32 +226,6 @@ ReserveKernelMemory(const MedianRequest & request,
   }
 }
 
-/** CUDA copies rectangles whose rows are at most this many bytes apart. */
-constexpr std::size_t largestPitch = (std::size_t{ 1 } << 31) - 1;
-
-/** Copies rows on the device. */
-void
-CopyRows(char *       to,
-         std::size_t  toPitch,
-         const char * from,
-         std::size_t  fromPitch,
-         std::size_t  bytes,
-         std::size_t  count,
-         cudaStream_t stream)
-{
-  if (std::max(toPitch, fromPitch) <= largestPitch)
-  {
-    CheckCuda(cudaMemcpy2DAsync(to, toPitch, from, fromPitch, bytes, count, cudaMemcpyDeviceToDevice, stream),
-              "cudaMemcpy2DAsync");
-    return;
-  }
-  for (std::size_t row = 0; row < count; ++row)
-  {
-    CheckCuda(cudaMemcpyAsync(to + row * toPitch, from + row * fromPitch, bytes, cudaMemcpyDeviceToDevice, stream),
-              "cudaMemcpyAsync");
-  }
-}
-
 /** Copies a box between two strided images on the device; strides are in pixels. */
 void
 CopyBox(char *         to,
@@ -274,21 +249,16 @@ CopyBox(char *         to,
   {
     for (std::int64_t z = 0; z < extent[2]; ++z)
     {
-      CopyRows(to + (w * toStride[3] + z * toStride[2]) * bytes,
-               static_cast<std::size_t>(toStride[1] * bytes),
-               from + (w * fromStride[3] + z * fromStride[2]) * bytes,
-               static_cast<std::size_t>(fromStride[1] * bytes),
-               static_cast<std::size_t>(extent[0] * bytes),
-               static_cast<std::size_t>(extent[1]),
-               stream);
+      TransferRows(to + (w * toStride[3] + z * toStride[2]) * bytes,
+                   toStride[1] * bytes,
+                   from + (w * fromStride[3] + z * fromStride[2]) * bytes,
+                   fromStride[1] * bytes,
+                   extent[0] * bytes,
+                   extent[1],
+                   cudaMemcpyDeviceToDevice,
+                   stream);
     }
   }
-}
-
-std::int64_t
-GetOffset(const Extent & position, const Extent & stride)
-{
-  return position[0] * stride[0] + position[1] * stride[1] + position[2] * stride[2] + position[3] * stride[3];
 }
 
 /** Zeros behind the rows of a slab's input: kernels load whole vectors, and no memory that nobody has written. */
@@ -299,7 +269,7 @@ ClearPadding(char * input, const Slab & slab, std::size_t pixelBytes, cudaStream
   const auto bytes = static_cast<std::size_t>(slab.input.extent[0]) * pixelBytes;
   const auto pitch = static_cast<std::size_t>(stride[1]) * pixelBytes;
   const auto rows = static_cast<std::size_t>(stride[3] * slab.input.extent[3] / stride[1]);
-  if (pitch > bytes && pitch <= largestPitch)
+  if (pitch > bytes && pitch <= static_cast<std::size_t>(largestPitch))
   {
     CheckCuda(cudaMemset2DAsync(input + bytes, pitch, 0, pitch - bytes, rows, stream), "cudaMemset2DAsync");
   }
@@ -313,10 +283,9 @@ Launch(const MedianRequest &     request,
        const SlabKernel &        kernel,
        cudaStream_t              stream)
 {
-  const auto   pixelBytes = PixelBytes(request.pixelType);
-  const auto   bytes = static_cast<std::int64_t>(pixelBytes);
-  const auto & extent = request.inputExtent;
-  const Extent stride{ { 1, extent[0], extent[0] * extent[1], extent[0] * extent[1] * extent[2] } };
+  const auto pixelBytes = PixelBytes(request.pixelType);
+  const auto bytes = static_cast<std::int64_t>(pixelBytes);
+  const auto stride = GetPackedStride(request.inputExtent);
 
   std::optional<StreamBuffer> input;
   std::optional<StreamBuffer> output;

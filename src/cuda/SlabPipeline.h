@@ -21,6 +21,7 @@
 #include "DeviceContext.h"
 #include "SlabDealer.h"
 #include "SlabKernel.h"
+#include "StagedCopy.h"
 #include "ThreadTeam.h"
 
 #include <array>
@@ -78,13 +79,6 @@ public:
   Run(SlabHand & hand);
 
 private:
-  struct HostBox;
-  struct Fresh
-  {
-    PixelBox     box;           ///< what has to be uploaded
-    std::int64_t overlap;       ///< pixels at the start of the buffer that lie in the buffer of the slab before
-    std::int64_t overlapSource; ///< where they lie there
-  };
   /** A slab on its way. */
   struct Passage
   {
@@ -108,12 +102,11 @@ private:
   {
     return m_Context.places[count % static_cast<std::size_t>(m_Plan.slabsInFlight)];
   }
-  Fresh
-  GetFresh(const Passage & passage) const;
-  HostBox
-  GetInputBox(const PixelBox & box) const;
-  HostBox
-  GetOutputBox(const Slab & slab) const;
+  FreshInput
+  GetFresh(const Passage & passage) const
+  {
+    return GetFreshInput(*passage.slab, passage.before, m_PixelBytes);
+  }
 
   bool
   CanTake();
@@ -122,13 +115,9 @@ private:
   void
   StartCopyIn(Passage & passage);
   void
-  CopyIn(const Passage & passage, std::size_t piece) const;
-  void
   StartGettingPages(Passage & passage);
   void
   StartCopyOut(Passage & passage);
-  void
-  CopyOut(const Passage & passage, std::size_t piece) const;
   void
   Enqueue(const Passage & passage) const;
   static bool
