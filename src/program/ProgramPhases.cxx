@@ -272,34 +272,61 @@ private:
     std::vector<std::size_t> exports; ///< nodes
   };
 
+  /** What a phase is for. */
+  struct Goal
+  {
+    std::vector<Instance> order; ///< instances in the order in which the program computes them
+    std::vector<Instance> results;
+  };
+
+  /** What a phase is made of. */
+  struct Contents
+  {
+    std::vector<Instance> computed; ///< in order
+    std::vector<Instance> imports;
+    std::vector<Value>    values; ///< of the phase's program, for each instance
+  };
+
+  static constexpr Value unknown = std::numeric_limits<Value>::max();
+
   DraftPhase
   BuildPhase()
   {
-    // Instances in the order in which the program computes them, and those that the phase is for.
-    std::vector<Instance> order;
-    std::vector<Instance> results;
+    const auto goal = FindGoal();
+    return WritePhase(goal, CollectContents(goal, FindNeeded(goal)));
+  }
+
+  /** The last phase is for the program's outputs, the others for what later phases import. */
+  Goal
+  FindGoal() const
+  {
+    Goal goal;
     if (m_IsLast)
     {
-      order = m_Instances;
+      goal.order = m_Instances;
       for (const auto output : m_Program.GetOutputs())
       {
-        results.push_back(m_Instances[output]);
+        goal.results.push_back(m_Instances[output]);
       }
+      return goal;
     }
-    else
+    for (std::size_t node = 0; node < m_Nodes.size(); ++node)
     {
-      for (std::size_t node = 0; node < m_Nodes.size(); ++node)
+      goal.order.push_back({ node, 0 });
+      if (m_Nodes[node].level == m_Level && !m_Nodes[node].importedFrom.empty())
       {
-        order.push_back({ node, 0 });
-        if (m_Nodes[node].level == m_Level && !m_Nodes[node].importedFrom.empty())
-        {
-          results.push_back({ node, 0 });
-        }
+        goal.results.push_back({ node, 0 });
       }
     }
+    return goal;
+  }
 
+  /** Which instances the results come from, up to what the phase imports. */
+  std::vector<bool>
+  FindNeeded(const Goal & goal) const
+  {
     std::vector<bool>     needed(GetNumberOfInstances(), false);
-    std::vector<Instance> open = results;
+    std::vector<Instance> open = goal.results;
     while (!open.empty())
     {
       const auto instance = open.back();
@@ -315,73 +342,87 @@ private:
         }
       }
     }
+    return needed;
+  }
 
-    std::vector<Instance> computed;
-    std::vector<Instance> imports;
-    constexpr Value       unknown = std::numeric_limits<Value>::max();
-    std::vector<Value>    values(GetNumberOfInstances(), unknown);
-    const auto            pixels = m_Program.GetNumberOfPixels();
-    const auto            enter = [&](const Instance & instance) {
-      if (m_Nodes[instance.node].isPixel)
-      {
-        auto pixel = m_Nodes[instance.node].pixel;
-        pixel[0] += instance.position * m_Program.GetTile()[0];
-        values[GetNumber(instance)] = m_Program.InputAt(pixel);
-      }
-      else if (IsImport(instance) && values[GetNumber(instance)] == unknown)
-      {
-        values[GetNumber(instance)] = static_cast<Value>(pixels + imports.size());
-        imports.push_back(instance);
-        auto & node = m_Nodes[instance.node];
-        if (node.importedFrom.empty())
-        {
-          node.order = m_NumberOfImports++;
-        }
-        node.importedFrom.insert(instance.position);
-      }
-    };
-    for (const auto & instance : order)
+  /** Sorts out what the phase computes and what it takes from elsewhere. */
+  Contents
+  CollectContents(const Goal & goal, std::vector<bool> needed)
+  {
+    Contents contents{ {}, {}, std::vector<Value>(GetNumberOfInstances(), unknown) };
+    for (const auto & instance : goal.order)
     {
       // Each once; a program may compute the same twice.
       const auto number = GetNumber(instance);
       if (needed[number] && IsComputed(instance))
       {
         needed[number] = false;
-        computed.push_back(instance);
+        contents.computed.push_back(instance);
         for (const auto & operand : GetOperands(instance))
         {
-          enter(operand);
+          Enter(operand, contents);
         }
       }
     }
-    for (const auto & result : results)
+    for (const auto & result : goal.results)
     {
-      enter(result); // does nothing for what is computed
+      Enter(result, contents); // does nothing for what is computed
     }
+    return contents;
+  }
 
-    DraftPhase phase{ TileProgram(m_Program.GetWindow(), m_Program.GetTile(), imports.size()), imports, {} };
-    for (const auto & instance : computed)
+  /** Gives a pixel or an import of the phase its value. */
+  void
+  Enter(const Instance & instance, Contents & contents)
+  {
+    auto & node = m_Nodes[instance.node];
+    auto & value = contents.values[GetNumber(instance)];
+    if (node.isPixel)
+    {
+      auto pixel = node.pixel;
+      pixel[0] += instance.position * m_Program.GetTile()[0];
+      value = m_Program.InputAt(pixel);
+    }
+    else if (IsImport(instance) && value == unknown)
+    {
+      value = static_cast<Value>(m_Program.GetNumberOfPixels() + contents.imports.size());
+      contents.imports.push_back(instance);
+      if (node.importedFrom.empty())
+      {
+        node.order = m_NumberOfImports++;
+      }
+      node.importedFrom.insert(instance.position);
+    }
+  }
+
+  /** Writes the phase's program. */
+  DraftPhase
+  WritePhase(const Goal & goal, Contents contents) const
+  {
+    auto &     values = contents.values;
+    DraftPhase phase{ TileProgram(m_Program.GetWindow(), m_Program.GetTile(), contents.imports.size()),
+                      contents.imports,
+                      {} };
+    for (const auto & instance : contents.computed)
     {
       const auto operands = GetOperands(instance);
       values[GetNumber(instance)] = phase.program.Append(
         m_Nodes[instance.node].operation, values[GetNumber(operands[0])], values[GetNumber(operands[1])]);
     }
     std::vector<Value> resultValues;
-    for (const auto & result : results)
+    for (const auto & result : goal.results)
     {
       resultValues.push_back(values[GetNumber(result)]);
     }
     if (m_IsLast)
     {
       phase.program.SetOutputs(resultValues);
+      return phase;
     }
-    else
+    phase.program.SetExports(resultValues);
+    for (const auto & result : goal.results)
     {
-      phase.program.SetExports(resultValues);
-      for (const auto & result : results)
-      {
-        phase.exports.push_back(result.node);
-      }
+      phase.exports.push_back(result.node);
     }
     return phase;
   }
