@@ -31,8 +31,8 @@ namespace cudamedian
 namespace
 {
 
-/** Contexts that wait for the next Update(). Never destroyed: at the end of the process the driver may be gone first,
- * and other threads may be at work. */
+/** Contexts that wait for the next run. Never destroyed: at the end of the process the driver may be gone first, and
+ * other threads may be at work. */
 struct IdleContexts
 {
   std::mutex                                  mutex;
@@ -47,10 +47,10 @@ GetIdleContexts()
   return *idle;
 }
 
-/** Of one device; more would only hold memory. */
+/** The most idle contexts of one device. More would only hold memory. */
 constexpr std::ptrdiff_t mostIdleContexts = 4;
 
-/** Destroys a context on its device, unless the CUDA context that it lived in is no more. What cannot be destroyed now
+/** Destroys a context on its device. Where its CUDA context is no more, it is forgotten instead. Where that fails, it
  * is kept for later. */
 void
 Destroy(std::unique_ptr<DeviceContext> & context)
@@ -73,8 +73,8 @@ Destroy(std::unique_ptr<DeviceContext> & context)
   }
 }
 
-/** Takes the context of a device that was used last, so that the next update like the last finds its buffers; null when
- * there is none. */
+/** Takes the context of a device that was used last: a run like the last one finds its buffers there. Null where there
+ * is none. */
 std::unique_ptr<DeviceContext>
 TakeIdleContext(int device)
 {
@@ -92,7 +92,7 @@ TakeIdleContext(int device)
   return context;
 }
 
-/** Keeps a context for the next update, unless there are enough. */
+/** Keeps a context for the next run, unless there are enough. */
 void
 KeepIdleContext(std::unique_ptr<DeviceContext> & context)
 {
@@ -152,7 +152,7 @@ BorrowedContext::~BorrowedContext()
 {
   if (IsForkedFromCuda())
   {
-    // All of it is the parent's.
+    // The context is the parent's.
     m_Context.release();
     return;
   }
@@ -160,7 +160,7 @@ BorrowedContext::~BorrowedContext()
   try
   {
     OnDevice(m_Context->GetDevice(), [this, &error] {
-      // What is still under way uses the buffers, and after an exception the image.
+      // Work that is still under way uses the buffers, and after an exception the image.
       error = m_Context->Synchronize();
       if (error == cudaSuccess &&
           (m_Context->HasOrdinaryStaging() || m_Context->GetPinnedBytes() + GetIdlePinnedBytes() > mostIdlePinnedBytes))
@@ -175,11 +175,11 @@ BorrowedContext::~BorrowedContext()
   }
   catch (const std::exception &)
   {
-    // It is destroyed.
+    // The context is destroyed below.
   }
   if (IsLostHandle(error) && !m_Context->KnowsCudaContext())
   {
-    // A reset that the driver cannot tell of: the other contexts of the device went with it.
+    // A reset that the driver could not tell of: the device's other contexts went with it.
     for (auto device = m_Context->GetDevice(); m_Context; m_Context = TakeIdleContext(device))
     {
       m_Context->Abandon();

@@ -26,11 +26,11 @@
 namespace cudamedian
 {
 
-/** Pinned memory that idle contexts keep for the next update, all together. */
+/** The most pinned memory that idle contexts keep for the next run, all together. */
 constexpr std::size_t mostIdlePinnedBytes = std::size_t{ 512 } << 20;
 
-/** A context of a device, from those that are idle or a new one. At its end, idle again, or, after a CUDA error, no
- * more. Thread-safe; each user has its own. \throws DeviceError */
+/** A context of a device, for one user: an idle one, or else a new one. At the end of the loan it is idle again; after
+ * a CUDA error it is destroyed. Thread-safe. \throws DeviceError */
 class BorrowedContext
 {
 public:
@@ -59,7 +59,7 @@ private:
 std::size_t
 GetIdleDeviceBytes(int device);
 
-/** Gives back what idle contexts hold. Does nothing in a process that was forked after CUDA was started. */
+/** Destroys the idle contexts of all devices. Does nothing in a process that was forked after CUDA was started. */
 void
 ReleaseIdleContexts();
 

@@ -26,7 +26,8 @@
 namespace cudamedian
 {
 
-/** Makes one row of rows that follow each other without gaps in both of two images, and so on for slices. */
+/** Joins rows that follow each other without gaps in both of two images to one row, and slices of such rows likewise.
+ */
 inline void
 MergeRows(Extent & extent, Extent & oneStride, Extent & otherStride)
 {
@@ -38,9 +39,9 @@ MergeRows(Extent & extent, Extent & oneStride, Extent & otherStride)
   }
 }
 
-/** Calls copy(target, source, count) for the rows of a part of a box, which has as many pixels as every other part,
- * with where a row's pixels start in either image. Rows are as long as the images allow: threads copied 2 KiB at a
- * time past the caches at 0.7 of the rate of 32 KiB, and at 0.45 with an end of such stores after each. */
+/** Calls copy(target, source, count) for each row of a part of a box: where the row starts in either image, and its
+ * pixels. All parts have as many pixels. Rows are as long as the images allow: threads copied 2 KiB at a time past the
+ * caches at 0.7 of the rate of 32 KiB, and at 0.45 with an end of such stores after each. */
 template <typename TCopy>
 void
 ForEachRowOfPart(Extent        extent,

@@ -29,7 +29,7 @@
 namespace cudamedian
 {
 
-/** Bytes from row to row that CUDA copies in one call: cudaDevAttrMaxPitch of all devices. */
+/** The most bytes from row to row with which CUDA copies rows in one call: cudaDevAttrMaxPitch of all devices. */
 constexpr std::int64_t largestPitch = std::numeric_limits<std::int32_t>::max();
 
 /** Copies rows from or to device memory; pitches in bytes. Asynchronous. \throws DeviceError */

@@ -33,7 +33,7 @@ CachedBuffer::Reserve(std::size_t bytes)
   }
   CheckCuda(Release(), m_Kind == Kind::Device ? "cudaFree" : "cudaFreeHost");
   const auto error = m_Kind == Kind::Device ? cudaMalloc(&m_Pointer, bytes) : cudaMallocHost(&m_Pointer, bytes);
-  // The system may have reasons of its own not to pin memory, such as a limit of the process.
+  // The system may refuse to pin memory for reasons of its own, such as a limit of the process.
   if (error == cudaErrorMemoryAllocation || (m_Kind == Kind::Pinned && error == cudaErrorOperatingSystem))
   {
     cudaGetLastError();

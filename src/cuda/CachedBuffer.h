@@ -25,7 +25,7 @@
 namespace cudamedian
 {
 
-/** Memory of the device or pinned memory of the host that grows when asked for more than it has. Its device must be the
+/** Memory of the device, or pinned memory of the host. It grows when asked for more than it has. Its device must be the
  * current one. */
 class CachedBuffer
 {
@@ -46,16 +46,16 @@ public:
   CachedBuffer &
   operator=(const CachedBuffer &) = delete;
 
-  /** Makes room for some bytes; what was there is lost. \returns false when the memory is not to be had.
+  /** Makes room for some bytes. The content is lost. \returns false where the memory is not to be had.
    * \throws DeviceError when CUDA fails otherwise. */
   bool
   Reserve(std::size_t bytes);
 
-  /** Makes room in ordinary memory, where pinned memory is not to be had. \returns false when that is not either. */
+  /** Makes room in ordinary memory, where pinned memory is not to be had. \returns false where that is not either. */
   bool
   ReserveOrdinary(std::size_t bytes);
 
-  /** Gives the memory back. \returns CUDA's error; the memory counts as given back all the same. */
+  /** Gives the memory back. \returns CUDA's error. The memory counts as given back all the same. */
   cudaError_t
   Release();
 

@@ -44,9 +44,9 @@ private:
   cudaError_t m_Code;
 };
 
-/** Throws a CudaError that names the call when a CUDA call failed, and clears the error so that it is not found again
- * by a later call. An error that stays, as after a kernel that wrote where it must not, is said to need a new process.
- */
+/** Throws a CudaError that names the call, where a CUDA call failed. The error is cleared, so that no later call finds
+ * it again. Some errors stay, as after a kernel that wrote where it must not: then the text says that the process has
+ * to be started again. */
 void
 CheckCuda(cudaError_t error, const char * call);
 

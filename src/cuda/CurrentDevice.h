@@ -26,25 +26,25 @@
 namespace cudamedian
 {
 
-/** Whether this process was forked from one in which this library had started CUDA, which does not work here then, and
- * whose memory, streams and threads are not this process's. */
+/** Whether this process was forked from one in which this library had started CUDA. CUDA does not work here then, and
+ * the memory, the streams and the threads that are known are the other process's. */
 bool
 IsForkedFromCuda();
 
-/** Remembers that CUDA was started by this process. \throws DeviceError in a process that was forked after that. */
+/** Remembers that this process has started CUDA. \throws DeviceError in a process that was forked after that. */
 void
 StartCuda();
 
 /** Calls a function with a device as the current one.
  *
- * The calling thread's current device stays what it is, and is not touched: where it is another, the function runs in a
- * thread of its own, for setting a device as the current one, be it to go back to it, starts CUDA on it. An exception
- * of the function is passed on; a DeviceError then names the device. */
+ * The calling thread's current device stays what it is, and is not touched. Where it is another, the function runs in a
+ * thread of its own: to set a device as the current one starts CUDA on it, even where it was the current one before. An
+ * exception of the function is passed on. A DeviceError then names the device. */
 void
 OnDevice(int device, const std::function<void()> & function);
 
-/** Makes a device the current one of this thread, until the end of the scope. For devices that are in use already: see
- * OnDevice(). \throws DeviceError */
+/** Makes a device the current one of this thread, until the end of the scope. Only for devices that are in use already:
+ * OnDevice() says why. \throws DeviceError */
 class DeviceScope
 {
 public:
@@ -59,7 +59,7 @@ private:
   int m_Device{ 0 };
 };
 
-/** The devices that are listed, or the current one of this thread where none is. \throws DeviceError */
+/** The devices of a list, or this thread's current one where the list is empty. \throws DeviceError */
 std::vector<int>
 ResolveDevices(const std::vector<int> & devices);
 

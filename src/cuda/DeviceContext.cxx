@@ -102,7 +102,7 @@ DeviceContext::~DeviceContext()
   Destroy();
 }
 
-/** Errors here were found by a call before, or come with the end of the driver. */
+/** Takes no notice of errors: a call before has found them, or they come with the end of the driver. */
 void
 DeviceContext::Destroy()
 {
@@ -152,7 +152,7 @@ DeviceContext::IsAlive() const
   {
     return false;
   }
-  // What the driver says of memory is a second witness, and the only one where contexts have no numbers.
+  // The driver's word on memory is a second witness, and the only one where contexts have no numbers.
   for (const auto * buffer : { &places[0].input, &program, &scratch })
   {
     if (buffer->GetBytes() > 0)
@@ -259,7 +259,7 @@ DeviceContext::Synchronize()
     error = GetFirst(error, next);
     if (next != cudaSuccess && !IsLostHandle(next))
     {
-      // Whatever it was, nothing may be under way when this returns: asked again.
+      // Nothing may be under way when this returns, whatever the error was: it waits again.
       cudaGetLastError();
       next = cudaStreamSynchronize(stream);
     }

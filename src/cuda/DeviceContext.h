@@ -31,11 +31,11 @@
 namespace cudamedian
 {
 
-/** Slabs that are on their way at the same time. */
+/** The most slabs that are on their way at the same time. */
 constexpr int largestRing = 4;
 
-/** What one Update() uses of a device: streams for either direction and for kernels, events, buffers and threads that
- * copy, which the next Update() takes over. */
+/** What one run uses of a device: streams for either direction and for kernels, events, buffers, and threads that copy.
+ * The next run takes it over (BorrowedContext.h). */
 class DeviceContext
 {
 public:
@@ -66,9 +66,8 @@ public:
     return m_Device;
   }
 
-  /** Whether this lives in the current device's CUDA context, and not in one that someone has reset. \throws
-   * DeviceError
-   */
+  /** Whether this lives in the CUDA context that the current device has now. Someone may have reset the device since.
+   * \throws DeviceError */
   bool
   IsAlive() const;
 
@@ -87,9 +86,9 @@ public:
   std::size_t
   GetPinnedBytes() const;
 
-  /** Makes room in device memory for pixels or for what kernels keep beside them, and fills new memory with zeros: the
-   * columns between rows pass to the host with the pixels, and kernels load whole vectors of sorted ranks. \returns
-   * false when the memory is not to be had. */
+  /** Makes room in device memory for pixels, or for what kernels keep beside them. New memory is filled with zeros: the
+   * columns between rows pass to the host with the pixels, and kernels load whole vectors of sorted ranks.
+   * \returns false where the memory is not to be had. */
   bool
   ReservePixels(CachedBuffer & buffer, std::size_t bytes);
 
@@ -97,7 +96,7 @@ public:
   cudaError_t
   ReleaseBuffers();
 
-  /** Gives back the buffers in the host's memory. \returns CUDA's first error. */
+  /** Gives the buffers in the host's memory back. \returns CUDA's first error. */
   cudaError_t
   ReleaseStaging();
 
@@ -105,7 +104,7 @@ public:
   bool
   HasOrdinaryStaging() const;
 
-  /** Forgets all handles and buffers, which went with their CUDA context. */
+  /** Forgets all handles and buffers, after they went with their CUDA context. */
   void
   Abandon();
 
@@ -113,7 +112,7 @@ public:
   cudaError_t
   Synchronize();
 
-  /** The threads that copy, so many together with the calling one. */
+  /** The threads that copy. With the calling one they are so many. */
   ThreadTeam &
   GetTeam(std::size_t members);
 
@@ -134,8 +133,8 @@ private:
   std::unique_ptr<ThreadTeam> m_Team;
 };
 
-/** A number of the current device's CUDA context that no other of this process has or had, so that it tells after a
- * cudaDeviceReset() by someone else; always 0 where the driver does not know. \throws DeviceError */
+/** The number of the current device's CUDA context. No other context of this process has or had it, so it tells when
+ * someone has called cudaDeviceReset(). Always 0 where the driver has no such numbers. \throws DeviceError */
 unsigned long long
 GetCudaContext();
 

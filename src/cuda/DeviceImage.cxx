@@ -43,7 +43,7 @@ public:
   {
     if (cudaFreeAsync(m_Pointer, m_Stream) != cudaSuccess)
     {
-      cudaGetLastError(); // or the next launch would be taken to have failed
+      cudaGetLastError(); // the next launch would be taken to have failed
     }
   }
   StreamBuffer(const StreamBuffer &) = delete;
@@ -61,7 +61,7 @@ private:
   cudaStream_t m_Stream;
 };
 
-/** An image as rows: how long they are where the caller has them, and where kernels can read and write them. */
+/** An image as rows: how long they are in the caller's memory, and how long where kernels can read and write them. */
 struct Rows
 {
   std::size_t bytes;
@@ -161,8 +161,8 @@ IsFilteredInPlace(const MedianRequest & request)
   return IsAligned(request.input, GetRows(request)) && IsAligned(request.output, GetRows(request));
 }
 
-/** The slabs of a plan, as they are copied one after the other where rows have to be copied and there is a budget that
- * the copies count against; else the whole image as one slab, as it is in device memory already. */
+/** Those of a plan, where rows have to be copied and the copies count against a budget: they are copied one after the
+ * other. Else one slab, the whole image, which is in device memory already. */
 std::vector<Slab>
 GetSlabs(const MedianRequest & request, const Plan & plan)
 {
@@ -176,7 +176,7 @@ GetSlabs(const MedianRequest & request, const Plan & plan)
   return { whole };
 }
 
-/** Bytes of a buffer that holds the input or the output of any slab, by the function that knows its strides. */
+/** Bytes of a buffer that holds the input, or the output, of any of the slabs. The function tells its strides. */
 std::size_t
 GetLargest(const std::vector<Slab> & slabs, std::size_t pixelBytes, Extent (*getStride)(const Slab &, std::size_t))
 {
@@ -189,7 +189,7 @@ GetLargest(const std::vector<Slab> & slabs, std::size_t pixelBytes, Extent (*get
   return largest;
 }
 
-/** What is copied: slabs on both sides, the whole image as one slab on the side that needs it. */
+/** What is copied. Slabs are copied on both sides, a whole image on the side that needs it. */
 struct Copies
 {
   Copies(const MedianRequest & request, const std::vector<Slab> & slabs)
@@ -215,7 +215,7 @@ ReserveKernelMemory(const MedianRequest & request,
   const auto needed = kernels + copies.inputBytes + copies.outputBytes;
   if (request.deviceMemoryBudget != 0 && context.GetDeviceBytes() + needed > request.deviceMemoryBudget)
   {
-    // What an earlier request left is too much for this budget.
+    // An earlier request left too much for this budget.
     CheckCuda(context.ReleaseBuffers(), "cudaFree");
   }
   if (!context.program.Reserve(candidate.programBytes) ||
@@ -261,7 +261,8 @@ CopyBox(char *         to,
   }
 }
 
-/** Zeros behind the rows of a slab's input: kernels load whole vectors, and no memory that nobody has written. */
+/** Writes zeros behind the rows of a slab's input. Kernels load whole vectors there, and must not load memory that
+ * nobody has written. */
 void
 ClearPadding(char * input, const Slab & slab, std::size_t pixelBytes, cudaStream_t stream)
 {
@@ -361,7 +362,7 @@ public:
     }
     catch (...)
     {
-      // What was launched before works in the context's memory, which the next call takes over.
+      // Kernels that were launched work in the context's memory, which the next call takes over.
       cudaStreamSynchronize(m_Stream);
       cudaGetLastError();
       throw;

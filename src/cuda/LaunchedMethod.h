@@ -38,11 +38,11 @@ struct LaunchSetting
 /** Launches an algorithm's kernels for a slab. Asynchronous on the stream. \returns CUDA's error. */
 using LaunchFunction = std::function<cudaError_t(const KernelArguments &, const LaunchSetting &, cudaStream_t)>;
 
-/** Tells SlabLauncher::GetLargestLaunch() for a request. */
+/** What SlabLauncher::GetLargestLaunch() returns for a request. */
 using LargestLaunchFunction = std::function<std::int64_t(const MedianRequest &)>;
 
-/** Makes the device method of an algorithm whose kernels are in the library, so that nothing but its scratch memory has
- * to be prepared for them.
+/** Makes the device method of an algorithm whose kernels are in the library. They need no preparation but their scratch
+ * memory.
  * \param getLargestLaunch empty where the kernels keep their own launches short. */
 std::shared_ptr<const DeviceMethod>
 MakeLaunchedMethod(KernelMeans means, LaunchFunction launch, LargestLaunchFunction getLargestLaunch = {});

@@ -37,7 +37,7 @@ IsPinnedMemory(const void * memory)
   const auto            error = cudaPointerGetAttributes(&attributes, memory);
   if (error == cudaErrorInvalidValue)
   {
-    // What CUDA says of memory that it does not know.
+    // CUDA says so of memory that it does not know.
     cudaGetLastError();
     return false;
   }
@@ -80,7 +80,7 @@ SlabPipeline::ChooseTeam()
 
 SlabPipeline::~SlabPipeline()
 {
-  // After an exception copies may be under way that read and write what is about to go.
+  // After an exception, copies may be under way in memory that is about to go.
   for (auto & passage : m_Passages)
   {
     m_Team.Finish(passage.copyIn);
@@ -108,7 +108,7 @@ SlabPipeline::Reserve(const MedianRequest & request, const Plan & plan, bool ord
     staged += std::max(place.stagedInput.GetBytes(), i < inFlight ? stagedInputBytes : 0) +
               std::max(place.stagedOutput.GetBytes(), i < inFlight ? stagedOutputBytes : 0);
   }
-  // What an earlier request left may be too much for these budgets.
+  // An earlier request may have left too much for these budgets.
   if (device > plan.deviceMemoryBudget)
   {
     CheckCuda(context.ReleaseBuffers(), "cudaFree");
@@ -153,7 +153,7 @@ SlabPipeline::StartCopyIn(Passage & passage)
   }
 }
 
-/** Has pages given to the part of the image that a slab's output is copied to, if it has none. */
+/** Has the system give pages to the part of the image that a slab's output is copied to. */
 void
 SlabPipeline::StartGettingPages(Passage & passage)
 {
@@ -168,7 +168,7 @@ SlabPipeline::StartGettingPages(Passage & passage)
   const auto   getPage = [](const char * memory) {
     return (reinterpret_cast<std::uintptr_t>(memory) + largePageBytes - 1) / largePageBytes;
   };
-  // Large pages that start in the slab and end in the output.
+  // These large pages start in the slab and end in the output.
   const auto first = getPage(slab);
   const auto last = std::min(getPage(slab + pixels * static_cast<std::int64_t>(m_Request.outputPixelBytes)),
                              reinterpret_cast<std::uintptr_t>(m_OutputLast) / largePageBytes);
@@ -204,7 +204,7 @@ SlabPipeline::Enqueue(const Passage & passage) const
   const auto   fresh = GetFresh(passage);
   if (m_Plan.slabsInFlight > 1)
   {
-    // The slab that this place had before gave its halo to the next one's place.
+    // The slab that was here before gave its halo to the next place. That copy must have ended.
     const auto & next = GetPlace(m_Enqueued + 1);
     CheckCuda(cudaStreamWaitEvent(m_Context.upload, next.started, 0), "cudaStreamWaitEvent");
   }
@@ -223,7 +223,7 @@ SlabPipeline::Enqueue(const Passage & passage) const
 
   if (fresh.overlap > 0)
   {
-    // Beside the upload, between two kernels: in the stream of the uploads each would wait for a kernel to end.
+    // The copy lies between two kernels, beside the upload. In the stream of uploads it would wait for a kernel to end.
     const auto * before = static_cast<const char *>(passage.placeBefore->input.Get());
     CheckCuda(cudaMemcpyAsync(target,
                               before + fresh.overlapSource * bytes,
@@ -261,7 +261,7 @@ SlabPipeline::HasHappened(cudaEvent_t event)
   const auto state = cudaEventQuery(event);
   if (state == cudaErrorNotReady)
   {
-    // It counts as an error to the next call that asks for the last one, such as the launch of a kernel.
+    // Cleared, or the next call that asks for the last error would find it, such as the launch of a kernel.
     cudaGetLastError();
     return false;
   }
@@ -275,7 +275,7 @@ SlabPipeline::IsBack(const Passage & passage) const
 {
   if (m_InputIsPinned && m_OutputIsPinned)
   {
-    // There is nothing else to do.
+    // Nothing else is to be done meanwhile.
     CheckCuda(cudaEventSynchronize(passage.place->downloaded), "cudaEventSynchronize");
     return true;
   }
@@ -377,7 +377,7 @@ SlabPipeline::Run(SlabHand & hand)
   }
   while (!m_NoMore && !hand.IsStopped())
   {
-    // While the device is busy this thread helps nobody: the bus would wait for a piece to be copied.
+    // While the device is busy this thread helps nobody: the bus would wait until a piece is copied.
     const bool isFree = m_Returned == m_Enqueued || !m_Team.HasThreads();
     if (!Advance(hand) && !(isFree && m_Team.Help()))
     {

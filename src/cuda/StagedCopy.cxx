@@ -29,8 +29,7 @@ namespace cudamedian
 namespace
 {
 
-/** The bytes that pieces of a copy have: enough to be worth starting, and few enough that all threads are done at the
- * same time. */
+/** Bytes of a piece: enough to be worth starting, and few enough that all threads are done at the same time. */
 constexpr std::size_t pieceBytes = std::size_t{ 256 } << 10;
 
 } // namespace

@@ -34,7 +34,7 @@ struct HostBox
   Extent stride;
 };
 
-/** \param box in the input. */
+/** Where a box of the input lies. */
 HostBox
 LocateInput(const MedianRequest & request, const PixelBox & box);
 
@@ -51,11 +51,12 @@ struct FreshInput
   std::int64_t overlapSource; ///< where they lie there
 };
 
-/** Finds it. \param slabBefore the one before the slab in the image, where it is on the device still, or null. */
+/** Finds the fresh input of a slab.
+ * \param slabBefore the one before the slab in the image, where it is on the device still, or null. */
 FreshInput
 GetFreshInput(const Slab & slab, const Slab * slabBefore, std::size_t pixelBytes);
 
-/** The pieces that threads copy of a box. */
+/** The number of pieces in which threads copy a box. */
 std::size_t
 CountPieces(const Extent & extent, std::size_t pixelBytes);
 

@@ -24,7 +24,7 @@ namespace cudamedian
 namespace
 {
 
-/** An event that is destroyed also when what it is for fails. CUDA keeps it until the streams are past it. */
+/** An event that is destroyed at the end of the scope, come what may. CUDA keeps it until the streams are past it. */
 class Event
 {
 public:
