@@ -37,6 +37,30 @@ Volume(const Extent & extent)
   return volume;
 }
 
+/** Pixels from one position along each axis to the next, in an image without gaps. */
+inline Extent
+GetPackedStride(const Extent & extent)
+{
+  Extent stride{ { 1, 0, 0, 0 } };
+  for (int axis = 1; axis < Dimension; ++axis)
+  {
+    stride[axis] = stride[axis - 1] * extent[axis - 1];
+  }
+  return stride;
+}
+
+/** Pixels from the first one of an image to that at a position. */
+inline std::int64_t
+GetOffset(const Extent & position, const Extent & stride)
+{
+  std::int64_t offset = 0;
+  for (int axis = 0; axis < Dimension; ++axis)
+  {
+    offset += position[axis] * stride[axis];
+  }
+  return offset;
+}
+
 /** "3x3x1x1" */
 inline std::string
 Join(const Extent & extent)

@@ -25,7 +25,7 @@
 namespace cudamedian
 {
 
-/** Memory that starts at a cache line, so that no vector lies across two. */
+/** An allocator of memory that starts at a cache line, so that no vector of keys lies across two. */
 template <typename TValue>
 struct CacheLineAllocator
 {

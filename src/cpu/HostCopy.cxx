@@ -39,8 +39,8 @@ namespace
 constexpr std::size_t line = 64;
 
 #ifdef CUDAMEDIAN_AVX512_COPY
-/** Copies whole lines of the caches to where lines start: one store writes one, and 16 threads 72 GB/s where stores of
- * 16 bytes make 54. */
+/** Copies whole lines of the caches to where lines start. One store writes a line: 16 threads write 72 GB/s, and 54
+ * with stores of 16 bytes. */
 __attribute__((target("avx512f"))) void
 StreamWithAvx512(char * to, const char * from, std::size_t bytes)
 {
@@ -63,7 +63,7 @@ StreamWithAvx512(char * to, const char * from, std::size_t bytes)
 #endif
 
 #ifdef __SSE2__
-/** The same with what every x86-64 has. */
+/** The same with instructions that every x86-64 processor has. */
 void
 StreamWithSse2(char * to, const char * from, std::size_t bytes)
 {
@@ -163,7 +163,7 @@ AdviseLargePages(void * memory, std::size_t bytes)
   const auto     last = (reinterpret_cast<std::uintptr_t>(memory) + bytes) / page * page;
   if (last >= first + 8 * page)
   {
-    // Advice only: where it is refused, pages are small.
+    // Advice alone: where it is refused, pages are small.
     static_cast<void>(::madvise(reinterpret_cast<void *>(first), last - first, MADV_HUGEPAGE));
   }
 #else
@@ -179,7 +179,7 @@ GetPages(void * memory, std::size_t bytes)
   unsigned char isThere = 0;
   if (::mincore(memory, 1, &isThere) == 0 && (isThere & 1) == 0)
   {
-    // Advice again: where it is refused, whoever writes first gets the pages.
+    // Advice too: where it is refused, the first to write gets the pages.
     static_cast<void>(::madvise(memory, bytes, MADV_POPULATE_WRITE));
   }
 #else

@@ -48,7 +48,7 @@ TimeShortest(int runs, const TBody & body)
   return shortest;
 }
 
-/** Sorts 16 rows of keys, all of which lie in the first cache, again and again. \returns bytes compared in a second. */
+/** Sorts 16 rows of keys again and again, all of them in the first cache. \returns bytes compared in a second. */
 double
 MeasureLaneBytesOfThread()
 {
@@ -81,7 +81,7 @@ MeasureLaneBytesOfThread()
   return 2.0 * repeats * static_cast<double>(schedule.instructions.size() * lanes * sizeof(std::uint16_t)) / seconds;
 }
 
-/** Of a thread while as many run as there are cores: what the system calls a core may be half of one. */
+/** The rate of a thread while as many run as there are cores. What the system calls a core may be half of one. */
 double
 MeasureLaneBytes(unsigned cores)
 {
@@ -96,7 +96,7 @@ MeasureLaneBytes(unsigned cores)
   }
   catch (const std::system_error &)
   {
-    // No more threads: the rate of those that run.
+    // The system has no more threads: the rate is that of those that run.
   }
   rates.front() = MeasureLaneBytesOfThread();
   for (auto & thread : threads)

@@ -23,7 +23,7 @@
 namespace cudamedian
 {
 
-/** What this machine's processor gets through: measured at the first call, in some three milliseconds. Thread-safe. */
+/** The traits of this machine. Its rates are measured at the first call, in some three milliseconds. Thread-safe. */
 const HostTraits &
 GetHostRates();
 

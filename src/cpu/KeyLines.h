@@ -26,14 +26,14 @@
 namespace cudamedian
 {
 
-/** Both functions move whole blocks of so many bytes of each line. */
+/** Bytes of a block. Both functions below move whole blocks of each line. */
 constexpr std::size_t lineBlockBytes = 64;
 
 /** Keys of a type in a block. */
 template <typename TKey>
 constexpr auto lineBlockKeys = static_cast<std::int64_t>(lineBlockBytes / sizeof(TKey));
 
-/** So many keys or more: whole blocks. */
+/** Rounds a number of keys up to whole blocks. */
 template <typename TKey>
 constexpr std::int64_t
 RoundUpToBlocks(std::int64_t keys)
@@ -50,7 +50,7 @@ RoundUpToBlocks(std::int64_t keys)
 void
 PixelsToLines(const PixelFormat & format, const void * pixels, void * const * lines, int number, std::size_t count);
 
-/** The other way round. */
+/** Turns lines of keys into a row of pixels. */
 void
 LinesToPixels(const PixelFormat & format, const void * const * lines, void * pixels, int number, std::size_t count);
 

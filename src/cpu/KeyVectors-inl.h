@@ -94,7 +94,7 @@ private:
   Vector m_Lowest;
 };
 
-/** Pixels of rows, and lines of every fourth of them: four vectors of each. */
+/** Four vectors of pixels of a row, and four vectors of lines, each of which has every fourth pixel. */
 template <typename TKey>
 class FourColumns
 {
@@ -103,8 +103,8 @@ public:
   using Vector = hn::Vec<Descriptor>;
 
 #  if HWY_TARGET <= HWY_AVX3
-  // Highway's own take twice as many shuffles. Bytes of a column meet in a double word of each block; then double words
-  // change places between vectors.
+  // Highway's own functions take twice as many shuffles. Here the bytes of a column meet in a double word of each
+  // block, and then double words change places between vectors.
   static HWY_INLINE void
   Load(const TKey * pixels, Vector * lines)
   {

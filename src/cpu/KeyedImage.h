@@ -28,7 +28,7 @@
 namespace cudamedian
 {
 
-/** Where a row of pixels of a tile begins; rows are numbered along axis 1 first. */
+/** Where a row of pixels of a tile begins. Rows are numbered along axis 1 first. */
 inline Extent
 GetRowOfTile(const Extent & origin, const Extent & tile, std::size_t number)
 {
@@ -42,7 +42,7 @@ GetRowOfTile(const Extent & origin, const Extent & tile, std::size_t number)
   return position;
 }
 
-/** Whether a row, given by any position in it, passes through a box or beside it along axis 0. */
+/** Whether a row, given by any position in it, has the box's positions along all axes but axis 0. */
 inline bool
 IsRowOf(const PixelBox & box, const Extent & position)
 {
@@ -80,7 +80,7 @@ public:
            w * m_InputStride[3];
   }
 
-  /** Whether so many pixels from a position of a row on are in memory of the image, be they in that row or not. */
+  /** Whether so many pixels, from a position of a row on, lie in the image's memory. They may lie in other rows. */
   bool
   Contains(const TKey * row, std::int64_t first, std::int64_t count) const
   {
@@ -107,7 +107,7 @@ public:
     return PixelKey<TKey, VMapping>::ToBits(key, m_SignMask);
   }
 
-  /** Rows of both. The mask is a copy: 8-bit keys may alias everything, this object included. */
+  /** Turns a row of pixels into keys. The mask is a copy: 8-bit keys may alias everything, this object included. */
   void
   ToKeys(const TKey * bits, TKey * keys, std::int64_t count) const
   {
@@ -117,6 +117,8 @@ public:
       keys[i] = PixelKey<TKey, VMapping>::FromBits(bits[i], signMask);
     }
   }
+
+  /** Turns a row of keys into pixels, where they are. */
   void
   ToBits(TKey * keys, std::int64_t count) const
   {
@@ -127,14 +129,14 @@ public:
     }
   }
 
-  /** Whether pixels are stored as they are, without conversion to another type. */
+  /** Whether pixels are stored as they are, and not converted to another type. */
   bool
   StoresBits() const
   {
     return m_Request.convertRow == nullptr;
   }
 
-  /** Where the output has a position. */
+  /** Where the output's pixel at a position lies in memory. */
   void *
   GetOutput(const Extent & position) const
   {

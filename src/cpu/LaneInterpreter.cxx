@@ -32,8 +32,8 @@ namespace
 
 namespace hn = hwy::HWY_NAMESPACE;
 
-/** One instruction over all lanes, four vectors at a time. A slot may be operand and result, but only lane by lane:
- * what is read is read before anything is written there. */
+/** Runs one instruction over all lanes, four vectors at a time. A slot may be both operand and result: each lane is
+ * read before it is written. */
 template <bool VMin, bool VMax, typename TKey>
 HWY_INLINE void
 RunInstruction(const TKey * a, const TKey * b, TKey * low, TKey * high, std::size_t lanes)

@@ -27,12 +27,11 @@ namespace cudamedian
 void
 InterpretBytes(const ProgramSchedule & schedule, const void * operands, std::size_t keyBytes, std::size_t lanes);
 
-/** Runs a schedule on `lanes` tiles at once.
+/** Runs a schedule on `lanes` tiles at once. Each instruction is one pass over its lanes, with the widest vectors of
+ * the machine (Google Highway), or with those that the compiler makes of loops.
  *
  * \param operands one pointer per operand of the schedule, inputs first, then slots; each points to `lanes` keys.
- * \param lanes a multiple of 64 bytes' worth of keys.
- * Each instruction is one pass over its lanes, with the widest vectors of the machine (Google Highway) or with those
- * that the compiler makes of loops. */
+ * \param lanes a multiple of 64 bytes' worth of keys. */
 template <typename TKey>
 void
 InterpretLanes(const ProgramSchedule & schedule, TKey * const * operands, std::size_t lanes)

@@ -17,7 +17,8 @@
  *=========================================================================*/
 #include "LaneInterpreter.h"
 
-// One copy per instruction set, chosen when the library is loaded. Sanitizers run before such a choice can be made.
+// Functions have a copy for each instruction set, which is chosen when the library is loaded. Sanitizers run before
+// such a choice can be made.
 #if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__) && !defined(__SANITIZE_ADDRESS__) && \
   !defined(__SANITIZE_THREAD__)
 #  define CUDAMEDIAN_INSTRUCTION_SETS __attribute__((target_clones("arch=skylake-avx512", "avx2", "default")))
@@ -38,7 +39,7 @@ namespace cudamedian
 namespace
 {
 
-/** A slot may be both operand and result, but only lane by lane: no lane depends on another. */
+/** Runs one instruction over all lanes. A slot may be both operand and result: no lane depends on another. */
 template <typename TKey>
 CUDAMEDIAN_INLINE void
 Interpret(const ProgramSchedule & schedule, TKey * const * operands, std::size_t lanes)

@@ -31,8 +31,8 @@
 namespace cudamedian
 {
 
-/** Deals the rows of some work to work units as they become free; each has a runner of its own. The calling thread,
- * when it works too, reports progress between its rows: no work unit waits for another before the end. */
+/** Deals the rows of some work to work units as they become free. Each unit has a runner of its own. Where the calling
+ * thread works too, it reports progress between its rows. No unit waits for another before the end. */
 template <typename TRunner, typename TWork>
 void
 RunRows(const MedianRequest & request, const TWork & work, ExecutionReport & report)

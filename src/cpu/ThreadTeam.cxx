@@ -28,10 +28,10 @@ namespace cudamedian
 namespace
 {
 
-/** How long a thread without work looks for more: longer than a device takes for a slab. */
+/** How long a thread without work looks for more. A device takes less for a slab. */
 constexpr std::chrono::microseconds patience{ 500 };
 
-/** Holds a lock that is never held for long, so that waiting for it does not give the processor away. */
+/** Holds a lock. The lock is never held for long, so a thread that waits for it keeps the processor. */
 class QueueScope
 {
 public:
@@ -68,7 +68,7 @@ ThreadTeam::ThreadTeam(std::size_t members)
   }
   catch (const std::system_error &)
   {
-    // No more threads: those that are there do all the work.
+    // The system has no more threads: those that are there do all the work.
   }
 }
 
@@ -76,7 +76,7 @@ ThreadTeam::~ThreadTeam()
 {
   if (m_Process != GetProcessNumber())
   {
-    // Joining threads that do not exist would never end, nor would the end of a condition that they wait for.
+    // The threads do not exist here: to join them would never end, nor would the end of a condition they wait for.
     m_Shared.release();
     return;
   }
@@ -160,7 +160,7 @@ ThreadTeam::Finish(const Task & task)
   }
 }
 
-/** A thread of the team, until the end of the team. */
+/** What a thread of the team does until the team ends. */
 void
 ThreadTeam::Serve(Shared & shared)
 {

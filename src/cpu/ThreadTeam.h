@@ -33,10 +33,10 @@ namespace cudamedian
 
 /** Threads that do the host's copies of a device, while the device's own thread starts them and helps.
  *
- * A thread that finds nothing to do looks for more for a moment, and then sleeps: between the slabs of an image, which
- * follow each other within tenths of a millisecond, none has to be woken, which takes some 10 µs a thread and more on a
- * virtual machine. Where the system has no more threads, the team is smaller. In a process that was forked the threads
- * do not exist: a team that came along must not be used there, and leaves all as it is when it ends. */
+ * A thread that finds nothing to do looks for more for a moment, and then sleeps. Slabs of an image follow each other
+ * within tenths of a millisecond, so none is asleep between them: to wake one takes some 10 µs, and more on a virtual
+ * machine. Where the system has no more threads, the team is smaller. In a process that was forked the threads do not
+ * exist: a team that came along must not be used there, and leaves all as it is when it ends. */
 class ThreadTeam
 {
 public:
@@ -55,13 +55,13 @@ public:
     friend class ThreadTeam;
     std::function<void(std::size_t)> m_Body;
     std::size_t                      m_Pieces{ 0 };
-    std::size_t                      m_Next{ 0 }; ///< piece that nobody has begun
+    std::size_t                      m_Next{ 0 }; ///< the first piece that nobody has begun
     std::atomic<std::size_t>         m_Left{ 0 }; ///< pieces that are not done
   };
 
   /** Starts the threads; the one that calls Help() and Finish() is a member too. */
   explicit ThreadTeam(std::size_t members);
-  /** Tasks that were started must be done. */
+  /** Ends the threads. Tasks that were started must be done. */
   ~ThreadTeam();
   ThreadTeam(const ThreadTeam &) = delete;
   ThreadTeam &
@@ -81,8 +81,8 @@ public:
     return !m_Shared->threads.empty();
   }
 
-  /** Has body(0) … body(pieces-1) done after the tasks started before, and returns at once. The task must be done
-   * before it ends or is started again. Bodies must not throw. From one thread at a time. */
+  /** Has body(0) … body(pieces-1) done, after the tasks that were started before. Returns at once. The task must be
+   * done before it ends or is started again. Bodies must not throw. To be called by one thread at a time. */
   void
   Start(Task & task, std::size_t pieces, std::function<void(std::size_t)> body);
 

@@ -15,7 +15,8 @@
  *  limitations under the License.
  *
  *=========================================================================*/
-#include "DeviceContext.h"
+#include "BorrowedContext.h"
+#include "CurrentDevice.h"
 #include "DeviceQuery.h"
 #include "MedianBackend.h"
 #include "SlabPipeline.h"
@@ -42,8 +43,8 @@ struct DeviceRun
   BorrowedContext           context;
   ExecutionReport           report;
   std::optional<SlabKernel> kernel;
-  std::string               origin;     ///< what the report says of where the kernels come from
-  std::size_t               slabs{ 0 }; ///< that it filtered
+  std::string               origin;     ///< of the kernels, as the report tells it
+  std::size_t               slabs{ 0 }; ///< filtered so far
   std::exception_ptr        failure;
 };
 
@@ -70,7 +71,8 @@ ReleaseOnAll(DeviceRuns & runs)
   }
 }
 
-/** Reserves what a plan needs on all devices; where memory is short once more without what is idle. */
+/** Reserves what a plan needs on all devices. Where memory is short, idle contexts give theirs back, and it is tried
+ * once more. */
 MemoryShortage
 ReserveOrReleaseOnAll(const MedianRequest & request, const Plan & plan, bool ordinaryStaging, DeviceRuns & runs)
 {
@@ -100,7 +102,7 @@ FilterSlabs(const MedianRequest & request, const Plan & plan, SlabHand & hand, D
   });
 }
 
-/** The body of a device's thread: what fails is kept for later, and what is not finished goes to the other devices. */
+/** The body of a device's thread. A failure is kept for later. Slabs that are not finished go to the other devices. */
 void
 FilterSlabsInThread(const MedianRequest & request,
                     const Plan &          plan,
@@ -136,7 +138,7 @@ FilterSlabsInThread(const MedianRequest & request,
   hand.Leave();
 }
 
-/** The threads of the devices: at the end of the scope they are told to stop, and waited for. */
+/** The threads of the devices. At the end of the scope they are told to stop, and are waited for. */
 class DeviceThreads
 {
 public:
@@ -166,7 +168,7 @@ private:
   std::vector<std::thread> m_Threads;
 };
 
-/** Filters all slabs on several devices; the calling thread reports progress. \returns how many slabs are done. */
+/** Filters all slabs on several devices. The calling thread reports progress. \returns how many slabs are done. */
 std::size_t
 FilterSideBySide(const MedianRequest & request, const Plan & plan, DeviceRuns & runs)
 {
@@ -210,7 +212,7 @@ GetMessage(const std::exception_ptr & failure)
   }
 }
 
-/** One report of the reports of several devices. */
+/** Makes one report of those of several devices. */
 ExecutionReport
 MergeReports(const DeviceRuns & runs)
 {
@@ -251,7 +253,7 @@ MergeReports(const DeviceRuns & runs)
 }
 
 /** A run on some devices, slab by slab: upload, kernel and download of different slabs at once. Each of several devices
- * has a thread and a context of its own and is dealt runs of slabs as it gets through them; when one fails on the way,
+ * has a thread and a context of its own. It is dealt runs of slabs as it gets through them. Where one fails on the way,
  * the others take over. */
 class CudaRun : public BackendRun
 {
@@ -290,7 +292,7 @@ public:
         {
           throw;
         }
-        run.failure = std::current_exception(); // the other devices filter its slabs
+        run.failure = std::current_exception(); // other devices filter its slabs
       }
       if (obstacle.kind != Obstacle::Kind::None)
       {
@@ -392,7 +394,7 @@ public:
   Start(const MedianRequest & request, std::size_t slabs) const override
   {
     auto devices = ResolveDevices(request.devices);
-    // More devices than slabs would only wait.
+    // Devices beyond the number of slabs would only wait.
     devices.resize(std::min(devices.size(), slabs));
     return std::make_unique<CudaRun>(request, devices);
   }

@@ -18,7 +18,12 @@ include(${CMAKE_CURRENT_LIST_DIR}/../tools/EmitPrograms.cmake)
 cudamedian_get_architectures(architectures)
 
 set(CudaMedian_CUDA_SRCS
+  cuda/BorrowedContext.cxx
+  cuda/BoxTransfer.cxx
+  cuda/CachedBuffer.cxx
   cuda/CudaBackend.cxx
+  cuda/CudaError.cxx
+  cuda/CurrentDevice.cxx
   cuda/DeviceContext.cxx
   cuda/DeviceImage.cxx
   cuda/DeviceQuery.cxx
@@ -26,11 +31,13 @@ set(CudaMedian_CUDA_SRCS
   cuda/KernelCache.cxx
   cuda/KernelImage.cu
   cuda/KernelImage.cxx
+  cuda/LaunchedMethod.cxx
   cuda/MergeStreams.cxx
   cuda/RuntimeCompiler.cxx
   cuda/SharedMemoryLimit.cxx
   cuda/SlabKernel.cxx
   cuda/SlabPipeline.cxx
+  cuda/StagedCopy.cxx
   cuda/StreamOrder.cxx
   algorithm/tile/EmittedKernel.cxx
   algorithm/tile/InterpretedTile.cu

@@ -17,6 +17,9 @@
  *=========================================================================*/
 #include "DeviceImage.h"
 
+#include "BorrowedContext.h"
+#include "BoxTransfer.h"
+#include "CurrentDevice.h"
 #include "RequestCheck.h"
 #include "SlabKernel.h"
 
@@ -40,7 +43,7 @@ public:
   {
     if (cudaFreeAsync(m_Pointer, m_Stream) != cudaSuccess)
     {
-      cudaGetLastError(); // or the next launch would be taken to have failed
+      cudaGetLastError(); // the next launch would be taken to have failed
     }
   }
   StreamBuffer(const StreamBuffer &) = delete;
@@ -58,7 +61,7 @@ private:
   cudaStream_t m_Stream;
 };
 
-/** An image as rows: how long they are where the caller has them, and where kernels can read and write them. */
+/** An image as rows: how long they are in the caller's memory, and how long where kernels can read and write them. */
 struct Rows
 {
   std::size_t bytes;
@@ -158,8 +161,8 @@ IsFilteredInPlace(const MedianRequest & request)
   return IsAligned(request.input, GetRows(request)) && IsAligned(request.output, GetRows(request));
 }
 
-/** The slabs of a plan, as they are copied one after the other where rows have to be copied and there is a budget that
- * the copies count against; else the whole image as one slab, as it is in device memory already. */
+/** Those of a plan, where rows have to be copied and the copies count against a budget: they are copied one after the
+ * other. Else one slab, the whole image, which is in device memory already. */
 std::vector<Slab>
 GetSlabs(const MedianRequest & request, const Plan & plan)
 {
@@ -173,7 +176,7 @@ GetSlabs(const MedianRequest & request, const Plan & plan)
   return { whole };
 }
 
-/** Bytes of a buffer that holds the input or the output of any slab, by the function that knows its strides. */
+/** Bytes of a buffer that holds the input, or the output, of any of the slabs. The function tells its strides. */
 std::size_t
 GetLargest(const std::vector<Slab> & slabs, std::size_t pixelBytes, Extent (*getStride)(const Slab &, std::size_t))
 {
@@ -186,7 +189,7 @@ GetLargest(const std::vector<Slab> & slabs, std::size_t pixelBytes, Extent (*get
   return largest;
 }
 
-/** What is copied: slabs on both sides, the whole image as one slab on the side that needs it. */
+/** What is copied. Slabs are copied on both sides, a whole image on the side that needs it. */
 struct Copies
 {
   Copies(const MedianRequest & request, const std::vector<Slab> & slabs)
@@ -212,7 +215,7 @@ ReserveKernelMemory(const MedianRequest & request,
   const auto needed = kernels + copies.inputBytes + copies.outputBytes;
   if (request.deviceMemoryBudget != 0 && context.GetDeviceBytes() + needed > request.deviceMemoryBudget)
   {
-    // What an earlier request left is too much for this budget.
+    // An earlier request left too much for this budget.
     CheckCuda(context.ReleaseBuffers(), "cudaFree");
   }
   if (!context.program.Reserve(candidate.programBytes) ||
@@ -220,32 +223,6 @@ ReserveKernelMemory(const MedianRequest & request,
   {
     throw DeviceError("Allocating the " + std::to_string(kernels) +
                       " bytes of device memory that the window's kernel needs failed");
-  }
-}
-
-/** CUDA copies rectangles whose rows are at most this many bytes apart. */
-constexpr std::size_t largestPitch = (std::size_t{ 1 } << 31) - 1;
-
-/** Copies rows on the device. */
-void
-CopyRows(char *       to,
-         std::size_t  toPitch,
-         const char * from,
-         std::size_t  fromPitch,
-         std::size_t  bytes,
-         std::size_t  count,
-         cudaStream_t stream)
-{
-  if (std::max(toPitch, fromPitch) <= largestPitch)
-  {
-    CheckCuda(cudaMemcpy2DAsync(to, toPitch, from, fromPitch, bytes, count, cudaMemcpyDeviceToDevice, stream),
-              "cudaMemcpy2DAsync");
-    return;
-  }
-  for (std::size_t row = 0; row < count; ++row)
-  {
-    CheckCuda(cudaMemcpyAsync(to + row * toPitch, from + row * fromPitch, bytes, cudaMemcpyDeviceToDevice, stream),
-              "cudaMemcpyAsync");
   }
 }
 
@@ -272,24 +249,20 @@ CopyBox(char *         to,
   {
     for (std::int64_t z = 0; z < extent[2]; ++z)
     {
-      CopyRows(to + (w * toStride[3] + z * toStride[2]) * bytes,
-               static_cast<std::size_t>(toStride[1] * bytes),
-               from + (w * fromStride[3] + z * fromStride[2]) * bytes,
-               static_cast<std::size_t>(fromStride[1] * bytes),
-               static_cast<std::size_t>(extent[0] * bytes),
-               static_cast<std::size_t>(extent[1]),
-               stream);
+      TransferRows(to + (w * toStride[3] + z * toStride[2]) * bytes,
+                   toStride[1] * bytes,
+                   from + (w * fromStride[3] + z * fromStride[2]) * bytes,
+                   fromStride[1] * bytes,
+                   extent[0] * bytes,
+                   extent[1],
+                   cudaMemcpyDeviceToDevice,
+                   stream);
     }
   }
 }
 
-std::int64_t
-GetOffset(const Extent & position, const Extent & stride)
-{
-  return position[0] * stride[0] + position[1] * stride[1] + position[2] * stride[2] + position[3] * stride[3];
-}
-
-/** Zeros behind the rows of a slab's input: kernels load whole vectors, and no memory that nobody has written. */
+/** Writes zeros behind the rows of a slab's input. Kernels load whole vectors there, and must not load memory that
+ * nobody has written. */
 void
 ClearPadding(char * input, const Slab & slab, std::size_t pixelBytes, cudaStream_t stream)
 {
@@ -297,7 +270,7 @@ ClearPadding(char * input, const Slab & slab, std::size_t pixelBytes, cudaStream
   const auto bytes = static_cast<std::size_t>(slab.input.extent[0]) * pixelBytes;
   const auto pitch = static_cast<std::size_t>(stride[1]) * pixelBytes;
   const auto rows = static_cast<std::size_t>(stride[3] * slab.input.extent[3] / stride[1]);
-  if (pitch > bytes && pitch <= largestPitch)
+  if (pitch > bytes && pitch <= static_cast<std::size_t>(largestPitch))
   {
     CheckCuda(cudaMemset2DAsync(input + bytes, pitch, 0, pitch - bytes, rows, stream), "cudaMemset2DAsync");
   }
@@ -311,10 +284,9 @@ Launch(const MedianRequest &     request,
        const SlabKernel &        kernel,
        cudaStream_t              stream)
 {
-  const auto   pixelBytes = PixelBytes(request.pixelType);
-  const auto   bytes = static_cast<std::int64_t>(pixelBytes);
-  const auto & extent = request.inputExtent;
-  const Extent stride{ { 1, extent[0], extent[0] * extent[1], extent[0] * extent[1] * extent[2] } };
+  const auto pixelBytes = PixelBytes(request.pixelType);
+  const auto bytes = static_cast<std::int64_t>(pixelBytes);
+  const auto stride = GetPackedStride(request.inputExtent);
 
   std::optional<StreamBuffer> input;
   std::optional<StreamBuffer> output;
@@ -390,7 +362,7 @@ public:
     }
     catch (...)
     {
-      // What was launched before works in the context's memory, which the next call takes over.
+      // Kernels that were launched work in the context's memory, which the next call takes over.
       cudaStreamSynchronize(m_Stream);
       cudaGetLastError();
       throw;

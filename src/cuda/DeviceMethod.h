@@ -30,7 +30,7 @@
 namespace cudamedian
 {
 
-/** A kernel that cannot be had on a device. Says why; another plan may do without it. */
+/** A kernel that cannot be had on a device. It says why. Another plan may do without it. */
 class KernelMissing : public std::runtime_error
 {
 public:
@@ -47,21 +47,22 @@ public:
   virtual cudaError_t
   Launch(const KernelArguments & arguments, cudaStream_t stream) const = 0;
 
-  /** Pixels of a launch that ends soon enough for a display driver's watchdog; larger ones are cut. */
+  /** The most pixels of a launch that ends soon enough for a display driver's watchdog. Larger launches are cut. */
   virtual std::int64_t
   GetLargestLaunch() const
   {
-    return std::numeric_limits<std::int64_t>::max(); // it keeps its own launches short
+    return std::numeric_limits<std::int64_t>::max(); // the kernels keep their own launches short
   }
 
-  /** Whether it is machine code of the device, as far as the method knows more than the library's image tells. */
+  /** Whether the kernels are machine code of the device. False where the method knows that they are not; KernelImage.h
+   * tells what holds for all of the library. */
   virtual bool
   IsNative() const
   {
     return true;
   }
 
-  /** Completes what the report says of the algorithm. */
+  /** Adds to the report what is known of the algorithm here alone. */
   virtual void
   Describe(ExecutionReport &) const
   {}

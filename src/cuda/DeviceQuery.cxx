@@ -17,7 +17,8 @@
  *=========================================================================*/
 #include "DeviceQuery.h"
 
-#include "DeviceContext.h"
+#include "BorrowedContext.h"
+#include "CurrentDevice.h"
 #include "KernelImage.h"
 
 #include <algorithm>

@@ -15,7 +15,8 @@
  *  limitations under the License.
  *
  *=========================================================================*/
-#include "DeviceContext.h"
+#include "BorrowedContext.h"
+#include "CurrentDevice.h"
 #include "DeviceProfiles.h"
 #include "DeviceQuery.h"
 

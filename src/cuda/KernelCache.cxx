@@ -81,7 +81,7 @@ KernelCache::GetDefaultFolder()
     const char * value = std::getenv(name);
     return std::filesystem::path(value == nullptr ? "" : value);
   };
-  // The XDG specification has relative paths ignored.
+  // The XDG specification says to ignore relative paths.
   const auto cache = get("XDG_CACHE_HOME");
   if (cache.is_absolute())
   {
@@ -147,13 +147,13 @@ KernelCache::Load(const std::string & key) const
   {
     return std::nullopt;
   }
-  // It was used now.
+  // The time of a file is that of its last use.
   std::filesystem::last_write_time(GetFile(key), std::filesystem::file_time_type::clock::now(), error);
   return binary;
 }
 
-/** Removes files that were not used for the longest time until the rest keeps to the limit, and temporary files that a
- * process left behind which ended while it wrote. */
+/** Removes files until the rest keeps to the limit, those first that were not used for the longest time. Also removes
+ * temporary files of processes that ended while they wrote. */
 void
 KernelCache::KeepToLimit(const std::filesystem::path & newest) const
 {
@@ -176,7 +176,7 @@ KernelCache::KeepToLimit(const std::filesystem::path & newest) const
     const Entry     entry{ next->last_write_time(ignored), next->file_size(ignored), path };
     if (ignored || name.find(".kernel") == std::string::npos)
     {
-      continue; // gone meanwhile, or nothing of ours
+      continue; // gone meanwhile, or no file of the cache
     }
     if (name.find(".kernel.new") != std::string::npos)
     {

@@ -26,17 +26,17 @@
 namespace cudamedian
 {
 
-/** Compiled kernels kept on disk between processes.
+/** Compiled kernels, kept on disk between processes.
  *
- * One file per kernel, named by a hash of its key and holding the key, the size and a checksum: a file that is damaged
- * or belongs to another key is as good as none. Files are written under another name and renamed, so a reader never
- * sees half of one. The folder is made for its owner alone, and not used when others may write to it. When its files
- * take more than a limit, those that were not used for the longest time go first. Nothing here throws: a cache that
- * cannot be read or written costs time and no more. */
+ * Each kernel has a file, whose name is a hash of its key. The file holds the key, the size and a checksum: one that is
+ * damaged or belongs to another key is as good as none. Files are written under another name and renamed, so a reader
+ * never sees half of one. The folder is made for its owner alone, and is not used where others may write to it. When
+ * the files take more than a limit, those that were not used for the longest time go first. Nothing here throws: a
+ * cache that cannot be read or written costs time and no more. */
 class KernelCache
 {
 public:
-  /** Some thousand kernels, of 20 to 200 KiB each. */
+  /** The limit: room for some thousand kernels of 20 to 200 KiB each. */
   static constexpr std::uintmax_t defaultLimit = std::uintmax_t{ 256 } << 20;
 
   /** A cache in the given folder, which need not exist, of files that take at most so many bytes together. */
@@ -44,7 +44,8 @@ public:
     : m_Folder(std::move(folder)), m_Limit(limit)
   {}
 
-  /** `cudamedian` under XDG_CACHE_HOME, or under .cache of the home folder; empty when there is neither. */
+  /** The usual folder: `cudamedian` under XDG_CACHE_HOME, or under .cache of the home folder. Empty where there is
+   * neither. */
   static std::filesystem::path
   GetDefaultFolder();
 

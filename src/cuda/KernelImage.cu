@@ -22,7 +22,7 @@ namespace cudamedian
 namespace
 {
 
-/** A kernel that does nothing, and speaks for all of the library: they are compiled for the same architectures. */
+/** Does nothing, and speaks for all kernels of the library: they are compiled for the same architectures. */
 __global__ void
 ProbeKernel()
 {}

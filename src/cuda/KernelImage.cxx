@@ -25,8 +25,8 @@ namespace cudamedian
 namespace
 {
 
-/** Whether the driver was told to take no machine code (CUDA_FORCE_PTX_JIT), as one that is tested without the devices
- * it is meant for. */
+/** Whether the driver was told to take no machine code (CUDA_FORCE_PTX_JIT). Tests tell it so, to run what a newer
+ * device would. */
 bool
 IsForcedToTranslate()
 {

@@ -26,7 +26,7 @@
 namespace cudamedian
 {
 
-/** Whether the current device can run this library's kernels: cudaSuccess, or why not. */
+/** Tells whether the current device can run this library's kernels. \returns cudaSuccess, or CUDA's reason why not. */
 cudaError_t
 CheckKernelImage();
 
@@ -36,11 +36,11 @@ struct KernelImage
   /** The architecture that the loaded code was compiled for, and the device's: major * 10 + minor. */
   int compiledFor{ 0 };
   int computeCapability{ 0 };
-  /** Whether the library has machine code of the device's architecture, and the driver took it. Otherwise it is code of
-   * an older architecture, or made by the driver from PTX, which nobody has tested. */
+  /** Whether the library has machine code of the device's architecture, and the driver took it. Other code is that of
+   * an older architecture, or the driver made it from PTX: nobody has tested it on such a device. */
   bool isNative{ true };
 
-  /** "", or what is loaded instead of native code. */
+  /** Says what is loaded instead of native code; "" where the code is native. */
   std::string
   Describe() const;
 };

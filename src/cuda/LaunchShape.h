@@ -24,7 +24,7 @@
 namespace cudamedian
 {
 
-/** Threads of a block along axes 0 and 1, and the blocks of a launch along all four; block numbers are linear. */
+/** The threads of a block along axes 0 and 1, and the blocks of a launch along all four. Blocks have linear numbers. */
 struct LaunchShape
 {
   std::int32_t blockSize[2];
@@ -37,7 +37,7 @@ struct LaunchShape
     return blocks[0] * blocks[1] * blocks[2] * blocks[3];
   }
 
-  /** The same for CUDA, or 0 when there are more than a grid holds. */
+  /** The number of blocks as CUDA takes it, or 0 where there are more than a grid holds. */
   unsigned int
   GetGrid() const
   {
@@ -58,7 +58,7 @@ struct LaunchShape
   }
 };
 
-/** The launch that covers an output box with tiles; `pixelsPerRegister` tiles lie side by side in one thread. */
+/** The launch that covers an output box with tiles. A thread has `pixelsPerRegister` tiles, side by side. */
 template <typename TInteger>
 LaunchShape
 GetLaunchShape(const std::int32_t * outputExtent, const TInteger * tile, int pixelsPerRegister, int sizeX, int sizeY)

@@ -23,8 +23,8 @@
 namespace cudamedian
 {
 
-/** The stream that passes over lines have beside the caller's, and events that order both. Those who launch take turns:
- * they have one each. */
+/** The stream in which merge tiling passes over lines, beside the caller's stream, and the events that order both. Each
+ * context has its own, and those who launch in a context take turns. */
 struct MergeStreams
 {
   MergeStreams() = default;
@@ -33,11 +33,11 @@ struct MergeStreams
   MergeStreams &
   operator=(const MergeStreams &) = delete;
 
-  /** Makes what is not there yet, on the current device. \returns CUDA's error. */
+  /** Makes the stream and events that are not there yet, on the current device. \returns CUDA's error. */
   cudaError_t
   Create();
 
-  /** Forgets all handles, which went with their CUDA context. */
+  /** Forgets all handles, after they went with their CUDA context. */
   void
   Abandon();
 

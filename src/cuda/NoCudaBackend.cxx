@@ -15,7 +15,7 @@
  *  limitations under the License.
  *
  *=========================================================================*/
-// The CUDA backend of a build without CUDA: it says so.
+// The CUDA backend of a build without CUDA. It says that there is none.
 #include "DeviceImage.h"
 #include "itkCudaMedianDevice.h"
 

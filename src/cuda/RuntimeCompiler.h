@@ -35,8 +35,8 @@ struct KernelSource
 const std::vector<KernelSource> &
 GetKernelSources();
 
-/** What a kernel is compiled for at first use: "sm_90", machine code of an architecture, or "compute_90", PTX that the
- * driver translates for newer ones. */
+/** What a kernel is compiled for at first use: machine code of an architecture, such as "sm_90", or PTX, such as
+ * "compute_90", which the driver translates for newer devices. */
 struct KernelTarget
 {
   int  architecture{ 0 }; ///< major * 10 + minor
@@ -49,7 +49,8 @@ struct KernelTarget
   }
 };
 
-/** NVRTC, if this machine has it. Loaded on first use and kept; the library does not depend on it. */
+/** NVRTC, CUDA's run-time compiler, where the machine has it. It is loaded at first use and kept. The library does not
+ * depend on it. */
 class RuntimeCompiler
 {
 public:
@@ -64,19 +65,20 @@ public:
     return m_CreateProgram != nullptr;
   }
 
-  /** "NVRTC 13.0", or what was looked for. */
+  /** Its version, such as "NVRTC 13.0", or what was looked for in vain. */
   const std::string &
   GetDescription() const
   {
     return m_Description;
   }
 
-  /** The newest architecture up to a device's that the compiler knows, such as 90; 0 where it knows none. */
+  /** The newest architecture that the compiler knows and that is no newer than a device's, such as 90. 0 where there is
+   * none. */
   int
   GetNewestArchitecture(int computeCapability) const;
 
-  /** Compiles a source for a target: to a cubin, or to PTX, which the driver translates.
-   * \returns what was made, or nothing and the compiler's words in `error`. */
+  /** Compiles a source for a target, to a cubin or to PTX.
+   * \returns what was made; "" where it failed, and the compiler's words in `error`. */
   std::string
   Compile(const std::string & source, const KernelTarget & target, std::string & error) const;
 

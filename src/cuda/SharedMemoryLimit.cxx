@@ -25,7 +25,7 @@ namespace cudamedian
 cudaError_t
 AllowSharedMemory(const void * kernel, int bytes)
 {
-  // No record of what was set: it would outlive a device that is reset and kernels that are unloaded.
+  // What was set is not remembered: the record would outlive a reset of the device, and kernels that are unloaded.
   static std::mutex                 mutex;
   const std::lock_guard<std::mutex> lock(mutex);
   cudaFuncAttributes                attributes;

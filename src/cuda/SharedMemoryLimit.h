@@ -25,8 +25,8 @@ namespace cudamedian
 
 /** Lets a block of a kernel have at least so many bytes of dynamic shared memory on the current device.
  *
- * A kernel has one limit on a device, whichever thread launches it: here it only rises, so that no thread lowers it
- * between another's call of this and its launch. Thread-safe. \returns CUDA's error. */
+ * A kernel has one limit on a device, whichever thread launches it. Here the limit only rises: no thread lowers it
+ * between another thread's call and that one's launch. Thread-safe. \returns CUDA's error. */
 cudaError_t
 AllowSharedMemory(const void * kernel, int bytes);
 

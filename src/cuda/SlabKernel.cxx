@@ -17,6 +17,7 @@
  *=========================================================================*/
 #include "SlabKernel.h"
 
+#include "CudaError.h"
 #include "KernelImage.h"
 #include "PixelFormat.h"
 #include "RequestWindow.h"
@@ -33,7 +34,7 @@ SlabKernel::SlabKernel(const MedianRequest & request, const Candidate & candidat
 cudaError_t
 SlabKernel::Launch(const Slab & slab, const void * input, void * output, cudaStream_t stream) const
 {
-  cudaGetLastError(); // what somebody else's call left behind is no error of this launch
+  cudaGetLastError(); // an error that another's call left behind is none of this launch
   KernelArguments arguments{};
   arguments.input = input;
   arguments.output = output;
@@ -64,7 +65,7 @@ SlabKernel::Launch(const Slab & slab, const void * input, void * output, cudaStr
   return cudaSuccess;
 }
 
-/** The arguments for a part of the output, whose origin is relative to that output's. */
+/** The arguments for a piece of the output. The piece's origin is relative to the output's. */
 KernelArguments
 SlabKernel::CutArguments(const KernelArguments & whole, const PixelBox & piece) const
 {

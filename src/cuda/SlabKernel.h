@@ -33,12 +33,12 @@ public:
   /** Prepares the candidate's kernels on the current device. \throws KernelMissing, DeviceError */
   SlabKernel(const MedianRequest & request, const Candidate & candidate, DeviceContext & context);
 
-  /** Launches them for a slab whose input is in device memory, in as many launches as keep each short. Asynchronous.
+  /** Launches the kernels for a slab whose input is in device memory, in launches that are short enough. Asynchronous.
    * \returns CUDA's error. */
   cudaError_t
   Launch(const Slab & slab, const void * input, void * output, cudaStream_t stream) const;
 
-  /** Whether a launch works in the context's memory, which must not pass to another call before it has ended. */
+  /** Whether launches work in the context's memory. It must not pass to another call before they have ended. */
   bool
   UsesContextMemory() const
   {
@@ -63,7 +63,8 @@ private:
 };
 
 /** Prepares a candidate's kernels on the current device, and finds out whether they have to prove themselves there.
- * \param origin what a report says of code that is not native. \returns what stands in the way. \throws DeviceError */
+ * \param origin is set to what a report says of code that is not native.
+ * \returns what stands in the way. \throws DeviceError */
 Obstacle
 PrepareKernel(const MedianRequest &       request,
               const Candidate &           candidate,

@@ -21,6 +21,7 @@
 #include "DeviceContext.h"
 #include "SlabDealer.h"
 #include "SlabKernel.h"
+#include "StagedCopy.h"
 #include "ThreadTeam.h"
 
 #include <array>
@@ -41,18 +42,18 @@ enum class MemoryShortage
   Host
 };
 
-/** Threads that copy between images and the pinned memory of each of several devices; all of them together are no more
- * than the request's work units, or than there are cores. */
+/** The threads of each of several devices that copy between images and staging memory. All together they are no more
+ * than the request's work units, and no more than there are cores. */
 unsigned
 CountCopiers(const MedianRequest & request, std::size_t devices);
 
 /** Passes slabs of a plan through a device: upload, kernel and download of different slabs at once.
  *
- * A ring of plan.slabsInFlight places holds a slab each, in device memory and, for an image in ordinary memory, in
- * pinned memory, which the bus reads and writes at full speed. The thread that calls Run() looks after the slabs: it
- * has the next one copied to its place, starts what the device does with one that was copied, and has one that came
- * back copied to the image. The copies are done by the context's threads, and by this one while the device has nothing
- * to do. An image in pinned memory is transferred from and to where it lies. */
+ * A ring has plan.slabsInFlight places, for a slab each. A place has device memory and, for an image in ordinary
+ * memory, staging memory, which the bus reads and writes at full speed. The thread that calls Run() looks after the
+ * slabs. It has the next one copied to its place, starts what the device does with one that was copied, and has one
+ * that came back copied to the image. The context's threads do the copies, and this one helps while the device has
+ * nothing to do. An image in pinned memory is transferred from and to where it lies. */
 class SlabPipeline
 {
 public:
@@ -62,8 +63,9 @@ public:
                const SlabKernel &    kernel,
                ExecutionReport &     report);
 
-  /** Reserves the context's buffers for a plan, those in the host's memory pinned or, where that is not to be had,
-   * ordinary. \returns what there was not enough of. \throws DeviceError */
+  /** Reserves the context's buffers for a plan.
+   * \param ordinaryStaging staging memory is ordinary, because pinned memory is not to be had.
+   * \returns what there was not enough of. \throws DeviceError */
   static MemoryShortage
   Reserve(const MedianRequest & request, const Plan & plan, bool ordinaryStaging, DeviceContext & context);
 
@@ -72,19 +74,12 @@ public:
   SlabPipeline &
   operator=(const SlabPipeline &) = delete;
 
-  /** Filters the slabs of a hand until there are no more, or until the dealer stops; reports progress, which may stop
-   * it too, after each. */
+  /** Filters the slabs of a hand until there are no more, or until the dealer stops. Reports progress after each, which
+   * may stop it too. */
   void
   Run(SlabHand & hand);
 
 private:
-  struct HostBox;
-  struct Fresh
-  {
-    PixelBox     box;           ///< what has to be uploaded
-    std::int64_t overlap;       ///< pixels at the start of the buffer that lie in the buffer of the slab before
-    std::int64_t overlapSource; ///< where they lie there
-  };
   /** A slab on its way. */
   struct Passage
   {
@@ -108,12 +103,11 @@ private:
   {
     return m_Context.places[count % static_cast<std::size_t>(m_Plan.slabsInFlight)];
   }
-  Fresh
-  GetFresh(const Passage & passage) const;
-  HostBox
-  GetInputBox(const PixelBox & box) const;
-  HostBox
-  GetOutputBox(const Slab & slab) const;
+  FreshInput
+  GetFresh(const Passage & passage) const
+  {
+    return GetFreshInput(*passage.slab, passage.before, m_PixelBytes);
+  }
 
   bool
   CanTake();
@@ -122,13 +116,9 @@ private:
   void
   StartCopyIn(Passage & passage);
   void
-  CopyIn(const Passage & passage, std::size_t piece) const;
-  void
   StartGettingPages(Passage & passage);
   void
   StartCopyOut(Passage & passage);
-  void
-  CopyOut(const Passage & passage, std::size_t piece) const;
   void
   Enqueue(const Passage & passage) const;
   static bool
@@ -159,7 +149,7 @@ private:
   std::size_t m_Enqueued{ 0 };
   std::size_t m_Returned{ 0 };
   std::size_t m_Finished{ 0 };
-  bool        m_NoMore{ false }; ///< all slabs are done, by whichever device
+  bool        m_NoMore{ false }; ///< whether all slabs are done, by whichever device
 };
 
 } // namespace cudamedian

@@ -17,14 +17,14 @@
  *=========================================================================*/
 #include "itkCudaMedianDevice.h"
 
-#include "DeviceContext.h"
+#include "CurrentDevice.h"
 
 namespace cudamedian
 {
 namespace
 {
 
-/** An event that is destroyed also when what it is for fails. CUDA keeps it until the streams are past it. */
+/** An event that is destroyed at the end of the scope, come what may. CUDA keeps it until the streams are past it. */
 class Event
 {
 public:

@@ -72,10 +72,7 @@ TrialImage::TrialImage(const Window & window, PixelType type)
   request.rank = window.rank;
   request.inputExtent = request.outputExtent = ChooseExtent(window);
   request.outputPixelBytes = PixelBytes(type);
-  for (int axis = 1; axis < Dimension; ++axis)
-  {
-    request.outputStride[axis] = request.outputStride[axis - 1] * request.inputExtent[axis - 1];
-  }
+  request.outputStride = GetPackedStride(request.outputExtent);
   pixels = MakePixels(type, static_cast<std::size_t>(Volume(request.inputExtent)));
   result.resize(pixels.size());
   request.input = pixels.data();

@@ -17,14 +17,15 @@
  *=========================================================================*/
 #include "ProgramPhases.h"
 
+#include "ProgramNodes.h"
+
 #include <algorithm>
 #include <array>
 #include <limits>
 #include <map>
-#include <set>
 #include <stdexcept>
 #include <tuple>
-#include <unordered_map>
+#include <utility>
 
 namespace cudamedian
 {
@@ -32,69 +33,12 @@ namespace
 {
 
 using Value = TileProgram::Value;
-
-/** A node, that is a value up to a shift by whole tiles, and its shift. */
-struct Instance
-{
-  std::size_t node;
-  int         position;
-
-  bool
-  operator<(const Instance & other) const
-  {
-    return node != other.node ? node < other.node : position < other.position;
-  }
-  bool
-  operator==(const Instance & other) const
-  {
-    return node == other.node && position == other.position;
-  }
-};
-
-/** What makes a node what it is. */
-struct Computation
-{
-  TileProgram::Operation  operation{ TileProgram::Operation::Min };
-  std::array<Instance, 2> operands{};
-
-  bool
-  operator==(const Computation & other) const
-  {
-    return operation == other.operation && operands == other.operands;
-  }
-  /** The hash of a computation. */
-  std::size_t
-  operator()(const Computation & computation) const
-  {
-    std::size_t hash = static_cast<std::size_t>(computation.operation);
-    for (const auto & operand : computation.operands)
-    {
-      hash = (hash * 1000003 + operand.node) * 1000003 + static_cast<std::size_t>(operand.position);
-    }
-    return hash;
-  }
-};
-
-struct Node
-{
-  bool                    isPixel{ false };
-  Extent                  pixel{}; ///< where it lies in the footprint when its position is 0
-  TileProgram::Operation  operation{ TileProgram::Operation::Min };
-  std::array<Instance, 2> operands{};       ///< positions relative to the node's
-  std::int64_t            firstColumn{ 0 }; ///< of its pixels when its position is 0
-  std::int64_t            lastColumn{ 0 };
-  int                     position{ 0 };       ///< where a tile has it first …
-  bool                    isRepeated{ false }; ///< … and whether it has it elsewhere too
-  int                     level{ -1 };         ///< the phase that computes it for other tiles, or -1
-  std::set<int>           importedFrom;
-  std::size_t             order{ 0 }; ///< of its first import among all
-};
+using Instance = ProgramNodes::Instance;
 
 class Cutter
 {
 public:
-  Cutter(const TileProgram & program, const PhaseOptions & options)
-    : m_Program(program), m_FirstColumn(options.firstColumn)
+  Cutter(const TileProgram & program, const PhaseOptions & options) : m_Program(program)
   {
     if (options.sharedPhases < 0 || options.firstColumn < 0 || options.firstColumn >= program.GetTile()[0])
     {
@@ -103,7 +47,11 @@ public:
                                   ", but there must be at least 0, and the column from 0 to " +
                                   std::to_string(program.GetTile()[0] - 1));
     }
-    NumberValues();
+    ProgramNodes numbered(program, options.firstColumn);
+    m_Nodes = std::move(numbered.nodes);
+    m_Instances = std::move(numbered.instances);
+    m_FirstPosition = numbered.firstPosition;
+    m_LastPosition = numbered.lastPosition;
     SetLevels(options.sharedPhases, options.columns);
   }
 
@@ -127,83 +75,6 @@ public:
   }
 
 private:
-  /** Rounds down. */
-  static std::int64_t
-  Divide(std::int64_t a, std::int64_t b)
-  {
-    return a >= 0 ? a / b : -((b - 1 - a) / b);
-  }
-
-  /** Two values get the same node when they are computed alike from the same nodes at the same relative positions. */
-  void
-  NumberValues()
-  {
-    const auto & footprint = m_Program.GetFootprint();
-    const auto   width = m_Program.GetTile()[0];
-
-    std::map<Extent, std::size_t>                             pixels;
-    std::unordered_map<Computation, std::size_t, Computation> operations;
-    for (Value input = 0; input < m_Program.GetNumberOfPixels(); ++input)
-    {
-      Extent pixel;
-      auto   rest = static_cast<std::int64_t>(input);
-      for (int axis = 0; axis < Dimension; ++axis)
-      {
-        pixel[axis] = rest % footprint[axis];
-        rest /= footprint[axis];
-      }
-      const auto position = Divide(pixel[0] - m_FirstColumn, width);
-      pixel[0] -= position * width;
-      const auto [entry, isNew] = pixels.emplace(pixel, m_Nodes.size());
-      if (isNew)
-      {
-        Node node;
-        node.isPixel = true;
-        node.pixel = pixel;
-        node.firstColumn = node.lastColumn = pixel[0];
-        m_Nodes.push_back(node);
-      }
-      Add({ entry->second, static_cast<int>(position) }, isNew);
-    }
-    for (const auto & instruction : m_Program.GetInstructions())
-    {
-      std::array<Instance, 2> operands{ m_Instances[instruction.a], m_Instances[instruction.b] };
-      const int               position = std::min(operands[0].position, operands[1].position);
-      for (auto & operand : operands)
-      {
-        operand.position -= position;
-      }
-      std::sort(operands.begin(), operands.end());
-      const auto [entry, isNew] = operations.emplace(Computation{ instruction.operation, operands }, m_Nodes.size());
-      if (isNew)
-      {
-        Node node;
-        node.operation = instruction.operation;
-        node.operands = operands;
-        node.firstColumn = std::numeric_limits<std::int64_t>::max();
-        for (const auto & operand : operands)
-        {
-          const auto & other = m_Nodes[operand.node];
-          node.firstColumn = std::min(node.firstColumn, other.firstColumn + operand.position * width);
-          node.lastColumn = std::max(node.lastColumn, other.lastColumn + operand.position * width);
-        }
-        m_Nodes.push_back(node);
-      }
-      Add({ entry->second, position }, isNew);
-    }
-  }
-
-  void
-  Add(const Instance & instance, bool isNew)
-  {
-    auto & node = m_Nodes[instance.node];
-    node.position = isNew ? instance.position : node.position;
-    node.isRepeated = node.isRepeated || node.position != instance.position;
-    m_FirstPosition = std::min(m_FirstPosition, instance.position);
-    m_LastPosition = std::max(m_LastPosition, instance.position);
-    m_Instances.push_back(instance);
-  }
-
   /** A node that a tile has at two positions is shared. It can be computed once the nodes that other tiles leave for it
    * are there. */
   void
@@ -272,34 +143,61 @@ private:
     std::vector<std::size_t> exports; ///< nodes
   };
 
+  /** What a phase is for. */
+  struct Goal
+  {
+    std::vector<Instance> order; ///< instances in the order in which the program computes them
+    std::vector<Instance> results;
+  };
+
+  /** What a phase is made of. */
+  struct Contents
+  {
+    std::vector<Instance> computed; ///< in order
+    std::vector<Instance> imports;
+    std::vector<Value>    values; ///< of the phase's program, for each instance
+  };
+
+  static constexpr Value unknown = std::numeric_limits<Value>::max();
+
   DraftPhase
   BuildPhase()
   {
-    // Instances in the order in which the program computes them, and those that the phase is for.
-    std::vector<Instance> order;
-    std::vector<Instance> results;
+    const auto goal = FindGoal();
+    return WritePhase(goal, CollectContents(goal, FindNeeded(goal)));
+  }
+
+  /** The last phase is for the program's outputs, the others for what later phases import. */
+  Goal
+  FindGoal() const
+  {
+    Goal goal;
     if (m_IsLast)
     {
-      order = m_Instances;
+      goal.order = m_Instances;
       for (const auto output : m_Program.GetOutputs())
       {
-        results.push_back(m_Instances[output]);
+        goal.results.push_back(m_Instances[output]);
       }
+      return goal;
     }
-    else
+    for (std::size_t node = 0; node < m_Nodes.size(); ++node)
     {
-      for (std::size_t node = 0; node < m_Nodes.size(); ++node)
+      goal.order.push_back({ node, 0 });
+      if (m_Nodes[node].level == m_Level && !m_Nodes[node].importedFrom.empty())
       {
-        order.push_back({ node, 0 });
-        if (m_Nodes[node].level == m_Level && !m_Nodes[node].importedFrom.empty())
-        {
-          results.push_back({ node, 0 });
-        }
+        goal.results.push_back({ node, 0 });
       }
     }
+    return goal;
+  }
 
+  /** Which instances the results come from, up to what the phase imports. */
+  std::vector<bool>
+  FindNeeded(const Goal & goal) const
+  {
     std::vector<bool>     needed(GetNumberOfInstances(), false);
-    std::vector<Instance> open = results;
+    std::vector<Instance> open = goal.results;
     while (!open.empty())
     {
       const auto instance = open.back();
@@ -315,73 +213,87 @@ private:
         }
       }
     }
+    return needed;
+  }
 
-    std::vector<Instance> computed;
-    std::vector<Instance> imports;
-    constexpr Value       unknown = std::numeric_limits<Value>::max();
-    std::vector<Value>    values(GetNumberOfInstances(), unknown);
-    const auto            pixels = m_Program.GetNumberOfPixels();
-    const auto            enter = [&](const Instance & instance) {
-      if (m_Nodes[instance.node].isPixel)
-      {
-        auto pixel = m_Nodes[instance.node].pixel;
-        pixel[0] += instance.position * m_Program.GetTile()[0];
-        values[GetNumber(instance)] = m_Program.InputAt(pixel);
-      }
-      else if (IsImport(instance) && values[GetNumber(instance)] == unknown)
-      {
-        values[GetNumber(instance)] = static_cast<Value>(pixels + imports.size());
-        imports.push_back(instance);
-        auto & node = m_Nodes[instance.node];
-        if (node.importedFrom.empty())
-        {
-          node.order = m_NumberOfImports++;
-        }
-        node.importedFrom.insert(instance.position);
-      }
-    };
-    for (const auto & instance : order)
+  /** Sorts out what the phase computes and what it takes from elsewhere. */
+  Contents
+  CollectContents(const Goal & goal, std::vector<bool> needed)
+  {
+    Contents contents{ {}, {}, std::vector<Value>(GetNumberOfInstances(), unknown) };
+    for (const auto & instance : goal.order)
     {
       // Each once; a program may compute the same twice.
       const auto number = GetNumber(instance);
       if (needed[number] && IsComputed(instance))
       {
         needed[number] = false;
-        computed.push_back(instance);
+        contents.computed.push_back(instance);
         for (const auto & operand : GetOperands(instance))
         {
-          enter(operand);
+          Enter(operand, contents);
         }
       }
     }
-    for (const auto & result : results)
+    for (const auto & result : goal.results)
     {
-      enter(result); // does nothing for what is computed
+      Enter(result, contents); // does nothing for what is computed
     }
+    return contents;
+  }
 
-    DraftPhase phase{ TileProgram(m_Program.GetWindow(), m_Program.GetTile(), imports.size()), imports, {} };
-    for (const auto & instance : computed)
+  /** Gives a pixel or an import of the phase its value. */
+  void
+  Enter(const Instance & instance, Contents & contents)
+  {
+    auto & node = m_Nodes[instance.node];
+    auto & value = contents.values[GetNumber(instance)];
+    if (node.isPixel)
+    {
+      auto pixel = node.pixel;
+      pixel[0] += instance.position * m_Program.GetTile()[0];
+      value = m_Program.InputAt(pixel);
+    }
+    else if (IsImport(instance) && value == unknown)
+    {
+      value = static_cast<Value>(m_Program.GetNumberOfPixels() + contents.imports.size());
+      contents.imports.push_back(instance);
+      if (node.importedFrom.empty())
+      {
+        node.order = m_NumberOfImports++;
+      }
+      node.importedFrom.insert(instance.position);
+    }
+  }
+
+  /** Writes the phase's program. */
+  DraftPhase
+  WritePhase(const Goal & goal, Contents contents) const
+  {
+    auto &     values = contents.values;
+    DraftPhase phase{ TileProgram(m_Program.GetWindow(), m_Program.GetTile(), contents.imports.size()),
+                      contents.imports,
+                      {} };
+    for (const auto & instance : contents.computed)
     {
       const auto operands = GetOperands(instance);
       values[GetNumber(instance)] = phase.program.Append(
         m_Nodes[instance.node].operation, values[GetNumber(operands[0])], values[GetNumber(operands[1])]);
     }
     std::vector<Value> resultValues;
-    for (const auto & result : results)
+    for (const auto & result : goal.results)
     {
       resultValues.push_back(values[GetNumber(result)]);
     }
     if (m_IsLast)
     {
       phase.program.SetOutputs(resultValues);
+      return phase;
     }
-    else
+    phase.program.SetExports(resultValues);
+    for (const auto & result : goal.results)
     {
-      phase.program.SetExports(resultValues);
-      for (const auto & result : results)
-      {
-        phase.exports.push_back(result.node);
-      }
+      phase.exports.push_back(result.node);
     }
     return phase;
   }
@@ -451,16 +363,15 @@ private:
     return result;
   }
 
-  const TileProgram &     m_Program;
-  std::int64_t            m_FirstColumn;
-  std::vector<Node>       m_Nodes;
-  std::vector<Instance>   m_Instances; ///< of the program's values
-  std::vector<DraftPhase> m_Phases;
-  int                     m_FirstPosition{ 0 };
-  int                     m_LastPosition{ 0 };
-  int                     m_Level{ 0 };
-  bool                    m_IsLast{ false };
-  std::size_t             m_NumberOfImports{ 0 };
+  const TileProgram &             m_Program;
+  std::vector<ProgramNodes::Node> m_Nodes;
+  std::vector<Instance>           m_Instances; ///< of the program's values
+  std::vector<DraftPhase>         m_Phases;
+  int                             m_FirstPosition{ 0 };
+  int                             m_LastPosition{ 0 };
+  int                             m_Level{ 0 };
+  bool                            m_IsLast{ false };
+  std::size_t                     m_NumberOfImports{ 0 };
 };
 
 } // namespace

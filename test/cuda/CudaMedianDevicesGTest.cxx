@@ -22,7 +22,8 @@
 #include "Planner.h"
 #include "CudaFaults.h"
 #include "CudaMedianTestRequests.h"
-#include "DeviceContext.h"
+#include "BorrowedContext.h"
+#include "CudaError.h"
 #include "HostRuntime.h"
 
 #include <sys/wait.h>

@@ -17,66 +17,19 @@
  *=========================================================================*/
 #include "HistogramDevice.h"
 
-#include "DeviceMethod.h"
+#include "LaunchedMethod.h"
 #include "HistogramLaunch.h"
 
 namespace cudamedian
 {
-namespace
-{
-
-class HistogramLauncher : public SlabLauncher
-{
-public:
-  HistogramLauncher(const HistogramShape & shape,
-                    KeyFormat              keyFormat,
-                    std::size_t            scratchBytes,
-                    DeviceContext &        context)
-    : m_Shape(shape), m_KeyFormat(keyFormat), m_ScratchBytes(scratchBytes), m_Context(context)
-  {}
-
-  cudaError_t
-  Launch(const KernelArguments & arguments, cudaStream_t stream) const override
-  {
-    return LaunchHistograms(arguments, m_Shape, m_KeyFormat, m_Context.scratch.Get(), m_ScratchBytes, stream);
-  }
-
-private:
-  HistogramShape  m_Shape;
-  KeyFormat       m_KeyFormat;
-  std::size_t     m_ScratchBytes;
-  DeviceContext & m_Context;
-};
-
-class HistogramDeviceMethod : public DeviceMethod
-{
-public:
-  explicit HistogramDeviceMethod(const HistogramShape & shape) : m_Shape(shape)
-  {}
-
-  KernelMeans
-  GetMeans() const override
-  {
-    return KernelMeans::Histograms;
-  }
-
-  std::unique_ptr<SlabLauncher>
-  Prepare(const MedianRequest & request, const Candidate & candidate, DeviceContext & context) const override
-  {
-    return std::make_unique<HistogramLauncher>(
-      m_Shape, GetKeyFormat(request.pixelType), candidate.scratchBytes, context);
-  }
-
-private:
-  HistogramShape m_Shape;
-};
-
-} // namespace
 
 std::shared_ptr<const DeviceMethod>
 MakeHistogramDeviceMethod(const HistogramShape & shape)
 {
-  return std::make_shared<HistogramDeviceMethod>(shape);
+  return MakeLaunchedMethod(
+    KernelMeans::Histograms, [shape](const KernelArguments & slab, const LaunchSetting & given, cudaStream_t stream) {
+      return LaunchHistograms(slab, shape, given.keyFormat, given.scratch, given.scratchBytes, stream);
+    });
 }
 
 } // namespace cudamedian

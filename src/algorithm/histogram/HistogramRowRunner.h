@@ -100,7 +100,7 @@ public:
 
 private:
   /** How the output is cut for work units. */
-  struct Division
+  struct HistogramRowCut
   {
     std::int64_t stripColumns;
     std::int64_t bandRows;
@@ -108,7 +108,7 @@ private:
     std::int64_t bands;
   };
 
-  static Division
+  static HistogramRowCut
   Cut(const MedianRequest & request, const PixelBox & output)
   {
     const auto & extent = output.extent;
@@ -117,7 +117,7 @@ private:
     // The histograms of a strip's columns, 544 bytes each, stay within a second-level cache.
     constexpr std::int64_t mostColumns = 1536;
     const auto             most = std::max<std::int64_t>(256, mostColumns - halo);
-    Division               cut;
+    HistogramRowCut        cut;
     cut.strips = DivideUp(extent[0], most);
     cut.stripColumns = DivideUp(extent[0], cut.strips);
     // A band begins with all pixels of its columns, so that short ones cost more; but no work unit may be without one,
@@ -199,7 +199,7 @@ private:
   Extent                             m_Extent;
   Extent                             m_Radius;
   PixelBox                           m_Output;
-  Division                           m_Cut;
+  HistogramRowCut                    m_Cut;
   std::uint16_t                      m_Rank;
   ColumnHistograms                   m_Histograms{};
   std::int64_t                       m_FirstColumn{ 0 }; ///< of the image that has a histogram

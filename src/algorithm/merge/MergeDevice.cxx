@@ -17,63 +17,20 @@
  *=========================================================================*/
 #include "MergeDevice.h"
 
-#include "DeviceMethod.h"
+#include "LaunchedMethod.h"
 #include "MergeLaunch.h"
 
 namespace cudamedian
 {
-namespace
-{
-
-class MergeLauncher : public SlabLauncher
-{
-public:
-  MergeLauncher(const MergeShape & shape, KeyFormat keyFormat, std::size_t scratchBytes, DeviceContext & context)
-    : m_Shape(shape), m_KeyFormat(keyFormat), m_ScratchBytes(scratchBytes), m_Context(context)
-  {}
-
-  cudaError_t
-  Launch(const KernelArguments & arguments, cudaStream_t stream) const override
-  {
-    return LaunchMergeTiling(
-      arguments, m_Shape, m_KeyFormat, m_Context.scratch.Get(), m_ScratchBytes, m_Context.mergeStreams, stream);
-  }
-
-private:
-  MergeShape      m_Shape;
-  KeyFormat       m_KeyFormat;
-  std::size_t     m_ScratchBytes;
-  DeviceContext & m_Context;
-};
-
-class MergeDeviceMethod : public DeviceMethod
-{
-public:
-  explicit MergeDeviceMethod(const MergeShape & shape) : m_Shape(shape)
-  {}
-
-  KernelMeans
-  GetMeans() const override
-  {
-    return KernelMeans::Merges;
-  }
-
-  std::unique_ptr<SlabLauncher>
-  Prepare(const MedianRequest & request, const Candidate & candidate, DeviceContext & context) const override
-  {
-    return std::make_unique<MergeLauncher>(m_Shape, GetKeyFormat(request.pixelType), candidate.scratchBytes, context);
-  }
-
-private:
-  MergeShape m_Shape;
-};
-
-} // namespace
 
 std::shared_ptr<const DeviceMethod>
 MakeMergeDeviceMethod(const MergeShape & shape)
 {
-  return std::make_shared<MergeDeviceMethod>(shape);
+  return MakeLaunchedMethod(
+    KernelMeans::Merges, [shape](const KernelArguments & slab, const LaunchSetting & given, cudaStream_t stream) {
+      return LaunchMergeTiling(
+        slab, shape, given.keyFormat, given.scratch, given.scratchBytes, given.mergeStreams, stream);
+    });
 }
 
 } // namespace cudamedian

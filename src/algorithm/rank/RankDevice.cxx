@@ -17,62 +17,19 @@
  *=========================================================================*/
 #include "RankDevice.h"
 
-#include "DeviceMethod.h"
+#include "LaunchedMethod.h"
 #include "RankLaunch.h"
 
 namespace cudamedian
 {
-namespace
-{
-
-class RankLauncher : public SlabLauncher
-{
-public:
-  RankLauncher(const RankShape & shape, KeyFormat keyFormat, std::size_t scratchBytes, DeviceContext & context)
-    : m_Shape(shape), m_KeyFormat(keyFormat), m_ScratchBytes(scratchBytes), m_Context(context)
-  {}
-
-  cudaError_t
-  Launch(const KernelArguments & arguments, cudaStream_t stream) const override
-  {
-    return LaunchRankWindows(arguments, m_Shape, m_KeyFormat, m_Context.scratch.Get(), m_ScratchBytes, stream);
-  }
-
-private:
-  RankShape       m_Shape;
-  KeyFormat       m_KeyFormat;
-  std::size_t     m_ScratchBytes;
-  DeviceContext & m_Context;
-};
-
-class RankDeviceMethod : public DeviceMethod
-{
-public:
-  explicit RankDeviceMethod(const RankShape & shape) : m_Shape(shape)
-  {}
-
-  KernelMeans
-  GetMeans() const override
-  {
-    return KernelMeans::Ranks;
-  }
-
-  std::unique_ptr<SlabLauncher>
-  Prepare(const MedianRequest & request, const Candidate & candidate, DeviceContext & context) const override
-  {
-    return std::make_unique<RankLauncher>(m_Shape, GetKeyFormat(request.pixelType), candidate.scratchBytes, context);
-  }
-
-private:
-  RankShape m_Shape;
-};
-
-} // namespace
 
 std::shared_ptr<const DeviceMethod>
 MakeRankDeviceMethod(const RankShape & shape)
 {
-  return std::make_shared<RankDeviceMethod>(shape);
+  return MakeLaunchedMethod(
+    KernelMeans::Ranks, [shape](const KernelArguments & slab, const LaunchSetting & given, cudaStream_t stream) {
+      return LaunchRankWindows(slab, shape, given.keyFormat, given.scratch, given.scratchBytes, stream);
+    });
 }
 
 } // namespace cudamedian

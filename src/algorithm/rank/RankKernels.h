@@ -38,7 +38,7 @@
  * Where buckets are too full for that, which constant parts of an image make them, a radix sort takes over. Memory: two
  * bytes and a pixel for each pixel of a region, for as many regions as run at once; none for 8-bit pixels.
  *
- * Written so that the host can run it: see KernelBodies.h, and RankSort.h for sorting. */
+ * Written so that the host can run it: its tests pass threads that take turns. RankSort.h sorts. */
 namespace cudamedian
 {
 

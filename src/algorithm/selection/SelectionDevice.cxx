@@ -17,60 +17,21 @@
  *=========================================================================*/
 #include "SelectionDevice.h"
 
-#include "DeviceMethod.h"
+#include "LaunchedMethod.h"
 #include "SelectionLaunch.h"
 
 namespace cudamedian
 {
-namespace
-{
-
-class SelectionLauncher : public SlabLauncher
-{
-public:
-  explicit SelectionLauncher(const MedianRequest & request)
-    : m_KeyFormat(GetKeyFormat(request.pixelType)), m_LargestLaunch(GetSelectedPixels(request))
-  {}
-
-  cudaError_t
-  Launch(const KernelArguments & arguments, cudaStream_t stream) const override
-  {
-    return LaunchSelection(arguments, m_KeyFormat, stream);
-  }
-
-  std::int64_t
-  GetLargestLaunch() const override
-  {
-    return m_LargestLaunch;
-  }
-
-private:
-  KeyFormat    m_KeyFormat;
-  std::int64_t m_LargestLaunch;
-};
-
-class SelectionDeviceMethod : public DeviceMethod
-{
-public:
-  KernelMeans
-  GetMeans() const override
-  {
-    return KernelMeans::Selection;
-  }
-
-  std::unique_ptr<SlabLauncher>
-  Prepare(const MedianRequest & request, const Candidate &, DeviceContext &) const override
-  {
-    return std::make_unique<SelectionLauncher>(request);
-  }
-};
-
-} // namespace
 
 std::shared_ptr<const DeviceMethod>
 MakeSelectionDeviceMethod()
 {
-  return std::make_shared<SelectionDeviceMethod>();
+  return MakeLaunchedMethod(
+    KernelMeans::Selection,
+    [](const KernelArguments & slab, const LaunchSetting & given, cudaStream_t stream) {
+      return LaunchSelection(slab, given.keyFormat, stream);
+    },
+    GetSelectedPixels);
 }
 
 } // namespace cudamedian

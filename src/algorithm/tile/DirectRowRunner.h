@@ -107,7 +107,7 @@ private:
   static constexpr auto longestCopy = 4 * blockKeys;
 
   /** How the output is cut for work units. */
-  struct Division
+  struct DirectRowCut
   {
     std::int64_t strip;     ///< pixels along axis 0
     std::int64_t bandRows;  ///< rows of tiles along axis 1
@@ -124,7 +124,7 @@ private:
     }
   };
 
-  static Division
+  static DirectRowCut
   Cut(const MedianRequest & request, const TileWork & work)
   {
     // What a run reads again for its next slice stays in a second-level cache.
@@ -132,7 +132,7 @@ private:
 
     const auto & tile = work.rowProgram->tile;
     const auto & extent = work.output.extent;
-    Division     cut;
+    DirectRowCut cut;
     for (int axis = 0; axis < Dimension; ++axis)
     {
       cut.tiles[axis] = DivideUp(extent[axis], tile[axis]);
@@ -291,7 +291,7 @@ private:
   const RowProgram &                    m_Program;
   Extent                                m_Tile;
   Extent                                m_Footprint;
-  Division                              m_Cut;
+  DirectRowCut                          m_Cut;
   std::int64_t                          m_CopyPitch;
   std::vector<const TKey *>             m_Rows;    ///< of the image, clamped: the lines of the footprint
   std::vector<const TKey *>             m_Lines;   ///< of a segment, from the first column that is read

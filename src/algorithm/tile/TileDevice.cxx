@@ -17,6 +17,7 @@
  *=========================================================================*/
 #include "TileDevice.h"
 
+#include "CurrentDevice.h"
 #include "DeviceMethod.h"
 #include "DeviceQuery.h"
 #include "EmittedKernel.h"

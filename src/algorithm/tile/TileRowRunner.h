@@ -18,13 +18,13 @@
 #ifndef TileRowRunner_h
 #define TileRowRunner_h
 
-#include "DivideUp.h"
 #include "AlignedVector.h"
 #include "KeyLines.h"
 #include "KeyedImage.h"
 #include "LaneInterpreter.h"
 #include "RowPrograms.h"
 #include "TileHost.h"
+#include "TileRowCut.h"
 
 #include <algorithm>
 #include <array>
@@ -49,7 +49,7 @@ public:
   TileRowRunner(const MedianRequest & request, const TileWork & work)
     : m_Image(request), m_Format(GetPixelFormat(request.pixelType)), m_Extent(request.inputExtent),
       m_Radius(request.radius), m_Output(work.output), m_Program(work.rowProgram), m_Scheduled(work.scheduled),
-      m_Tile(work.GetTile()), m_Footprint(GetFootprint(request, work)), m_Cut(Cut(request, work)),
+      m_Tile(work.GetTile()), m_Footprint(GetTileFootprint(request, work)), m_Cut(CutTileRows<TKey>(request, work)),
       m_Columns(static_cast<int>(m_Tile[0]))
   {
     if (m_Program != nullptr)
@@ -64,7 +64,7 @@ public:
     m_SharedPitch = GetPitch(sharedTiles);
     const auto lineTiles = RoundUpToBlocks<TKey>(sharedTiles + (m_Footprint[0] - 1) / m_Tile[0]);
     m_LinePitch = GetPitch(lineTiles);
-    const auto lines = CountLines(m_Footprint) * m_Tile[0];
+    const auto lines = CountFootprintLines(m_Footprint) * m_Tile[0];
     m_Ring.resize(static_cast<std::size_t>(lines / m_Footprint[1] * m_Cut.ringRows * m_LinePitch));
     m_Lines.resize(static_cast<std::size_t>(lines));
     m_Edge.resize(static_cast<std::size_t>(m_Tile[0] * std::max(lineTiles, blockKeys)));
@@ -74,17 +74,14 @@ public:
   static std::size_t
   CountRows(const MedianRequest & request, const TileWork & work)
   {
-    const auto cut = Cut(request, work);
-    return static_cast<std::size_t>(cut.strips * cut.bands * cut.runs * cut.places);
+    return static_cast<std::size_t>(CutTileRows<TKey>(request, work).Count());
   }
 
   /** Steps of about a nanosecond or less: vectors of keys that are compared. */
   static double
   CountWork(const MedianRequest &, const TileWork & work)
   {
-    return static_cast<double>(Volume(work.output.extent)) *
-           (10 + static_cast<double>(work.CountOperations()) / static_cast<double>(Volume(work.GetTile()))) *
-           sizeof(TKey) / 16;
+    return CountTileSteps<TKey>(work);
   }
 
   std::size_t
@@ -116,20 +113,6 @@ public:
   }
 
 private:
-  /** How the output is cut for work units. */
-  struct Division
-  {
-    std::int64_t lanes;      ///< tiles of a segment, which are run together, or fewer at the end of a strip
-    std::int64_t stripTiles; ///< tiles of a strip along axis 0
-    std::int64_t bandRows;   ///< rows of tiles of a band along axis 1
-    std::int64_t runSlices;  ///< slices of tiles of a run along axis 2
-    std::int64_t strips;
-    std::int64_t bands;
-    std::int64_t runs;
-    std::int64_t places;   ///< of tiles along axis 3
-    std::int64_t ringRows; ///< rows of pixels in the ring: a footprint's, or, with runs, a band's
-  };
-
   static constexpr auto blockKeys = lineBlockKeys<TKey>;
 
   /** Lines at the same distance from each other as pages would all want the same places of the nearest cache. */
@@ -137,79 +120,6 @@ private:
   GetPitch(std::int64_t keys)
   {
     return keys / blockKeys % 2 == 0 ? keys + blockKeys : keys;
-  }
-
-  static Extent
-  GetFootprint(const MedianRequest & request, const TileWork & work)
-  {
-    return GetWindow(request).GetFootprint(work.GetTile());
-  }
-
-  /** Lines of a footprint. */
-  static std::int64_t
-  CountLines(const Extent & footprint)
-  {
-    return footprint[1] * footprint[2] * footprint[3];
-  }
-
-  /** Bytes of each value of a segment. The interpreter passes over them again and again: the 224 slots that most
-   * programs stay below then fit in a second-level cache. Compiled programs keep their values in registers. */
-  static constexpr std::int64_t interpretedBytes = 512;
-  static constexpr std::int64_t compiledBytes = 1024;
-
-  static Division
-  Cut(const MedianRequest & request, const TileWork & work)
-  {
-    const auto & tile = work.GetTile();
-    const auto   footprint = GetFootprint(request, work);
-    const auto & extent = work.output.extent;
-    const auto   tiles = [&](int axis) { return DivideUp(extent[axis], tile[axis]); };
-    const auto   most = (work.rowProgram != nullptr ? compiledBytes : interpretedBytes) / std::int64_t{ sizeof(TKey) };
-
-    Division cut;
-    // Short rows need no more lanes than they have tiles.
-    cut.lanes = std::min(most, RoundUpToBlocks<TKey>(tiles(0)));
-    cut.places = tiles(3);
-    // The ring stays within a second-level cache, and so does what tiles share.
-    constexpr std::int64_t mostRingBytes = 512 * 1024;
-    const auto             tileBytes = CountLines(footprint) * tile[0] * std::int64_t{ sizeof(TKey) };
-    const auto             shared = work.rowProgram != nullptr ? work.rowProgram->sharedValues : 0;
-    const auto             sharedBytes = static_cast<std::int64_t>(shared * sizeof(TKey));
-    const auto             segments = DivideUp(tiles(0), cut.lanes);
-    const auto             stripSegments =
-      std::max<std::int64_t>(1, mostRingBytes / (std::max(tileBytes, sharedBytes) * cut.lanes));
-    cut.strips = DivideUp(segments, stripSegments);
-    cut.stripTiles = RoundUpToBlocks<TKey>(DivideUp(tiles(0), cut.strips));
-    cut.strips = DivideUp(tiles(0), cut.stripTiles);
-    // Bands and runs give all work units something to do, and load little twice.
-    const auto units = static_cast<std::int64_t>(std::max(1U, request.workUnits));
-    const auto share = CountWork(request, work) / static_cast<double>(units);
-    const auto wanted = units * static_cast<std::int64_t>(std::min(128.0, std::max(16.0, share / 1e6)));
-    const auto thrifty = [&](int axis) {
-      return std::min(tiles(axis), std::max<std::int64_t>(1, 4 * (footprint[axis] - tile[axis]) / tile[axis]));
-    };
-    const auto rowBytes = tileBytes / footprint[1] * cut.stripTiles;
-    const auto mostRows = (mostRingBytes / rowBytes - footprint[1]) / tile[1];
-    const bool runs = thrifty(2) > 1 && mostRows >= thrifty(1);
-    cut.bandRows = runs ? std::min(tiles(1), mostRows)
-                        : std::max(thrifty(1), tiles(1) * tiles(2) * cut.strips * cut.places / wanted);
-    cut.runSlices =
-      runs ? std::max(thrifty(2), tiles(2) * cut.strips * cut.places * tiles(1) / cut.bandRows / wanted) : 1;
-    const auto divide = [&] {
-      cut.bandRows = std::min(cut.bandRows, tiles(1));
-      cut.runSlices = std::min(cut.runSlices, tiles(2));
-      cut.bands = DivideUp(tiles(1), cut.bandRows);
-      cut.runs = DivideUp(tiles(2), cut.runSlices);
-      return cut.strips * cut.bands * cut.runs * cut.places;
-    };
-    // A unit without work costs more than rows that are loaded twice.
-    while (divide() < units && cut.bandRows * cut.runSlices > 1)
-    {
-      auto & longer = cut.bandRows > cut.runSlices ? cut.bandRows : cut.runSlices;
-      longer = (longer + 1) / 2;
-    }
-    cut.ringRows = runs ? (cut.bandRows - 1) * tile[1] + footprint[1] : footprint[1];
-    return cut;
   }
 
   /** Memory for medians, and for what is computed on the way to them. */
@@ -529,7 +439,7 @@ private:
 
   Extent              m_Tile;
   Extent              m_Footprint;
-  Division            m_Cut;
+  TileRowCut          m_Cut;
   int                 m_Columns;         ///< of a tile
   int                 m_FirstTile{ 0 };  ///< that any phase runs for, relative to a strip's first: 0 or less
   int                 m_LastTile{ 0 };   ///< … relative to a strip's last: 0 or more
