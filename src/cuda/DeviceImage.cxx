@@ -43,7 +43,7 @@ public:
   {
     if (cudaFreeAsync(m_Pointer, m_Stream) != cudaSuccess)
     {
-      cudaGetLastError(); // the next launch would be taken to have failed
+      cudaGetLastError(); // else the next launch would be taken to have failed
     }
   }
   StreamBuffer(const StreamBuffer &) = delete;

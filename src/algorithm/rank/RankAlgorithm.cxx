@@ -60,7 +60,7 @@ public:
     RankShape    shape{};
     if (!FindRankShape(problem.GetWindow(), pixelBytes, shape, problem.device))
     {
-      return Refuse(problem, "at most three axes", pixelBytes == 8 ? 8192 : 16384);
+      return Refuse(problem, "at most three axes", GetMostRankPixels(pixelBytes));
     }
     const auto needed = GetRankSharedBytes(shape, GetKeyFormat(request.pixelType));
     const auto limit = static_cast<std::size_t>(problem.device.blockSharedBytes);

@@ -31,8 +31,8 @@ namespace
  * 64-bit pixels. */
 constexpr int sortSizes[] = { 2048, 3072, 4096, 6144, 8192, 12288, 16384 };
 
-/** Pixels of a region at most: of the largest sort. */
-constexpr int mostPixels = 16384;
+/** Of sizes that 64-bit pixels are sorted by. */
+constexpr int sortSizesOf64Bits = 5;
 
 /** Shared memory of a block at most, where a device has it. Reasoned: what blocks of sm_86 and sm_89 have, and two
  * blocks of sm_90's multiprocessors. */
@@ -42,7 +42,7 @@ constexpr int mostSharedBytes = 99 * 1024;
 int
 FindSortSize(int pixels, int pixelBytes, const DeviceTraits & traits)
 {
-  const auto * end = pixelBytes == 8 ? sortSizes + 5 : std::end(sortSizes);
+  const auto * end = pixelBytes == 8 ? sortSizes + sortSizesOf64Bits : std::end(sortSizes);
   const auto * found = std::find_if(std::begin(sortSizes), end, [&](int size) { return pixels <= size; });
   return found == end || GetRankSortBytes(*found, pixelBytes) > traits.blockSharedBytes ? 0 : *found;
 }
@@ -100,7 +100,7 @@ SetWindow(const Window & window, RankShape & shape)
 bool
 SetCounters(const Window & window, int pixelBytes, RankShape & shape, const DeviceTraits & traits)
 {
-  if (shape.pixels > mostPixels)
+  if (shape.pixels > GetMostRankPixels(pixelBytes))
   {
     return false;
   }
@@ -136,6 +136,12 @@ SetCounters(const Window & window, int pixelBytes, RankShape & shape, const Devi
 }
 
 } // namespace
+
+int
+GetMostRankPixels(int pixelBytes)
+{
+  return pixelBytes == 8 ? sortSizes[sortSizesOf64Bits - 1] : *(std::end(sortSizes) - 1);
+}
 
 // Fitted to 230 blocks of 7 windows in 2D and 3 in 3D on an H200, bf48110, which it is within 6 % of, 23 % at worst. Of
 // the rates of RankRates.inc up to 91x91, other windows and pixels among them, it is 0.84 to 1.5 times. Sorting

@@ -64,11 +64,15 @@ GetRankSortBytes(int sortPixels, int pixelBytes)
   return 2 * buckets + elementBytes * (sortPixels + 32) + numbers + 1024;
 }
 
+/** Pixels that a region of a block can have at most: of the largest sort. */
+int
+GetMostRankPixels(int pixelBytes);
+
 /** Finds the fastest block for a window by a model of its cost.
  *
  * \param pixelBytes 1, 2, 4 or 8.
  * \returns false if there is none: the window has a radius along all four axes, or its smallest region has more than
- * 16,384 pixels (8,192 of 64 bits), or more than a block of the device has room to sort. */
+ * GetMostRankPixels(), or more than a block of the device has room to sort. */
 bool
 FindRankShape(const Window & window, int pixelBytes, RankShape & shape, const DeviceTraits & traits = GetH200Traits());
 

@@ -33,8 +33,8 @@ namespace cudamedian
 namespace
 {
 
-/** Goes into every cache key; to be raised with each release. */
-constexpr char projectVersion[] = "CudaMedian 0.1.0";
+/** Goes into every cache key. */
+constexpr char projectVersion[] = "CudaMedian " CUDAMEDIAN_VERSION;
 
 /** Makes a kernel out of a cubin. */
 cudaError_t
