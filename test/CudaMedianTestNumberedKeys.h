@@ -67,6 +67,14 @@ MakeNumberedImages(cudamedian::PixelType type, bool isDeep)
       return ((x / 160 % 2 == 0) != isOther ? dark : bright) + generator() % 3;
     };
   };
+  // In the midst of the upper half of some blocks, and of the lower half of others.
+  const auto patches = [](bool isDark) -> Key {
+    return [=](Random & generator, Position x, Position y) {
+      const bool isPatch = x % 64 < 12 && (y + 28 + 16 * (x / 128 % 2)) % 32 < 8;
+      const auto key = !isPatch ? generator() % 300 : x % 64 < 6 ? 65535 : 65279 + generator() % 257;
+      return isDark ? 65535 - key : key;
+    };
+  };
   const std::pair<const char *, Key> kinds[] = {
     { "all keys", range(0, 65535) },
     { "range 0 to 65281", range(0, 65281) },
@@ -85,14 +93,10 @@ MakeNumberedImages(cudamedian::PixelType type, bool isDeep)
       } },
     { "dark beside bright", strewn(0, 65533, 9) },
     { "dark beside bright, strewn at random", strewn(120, 65400, 3) },
-    { "bright patches in the dark",
-      [](Random & generator, Position x, Position y) {
-        return x % 64 < 12 && y % 32 < 10 ? 65279 + generator() % 257 : generator() % 300;
-      } },
-    { "dark patches in the bright",
-      [](Random & generator, Position x, Position y) {
-        return x % 64 < 12 && y % 32 < 10 ? generator() % 257 : 65535 - generator() % 300;
-      } },
+    { "bright patches in the dark", patches(false) },
+    { "dark patches in the bright", patches(true) },
+    { "a bright line beside a block",
+      [](Random & generator, Position x, Position) { return x / 2 == 64 ? 65400 : generator() % 300; } },
     { "medians that come up to the brightest",
       [](Random & generator, Position x, Position) { return 65535 - std::min<std::uint64_t>(x, generator() % 600); } },
     { "medians that come down to the darkest, one bright pixel in each block",
