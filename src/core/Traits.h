@@ -29,8 +29,8 @@ namespace cudamedian
 /** How a multiprocessor's pipes and its instruction cache suit tile programs. A column of Architectures.inc each. */
 struct PipeTraits
 {
-  /** Of the maxima, the percentage that is worth trying to make by sums (a + b - min), on another pipe than min and max.
-   * A measured policy may have more. */
+  /** Of the maxima, the percentage that is worth trying to make by sums (a + b - min), on another pipe than min and
+   * max. A measured policy may have more. */
   int  mostSumPercent{ 60 };
   bool threeInput{ true }; ///< whether min and max of three keys take one instruction
   /** Instructions of 16 bytes that a multiprocessor's cache holds beside what else runs. */
