@@ -37,12 +37,12 @@ template <typename TKey, KeyMapping VMapping>
 HWY_INLINE void
 Split(const void * row, void * const * rowLines, int number, std::size_t count, std::uint64_t signMask)
 {
-  const hn::ScalableTag<TKey>      d;
+  const KeyTag<TKey>               d;
   const KeyVectors<TKey, VMapping> keys(signMask);
   const std::size_t                n = hn::Lanes(d);
   const auto *                     pixels = static_cast<const TKey *>(row);
   const auto                       line = [&](int i) HWY_ATTR { return static_cast<TKey *>(rowLines[i]); };
-  hn::Vec<decltype(d)>             a, b;
+  hn::Vec<KeyTag<TKey>>            p, q, r, s;
   switch (number)
   {
     case 1:
@@ -54,20 +54,19 @@ Split(const void * row, void * const * rowLines, int number, std::size_t count, 
     case 2:
       for (std::size_t i = 0; i < count; i += n)
       {
-        hn::LoadInterleaved2(d, pixels + 2 * i, a, b);
-        hn::StoreU(keys.ToKeys(a), d, line(0) + i);
-        hn::StoreU(keys.ToKeys(b), d, line(1) + i);
+        hn::LoadInterleaved2(d, pixels + 2 * i, p, q);
+        hn::StoreU(keys.ToKeys(p), d, line(0) + i);
+        hn::StoreU(keys.ToKeys(q), d, line(1) + i);
       }
       return;
     case 4:
       for (std::size_t i = 0; i < count; i += n)
       {
-        hn::Vec<decltype(d)> columns[4];
-        FourColumns<TKey>::Load(pixels + 4 * i, columns);
-        for (int column = 0; column < 4; ++column)
-        {
-          hn::StoreU(keys.ToKeys(columns[column]), d, line(column) + i);
-        }
+        FourColumns<TKey>::Load(pixels + 4 * i, p, q, r, s);
+        hn::StoreU(keys.ToKeys(p), d, line(0) + i);
+        hn::StoreU(keys.ToKeys(q), d, line(1) + i);
+        hn::StoreU(keys.ToKeys(r), d, line(2) + i);
+        hn::StoreU(keys.ToKeys(s), d, line(3) + i);
       }
       return;
     default:
@@ -87,7 +86,7 @@ template <typename TKey, KeyMapping VMapping>
 HWY_INLINE void
 Join(const void * const * rowLines, void * row, int number, std::size_t count, std::uint64_t signMask)
 {
-  const hn::ScalableTag<TKey>      d;
+  const KeyTag<TKey>               d;
   const KeyVectors<TKey, VMapping> keys(signMask);
   const std::size_t                n = hn::Lanes(d);
   auto *                           pixels = static_cast<TKey *>(row);

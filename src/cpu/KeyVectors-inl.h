@@ -23,6 +23,7 @@
 #    define KeyVectors_inl_h
 #  endif
 
+#  include "KeyLines.h"
 #  include "PixelKey.h"
 
 #  include "hwy/highway.h"
@@ -40,18 +41,22 @@ namespace
 
 namespace hn = hwy::HWY_NAMESPACE;
 
-/** PixelKey.h in vectors. */
+/** Vectors of keys, at most as long as the blocks of lines: some of SVE are longer. */
+template <typename TKey>
+using KeyTag = hn::CappedTag<TKey, lineBlockBytes / sizeof(TKey)>;
+
+/** PixelKey.h in vectors. Members are no vectors, since those of SVE have no size. */
 template <typename TKey, KeyMapping VMapping>
 class KeyVectors
 {
 public:
-  using Descriptor = hn::ScalableTag<TKey>;
+  using Descriptor = KeyTag<TKey>;
   using Vector = hn::Vec<Descriptor>;
 
   explicit HWY_INLINE
   KeyVectors(std::uint64_t signMask)
-    : m_Mask(hn::Set(Descriptor(), static_cast<TKey>(signMask))),
-      m_Lowest(hn::Set(Descriptor(), PixelKey<TKey, VMapping>::ToBits(0, 0)))
+    : m_Mask(static_cast<TKey>(signMask)),
+      m_FlippedLowest(static_cast<TKey>(PixelKey<TKey, VMapping>::ToBits(0, 0) ^ (static_cast<TKey>(~TKey{ 0 }) >> 1)))
   {}
 
   HWY_INLINE Vector
@@ -59,12 +64,11 @@ public:
   {
     if constexpr (VMapping == KeyMapping::Integer)
     {
-      return hn::Xor(bits, m_Mask);
+      return hn::Xor(bits, hn::Set(Descriptor(), m_Mask));
     }
     else
     {
-      // The lowest key's bits are -infinity's.
-      return hn::Sub(FlipNegative(bits), FlipNegative(m_Lowest));
+      return hn::Sub(FlipNegative(bits), hn::Set(Descriptor(), m_FlippedLowest));
     }
   }
 
@@ -73,11 +77,11 @@ public:
   {
     if constexpr (VMapping == KeyMapping::Integer)
     {
-      return hn::Xor(keys, m_Mask);
+      return hn::Xor(keys, hn::Set(Descriptor(), m_Mask));
     }
     else
     {
-      return FlipNegative(hn::Add(keys, FlipNegative(m_Lowest)));
+      return FlipNegative(hn::Add(keys, hn::Set(Descriptor(), m_FlippedLowest)));
     }
   }
 
@@ -90,8 +94,8 @@ private:
     return hn::Xor(bits, hn::ShiftRight<1>(negative));
   }
 
-  Vector m_Mask;
-  Vector m_Lowest;
+  TKey m_Mask;
+  TKey m_FlippedLowest; ///< the lowest key's bits, which are those of -infinity, after FlipNegative()
 };
 
 /** Pixels of rows, and lines of every fourth of them: four vectors of each. */
@@ -99,18 +103,18 @@ template <typename TKey>
 class FourColumns
 {
 public:
-  using Descriptor = hn::ScalableTag<TKey>;
+  using Descriptor = KeyTag<TKey>;
   using Vector = hn::Vec<Descriptor>;
 
 #  if HWY_TARGET <= HWY_AVX3
   // Highway's own take twice as many shuffles. Bytes of a column meet in a double word of each block; then double words
   // change places between vectors.
   static HWY_INLINE void
-  Load(const TKey * pixels, Vector * lines)
+  Load(const TKey * pixels, Vector & line0, Vector & line1, Vector & line2, Vector & line3)
   {
     if constexpr (sizeof(TKey) == 8)
     {
-      return hn::LoadInterleaved4(Descriptor(), pixels, lines[0], lines[1], lines[2], lines[3]);
+      return hn::LoadInterleaved4(Descriptor(), pixels, line0, line1, line2, line3);
     }
     constexpr std::size_t n = 64 / sizeof(TKey);
     const auto            p0 = Gather(_mm512_loadu_si512(pixels));
@@ -123,28 +127,28 @@ public:
     const auto            b = _mm512_permutex2var_epi32(p2, even, p3);
     const auto            c = _mm512_permutex2var_epi32(p0, odd, p1);
     const auto            d = _mm512_permutex2var_epi32(p2, odd, p3);
-    lines[0] = Vector{ _mm512_shuffle_i64x2(a, b, 0x44) };
-    lines[1] = Vector{ _mm512_shuffle_i64x2(a, b, 0xee) };
-    lines[2] = Vector{ _mm512_shuffle_i64x2(c, d, 0x44) };
-    lines[3] = Vector{ _mm512_shuffle_i64x2(c, d, 0xee) };
+    line0 = Vector{ _mm512_shuffle_i64x2(a, b, 0x44) };
+    line1 = Vector{ _mm512_shuffle_i64x2(a, b, 0xee) };
+    line2 = Vector{ _mm512_shuffle_i64x2(c, d, 0x44) };
+    line3 = Vector{ _mm512_shuffle_i64x2(c, d, 0xee) };
   }
 
   static HWY_INLINE void
-  Store(const Vector * lines, TKey * pixels)
+  Store(Vector line0, Vector line1, Vector line2, Vector line3, TKey * pixels)
   {
     if constexpr (sizeof(TKey) == 8)
     {
-      return hn::StoreInterleaved4(lines[0], lines[1], lines[2], lines[3], Descriptor(), pixels);
+      return hn::StoreInterleaved4(line0, line1, line2, line3, Descriptor(), pixels);
     }
     constexpr std::size_t n = 64 / sizeof(TKey);
     const auto            low = _mm512_setr_epi32(0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23);
     const auto            high = _mm512_add_epi32(low, _mm512_set1_epi32(8));
     const auto            lowPairs = _mm512_setr_epi64(0, 8, 1, 9, 2, 10, 3, 11);
     const auto            highPairs = _mm512_add_epi64(lowPairs, _mm512_set1_epi64(4));
-    const auto            a = _mm512_permutex2var_epi32(lines[0].raw, low, lines[1].raw);
-    const auto            b = _mm512_permutex2var_epi32(lines[2].raw, low, lines[3].raw);
-    const auto            c = _mm512_permutex2var_epi32(lines[0].raw, high, lines[1].raw);
-    const auto            d = _mm512_permutex2var_epi32(lines[2].raw, high, lines[3].raw);
+    const auto            a = _mm512_permutex2var_epi32(line0.raw, low, line1.raw);
+    const auto            b = _mm512_permutex2var_epi32(line2.raw, low, line3.raw);
+    const auto            c = _mm512_permutex2var_epi32(line0.raw, high, line1.raw);
+    const auto            d = _mm512_permutex2var_epi32(line2.raw, high, line3.raw);
     _mm512_storeu_si512(pixels, Scatter(_mm512_permutex2var_epi64(a, lowPairs, b)));
     _mm512_storeu_si512(pixels + n, Scatter(_mm512_permutex2var_epi64(a, highPairs, b)));
     _mm512_storeu_si512(pixels + 2 * n, Scatter(_mm512_permutex2var_epi64(c, lowPairs, d)));
@@ -185,14 +189,14 @@ private:
   }
 #  else
   static HWY_INLINE void
-  Load(const TKey * pixels, Vector * lines)
+  Load(const TKey * pixels, Vector & line0, Vector & line1, Vector & line2, Vector & line3)
   {
-    hn::LoadInterleaved4(Descriptor(), pixels, lines[0], lines[1], lines[2], lines[3]);
+    hn::LoadInterleaved4(Descriptor(), pixels, line0, line1, line2, line3);
   }
   static HWY_INLINE void
-  Store(const Vector * lines, TKey * pixels)
+  Store(Vector line0, Vector line1, Vector line2, Vector line3, TKey * pixels)
   {
-    hn::StoreInterleaved4(lines[0], lines[1], lines[2], lines[3], Descriptor(), pixels);
+    hn::StoreInterleaved4(line0, line1, line2, line3, Descriptor(), pixels);
   }
 #  endif
 };
@@ -200,26 +204,25 @@ private:
 /** Writes vectors of neighbouring columns as pixels. */
 template <typename TKey>
 HWY_INLINE void
-StoreColumns(TKey * pixels, hn::Vec<hn::ScalableTag<TKey>> column)
+StoreColumns(TKey * pixels, hn::Vec<KeyTag<TKey>> column)
 {
-  hn::StoreU(column, hn::ScalableTag<TKey>(), pixels);
+  hn::StoreU(column, KeyTag<TKey>(), pixels);
 }
 template <typename TKey>
 HWY_INLINE void
-StoreColumns(TKey * pixels, hn::Vec<hn::ScalableTag<TKey>> a, hn::Vec<hn::ScalableTag<TKey>> b)
+StoreColumns(TKey * pixels, hn::Vec<KeyTag<TKey>> a, hn::Vec<KeyTag<TKey>> b)
 {
-  hn::StoreInterleaved2(a, b, hn::ScalableTag<TKey>(), pixels);
+  hn::StoreInterleaved2(a, b, KeyTag<TKey>(), pixels);
 }
 template <typename TKey>
 HWY_INLINE void
-StoreColumns(TKey *                         pixels,
-             hn::Vec<hn::ScalableTag<TKey>> a,
-             hn::Vec<hn::ScalableTag<TKey>> b,
-             hn::Vec<hn::ScalableTag<TKey>> c,
-             hn::Vec<hn::ScalableTag<TKey>> d)
+StoreColumns(TKey *                pixels,
+             hn::Vec<KeyTag<TKey>> a,
+             hn::Vec<KeyTag<TKey>> b,
+             hn::Vec<KeyTag<TKey>> c,
+             hn::Vec<KeyTag<TKey>> d)
 {
-  const hn::Vec<hn::ScalableTag<TKey>> columns[4] = { a, b, c, d };
-  FourColumns<TKey>::Store(columns, pixels);
+  FourColumns<TKey>::Store(a, b, c, d, pixels);
 }
 
 } // namespace

@@ -21,6 +21,7 @@
 #define HWY_TARGET_INCLUDE "LaneInterpreter.cxx"
 #include "hwy/foreach_target.h"
 #include "hwy/highway.h"
+#include "KeyVectors-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace cudamedian
@@ -38,9 +39,9 @@ template <bool VMin, bool VMax, typename TKey>
 HWY_INLINE void
 RunInstruction(const TKey * a, const TKey * b, TKey * low, TKey * high, std::size_t lanes)
 {
-  const hn::ScalableTag<TKey> d;
-  const std::size_t           n = hn::Lanes(d);
-  std::size_t                 i = 0;
+  const KeyTag<TKey> d;
+  const std::size_t  n = hn::Lanes(d);
+  std::size_t        i = 0;
   for (; i + 4 * n <= lanes; i += 4 * n)
   {
     const auto a0 = hn::LoadU(d, a + i);

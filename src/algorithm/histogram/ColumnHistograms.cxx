@@ -17,6 +17,8 @@
  *=========================================================================*/
 #include "ColumnHistograms.h"
 
+// 16 counts of 16 bits are two vectors of NEON, and an array of vectors, which those of SVE without a size cannot make.
+#define HWY_DISABLED_TARGETS (HWY_SVE | HWY_SVE_256 | HWY_SVE2 | HWY_SVE2_128)
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "ColumnHistograms.cxx"
 #include "hwy/foreach_target.h"
@@ -42,6 +44,12 @@ struct Bins
   static constexpr std::size_t parts = ColumnHistograms::segments / lanes;
 
   hn::Vec<Descriptor> vectors[parts];
+
+  // A default constructor that is not written here would be compiled for the baseline, into which GCC inlines no NEON
+  // with its extensions.
+  HWY_INLINE
+  Bins()
+  {}
 
   static HWY_INLINE Bins
   Load(const std::uint16_t * counts)

@@ -240,7 +240,7 @@ private:
   static HWY_NOINLINE void
   RunChunk(const RowArguments & arguments, std::size_t first, std::size_t last)
   {
-    using Descriptor = hn::ScalableTag<TKey>;
+    using Descriptor = KeyTag<TKey>;
     for (std::size_t tile = first; tile < last; tile += hn::Lanes(Descriptor()))
     {
       TProgram::Run(std::integral_constant<int, VChunk>(), Row<Descriptor, TProgram::TileX>(arguments, tile));
