@@ -23,6 +23,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <random>
 #include <string>
 #include <thread>
@@ -280,6 +281,25 @@ TEST(CudaMedianRowPrograms, AreThereWithHighwayAlone)
 #elif defined(CUDAMEDIAN_TEST_HIGHWAY)
   EXPECT_FALSE(GetRowPrograms().empty());
 #endif
+}
+
+/** Whoever knows the processor says what it must run: a slower choice yields the same medians. */
+TEST(CudaMedianRowPrograms, RunWithTheInstructionSetThatIsExpected)
+{
+  const char * const expected = std::getenv("CUDAMEDIAN_EXPECTED_INSTRUCTION_SET");
+  if (expected == nullptr)
+  {
+    GTEST_SKIP() << "CUDAMEDIAN_EXPECTED_INSTRUCTION_SET names none";
+  }
+  const Extent            extent{ { 300, 5, 1, 1 } };
+  const std::vector<char> input(static_cast<std::size_t>(Volume(extent)), 1);
+  std::vector<char>       output(input.size());
+  auto                    request = MakeRequest(PixelType::UInt8, input, extent, { { 1, 1, 0, 0 } });
+  request.outputExtent = extent;
+  request.outputStride = { { 1, extent[0], Volume(extent), Volume(extent) } };
+  request.output = output.data();
+  request.algorithm = Algorithm::TileProgram;
+  EXPECT_EQ(RunMedian(request).algorithm, std::string("tile program, compiled ahead for ") + expected);
 }
 
 TEST(CudaMedianRowPrograms, AreFoundByWindowAndWidthOfKeys)

@@ -5,6 +5,12 @@ set(CudaMedian_ROW_WINDOWS "1 1 0 0" "2 2 0 0" "3 3 0 0" "4 4 0 0" "5 5 0 0" "6 
 set(CudaMedian_NARROW_ROW_WINDOWS "1 1 0 0" "2 2 0 0" "1 1 1 0")
 # Those that take long to compile are compiled for fewer keys and instruction sets.
 set(CudaMedian_LARGE_ROW_WINDOWS "4 4 0 0" "5 5 0 0" "6 6 0 0" "7 7 0 0" "8 8 0 0" "2 2 2 0" "3 3 3 0")
+set(CUDAMEDIAN_ROW_WINDOWS "" CACHE STRING
+  "Windows whose CPU programs are compiled ahead, of those there are; empty: all of them; the others are interpreted")
+mark_as_advanced(CUDAMEDIAN_ROW_WINDOWS)
+if(CUDAMEDIAN_ROW_WINDOWS)
+  set(CudaMedian_ROW_WINDOWS ${CUDAMEDIAN_ROW_WINDOWS})
+endif()
 if(CUDAMEDIAN_SANITIZE)
   # Instrumenting thousands of straight lines takes minutes each. The smallest program shows as much, and for threads
   # the smallest with phases.
@@ -23,11 +29,12 @@ if(hwy_FOUND)
   # A program for keys of least to most bytes.
   function(cudamedian_add_row_program window name least most)
     separate_arguments(radius UNIX_COMMAND "${window}")
-    # SSSE3 without SSE4 is rarer than the time it takes to compile for it.
-    set(disabled HWY_SSSE3)
+    # SSSE3 without SSE4 is rarer than the time it takes to compile for it. SVE alone serves all lengths of its vectors,
+    # and what SVE2 adds no program uses.
+    set(disabled "(HWY_SSSE3|HWY_SVE_256|HWY_SVE2|HWY_SVE2_128)")
     set(isLong false)
     if(window IN_LIST CudaMedian_LARGE_ROW_WINDOWS)
-      set(disabled "(HWY_SSSE3|HWY_SSE4)")
+      set(disabled "(HWY_SSSE3|HWY_SSE4|HWY_SVE_256|HWY_SVE2|HWY_SVE2_128)")
       set(isLong true)
     endif()
     set(source ${folder}/${name}.cxx)
