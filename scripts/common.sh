@@ -182,21 +182,19 @@ write_source_entry() {
     "${mirror:-http://deb.debian.org/debian/}" "${suite}" >"${folder}/sources.list"
 }
 
-# Sets itk_source to ITK's unpacked sources: those that CUDAMEDIAN_ITK_SOURCE names, or else a folder filled, unless
-# that has been done, from the source package of a Debian suite (this system's unless named).
-get_itk_source() {
-  local folder="$1" suite="${2:-}"
-  itk_source="${CUDAMEDIAN_ITK_SOURCE:-${folder}}"
-  if [ -e "${itk_source}/CMakeLists.txt" ]; then
+# Fills a folder with the unpacked sources of a Debian package, from a suite (this system's unless named), unless that has
+# been done.
+get_debian_source() {
+  local package="$1" folder="$2" suite="${3:-}"
+  if [ -e "${folder}/CMakeLists.txt" ]; then
     return
   fi
-  [ -z "${CUDAMEDIAN_ITK_SOURCE:-}" ] || fail "CUDAMEDIAN_ITK_SOURCE has no CMakeLists.txt: ${itk_source}"
   if [ -z "${suite}" ]; then
     # shellcheck source=/dev/null
     suite="$(. /etc/os-release && printf '%s' "${VERSION_CODENAME}")"
   fi
   install_missing dpkg-dev
-  say "getting ITK's sources from Debian's suite ${suite} into ${itk_source}"
+  say "getting the sources of ${package} from Debian's suite ${suite} into ${folder}"
   local apt="${folder}.apt" download="${folder}.download"
   rm -rf "${apt}" "${download}"
   mkdir -p "${download}"
@@ -210,7 +208,18 @@ get_itk_source() {
     -o Debug::NoLocking=1
   )
   apt-get "${options[@]}" update -qq
-  (cd "${download}" && apt-get "${options[@]}" source -qq insighttoolkit5)
-  mv "${download}"/insighttoolkit5-*/ "${itk_source}"
+  (cd "${download}" && apt-get "${options[@]}" source -qq "${package}")
+  mv "${download}/${package}"-*/ "${folder}"
   rm -rf "${download}" "${apt}"
+}
+
+# Sets itk_source to ITK's unpacked sources: those that CUDAMEDIAN_ITK_SOURCE names, or else a folder filled from the
+# source package of a Debian suite.
+get_itk_source() {
+  itk_source="${CUDAMEDIAN_ITK_SOURCE:-$1}"
+  if [ -n "${CUDAMEDIAN_ITK_SOURCE:-}" ]; then
+    [ -e "${itk_source}/CMakeLists.txt" ] || fail "CUDAMEDIAN_ITK_SOURCE has no CMakeLists.txt: ${itk_source}"
+    return
+  fi
+  get_debian_source insighttoolkit5 "${itk_source}" "${2:-}"
 }

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Installs what is missing, builds everything in build/test and runs all tests, ending with CTest's summary; then builds
-# and tests the Python wheel, when the cache has the ITK that scripts/wheel.sh makes for it, and says so when not.
+# and tests the Python wheel, when the cache has the ITK that scripts/wheel.sh makes for it, and says so when not; and
+# last the engine on 64-bit ARM, emulated.
 #
 # CUDAMEDIAN_CUDA_ARCHITECTURES   GPU architectures to compile for (default: those of the GPUs at hand, else 90)
 # CUDAMEDIAN_REQUIRE_GPU=1        a test that finds no GPU fails instead of being skipped
@@ -20,3 +21,4 @@ ninja -C "${build}" -j "${jobs}"
 ctest --test-dir "${build}" --output-on-failure -j "${jobs}"
 # With the CPU backend alone: the kernels have been compiled and tested above.
 CUDAMEDIAN_USE_CUDA=OFF "$(dirname "$0")/wheel.sh" --test --require-cache
+"$(dirname "$0")/test-aarch64.sh"
