@@ -25,7 +25,10 @@
 #  define CUDAMEDIAN_INSTRUCTION_SETS
 #endif
 
-#if defined(__GNUC__)
+#if defined(__clang__)
+#  define CUDAMEDIAN_INLINE inline __attribute__((always_inline))
+#  define CUDAMEDIAN_NO_LOOP_DEPENDENCY _Pragma("clang loop vectorize(assume_safety)")
+#elif defined(__GNUC__)
 #  define CUDAMEDIAN_INLINE inline __attribute__((always_inline))
 #  define CUDAMEDIAN_NO_LOOP_DEPENDENCY _Pragma("GCC ivdep")
 #else
