@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Builds the library and its tests without CUDA, against Debian's ITK, once with each compiler named, and runs the tests of
-# the engine. A warning is an error. What is missing is installed.
+# Builds the library and the engine's tests without CUDA and ITK, once with each compiler named, and runs these tests. A
+# warning is an error. What is missing is installed.
 #
 # cuda-12 stands for kernels with what PyPI has of CUDA 12 (scripts/cuda12-requirements.txt), which is no nvcc: NVRTC
 # compiles the kernels of first use, and Clang with CUDA's headers and ptxas emitted kernels and kernel files for sm_80
@@ -10,9 +10,9 @@
 #
 # build/compilers/<compiler>   what it builds
 #
-# CUDAMEDIAN_COMPILERS_ENGINE_ONLY=1   only the engine and its tests, without ITK: a tenth of the time
-# CUDAMEDIAN_ROW_WINDOWS               CPU programs to compile ahead (default: all), such as "1 1 0 0;2 2 0 0"
-# JOBS                                 parallel compile jobs (default: all cores)
+# CUDAMEDIAN_COMPILERS_ALL=1   all that there is to build, against Debian's ITK: ten times as long
+# CUDAMEDIAN_ROW_WINDOWS       CPU programs to compile ahead (default: "1 1 0 0"; empty: all, which takes long)
+# JOBS                         parallel compile jobs (default: all cores)
 set -euo pipefail
 # shellcheck source=scripts/common.sh
 source "$(dirname "$0")/common.sh"
@@ -26,7 +26,7 @@ options=(-G Ninja -DCMAKE_BUILD_TYPE=Release -DCUDAMEDIAN_USE_CUDA=OFF -DBUILD_T
 
 # Builds and tests with a compiler for the host.
 test_compiler() {
-  local compiler="$1" package cc build flags=-Werror built=(all) engine_only=OFF
+  local compiler="$1" package cc build flags=-Werror built=("${targets[@]}") engine_only=ON
   # clang++-14 is in the package clang-14, g++-12 in one of its own name.
   case "${compiler}" in
     clang++*) package="clang${compiler#clang++}" ;;
@@ -41,14 +41,14 @@ test_compiler() {
     # std::stable_sort of GCC 12's library, which tests use, calls what newer Clang warns of.
     clang++*) flags="${flags} -Wno-deprecated-declarations" ;;
   esac
-  if [ -n "${CUDAMEDIAN_COMPILERS_ENGINE_ONLY:-}" ]; then
-    engine_only=ON
-    built=("${targets[@]}")
+  if [ -n "${CUDAMEDIAN_COMPILERS_ALL:-}" ]; then
+    engine_only=OFF
+    built=(all)
   fi
   say "building with ${compiler}: $("${compiler}" --version | head -n 1)"
   cmake -S "${repository_root}" -B "${build}" "${options[@]}" \
     -DCMAKE_C_COMPILER="${cc}" -DCMAKE_CXX_COMPILER="${compiler}" -DCMAKE_CXX_FLAGS="${flags}" \
-    -DCUDAMEDIAN_ENGINE_ONLY="${engine_only}" "-DCUDAMEDIAN_ROW_WINDOWS=${CUDAMEDIAN_ROW_WINDOWS:-}"
+    -DCUDAMEDIAN_ENGINE_ONLY="${engine_only}" "-DCUDAMEDIAN_ROW_WINDOWS=${CUDAMEDIAN_ROW_WINDOWS-1 1 0 0}"
   ninja -C "${build}" -j "${jobs}" "${built[@]}"
   ctest --test-dir "${build}" --output-on-failure -j "${jobs}" --no-tests=error -E '_NOT_BUILT|Rooms' \
     -R '^CudaMedian(Key|Pixel|DivideUp|Window|SlabDealer|Hierarchical|KernelPolicy|Program|TileProgram|RegisterPlan|Sorting|ZeroOne|Engine|CpuBackend|Host|RowPrograms|ThreadTeam)[A-Za-z]*\.'
