@@ -28,16 +28,16 @@
 #include "SelectionLaunch.h"
 #include "SharedMemoryLimit.h"
 
+/** The kernels of each algorithm, measured. */
+namespace cudamedianbenchmark
+{
+
 /** What is compiled for a device: PTX for one that it is taken for. */
 inline KernelTarget
 GetKernelTarget(const DeviceTraits & device)
 {
   return { device.computeCapability, device.pretendedOn > device.computeCapability };
 }
-
-/** The kernels of each algorithm, measured. */
-namespace cudamedianbenchmark
-{
 
 using namespace cudamedian;
 

@@ -68,11 +68,10 @@ run_tests() {
 }
 
 everything='^CudaMedian.*\.'
-vectors='^CudaMedian(KeyLines|RowPrograms|CpuBackend\.(Sliding|EveryLane))'
 programs='^CudaMedian(KeyLines|RowPrograms\.(Yield|Run))'
 run_tests cortex-a72 NEON "${everything}"
 # 512 bits, as long as a block of keys; then as with 128 and 256 bits, and longer than a block.
-run_tests max SVE "${vectors}"
+run_tests max SVE "${everything}"
 run_tests max,sve-default-vector-length=16 SVE "${programs}"
 run_tests max,sve-default-vector-length=32 SVE "${programs}"
 run_tests max,sve-default-vector-length=256 SVE "${programs}"
