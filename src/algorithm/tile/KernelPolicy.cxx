@@ -262,14 +262,21 @@ constexpr TileTuningRow tuningRows[] = {
 #include "TileTuning.inc"
 };
 
-/** The row of a window: the device's own, else that of a device with such pipes and as much shared memory, else
- * nullptr. What was measured on another one says little. */
-const TileTuningRow *
+/** A row of TileTuning.inc, and whether it was measured on this device, or on one with such pipes and as much shared
+ * memory. */
+struct FoundRow
+{
+  const TileTuningRow * row{ nullptr };
+  bool                  isAlike{ false };
+};
+
+/** The row of a window: the device's own, else one of a device like it, else one of any device. */
+FoundRow
 FindTuningRow(const Window & window, const KernelKind & kind, const DeviceTraits & traits)
 {
   // Keys that have a register each are filtered alike, whatever pixels they come from.
-  const int             pixelBytes = kind.GetPixels() == 2 ? 2 : 4;
-  const TileTuningRow * found = nullptr;
+  const int pixelBytes = kind.GetPixels() == 2 ? 2 : 4;
+  FoundRow  found;
   for (const auto & row : tuningRows)
   {
     if (row.window != window.GetExtent() || row.pixelBytes != pixelBytes)
@@ -278,19 +285,48 @@ FindTuningRow(const Window & window, const KernelKind & kind, const DeviceTraits
     }
     if (row.device == traits.name)
     {
-      return &row;
+      return { &row, true };
     }
     const auto * const profile = FindDeviceProfile(row.device);
-    if (found == nullptr && profile != nullptr)
+    const auto         measured = profile == nullptr ? DeviceTraits() : GetTraits(*profile);
+    const bool         isAlike = measured.pipes.mostSumPercent == traits.pipes.mostSumPercent &&
+                         measured.pipes.threeInput == traits.pipes.threeInput &&
+                         measured.blockSharedBytes == traits.blockSharedBytes;
+    if (found.row == nullptr || (isAlike && !found.isAlike))
     {
-      const auto measured = GetTraits(*profile);
-      const bool isAlike = measured.pipes.mostSumPercent == traits.pipes.mostSumPercent &&
-                           measured.pipes.threeInput == traits.pipes.threeInput &&
-                           measured.blockSharedBytes == traits.blockSharedBytes;
-      found = isAlike ? &row : nullptr;
+      found = { &row, isAlike };
     }
   }
   return found;
+}
+
+/** The policy of a row. */
+KernelPolicy
+MakePolicy(const TileTuningRow & row, const Window & window, const KernelKind & kind, const DeviceTraits & traits)
+{
+  KernelPolicy policy;
+  policy.tile = row.tile;
+  policy.tiling = { row.root, row.division };
+  policy.phases = row.phases;
+  policy.lowering.threeInput = HasThreeInputs(kind, traits);
+  policy.lowering.sumPercent = row.sumPercent;
+  const auto counted = CountPhases(BuildKernelPhases(window, policy), policy.lowering, policy.blockX);
+  CompletePolicy(kind, counted.cost.liveValues, policy);
+  policy.blockX = row.blockX;
+  policy.blockY = row.blockY;
+  return policy;
+}
+
+/** Whether what was measured elsewhere suits a device: its block fits as it is, its code fits in the instruction cache,
+ * and there is a pipe for sums. So measured on an H200 with code for sm_89, 198734e, Gpixel/s with the row's policy and
+ * the model's, 16-bit pixels: 5x5 300 and 254, 7x7 182 and 154, 3x3x3 165 and 135. */
+bool
+SuitsDevice(const KernelPolicy & policy, const Window & window, const KernelKind & kind, const DeviceTraits & traits)
+{
+  const auto program = BuildKernelProgram(window, policy, kind);
+  return traits.pipes.mostSumPercent > 0 &&
+         GetKernelShape(window, policy, kind, program).sharedBytes <= traits.blockSharedBytes &&
+         CountPhases(program.phases, policy.lowering, policy.blockX).code <= traits.pipes.cachedInstructions;
 }
 
 } // namespace
@@ -343,21 +379,16 @@ IsFilteredInStrips(const Window & window)
 KernelPolicy
 GetKernelPolicy(const Window & window, const KernelKind & kind, const DeviceTraits & traits)
 {
-  const auto * measured = FindTuningRow(window, kind, traits);
-  if (!window.IsMedian() || kind.pixelBytes == 8 || measured == nullptr)
+  const auto found = FindTuningRow(window, kind, traits);
+  if (!window.IsMedian() || kind.pixelBytes == 8 || found.row == nullptr)
   {
     return SearchPolicy(window, kind, traits);
   }
-  KernelPolicy policy;
-  policy.tile = measured->tile;
-  policy.tiling = { measured->root, measured->division };
-  policy.phases = measured->phases;
-  policy.lowering.threeInput = HasThreeInputs(kind, traits);
-  policy.lowering.sumPercent = measured->sumPercent;
-  const auto phases = BuildKernelPhases(window, policy);
-  CompletePolicy(kind, CountPhases(phases, policy.lowering, policy.blockX).cost.liveValues, policy);
-  policy.blockX = measured->blockX;
-  policy.blockY = measured->blockY;
+  auto policy = MakePolicy(*found.row, window, kind, traits);
+  if (!found.isAlike && !SuitsDevice(policy, window, kind, traits))
+  {
+    return SearchPolicy(window, kind, traits);
+  }
   FitSharedMemory(window, kind, policy, traits);
   return policy;
 }

@@ -102,8 +102,8 @@ IsTileProgramFastestOnDevice(const Window & window, int pixelBytes, const Device
 bool
 IsFilteredInStrips(const Window & window);
 
-/** The policy for a window: a row of TileTuning.inc, of the device or one of the same architecture, or the best by a
- * model of what the device does. Its blocks fit in a block's shared memory. \pre IsCoveredByKernels(radius) */
+/** The policy for a window: a row of TileTuning.inc, of the device or another that it suits, or the best by a model
+ * of what the device does. Its blocks fit in a block's shared memory. \pre IsCoveredByKernels(radius) */
 KernelPolicy
 GetKernelPolicy(const Window & window, const KernelKind & kind, const DeviceTraits & traits = GetH200Traits());
 
