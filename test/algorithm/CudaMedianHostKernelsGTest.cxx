@@ -811,7 +811,7 @@ CheckShape(int computeCapability)
   using Kernel = TileKernel<TProgram, TBits, Integer, VPacking, TProgram::BlockX, TProgram::BlockY>;
   const Extent radius{ { TProgram::RadiusX, TProgram::RadiusY, TProgram::RadiusZ, TProgram::RadiusW } };
   const auto   kind = GetKernelKind(static_cast<int>(sizeof(TBits)), computeCapability);
-  const auto   policy = GetKernelPolicy(radius, kind);
+  const auto   policy = GetKernelPolicy(radius, kind, GetArchitectureTraits(computeCapability));
   const auto   shape = GetKernelShape(radius, policy, kind, BuildKernelProgram(radius, policy, kind));
   EXPECT_EQ(static_cast<int>(kind.packing), static_cast<int>(VPacking));
   EXPECT_EQ(shape.threads, static_cast<int>(Kernel::Threads));
@@ -822,14 +822,15 @@ CheckShape(int computeCapability)
   EXPECT_EQ(shape.sharedBytes, static_cast<int>(Kernel::SharedBytes));
 }
 
+/** Programs are emitted for sm_75, sm_80 and sm_90; the name without a number is the oldest one's. */
 TEST(CudaMedianHostKernels, ShapeIsThatOfThePolicy)
 {
   CheckShape<TileProgram_3x3x1x1_8Single, std::uint8_t, Single>(75);
   CheckShape<TileProgram_3x3x1x1_8HalfPair, std::uint8_t, HalfPair>(89);
   CheckShape<TileProgram_3x3x1x1_8Pair, std::uint8_t, Pair>(90);
-  CheckShape<TileProgram_5x5x1x1_16Pair, std::uint16_t, Pair>(120);
-  CheckShape<TileProgram_5x5x3x1_32Single, std::uint32_t, Single>(90);
-  CheckShape<TileProgram_3x3x1x1_64Single, std::uint64_t, Single>(90);
+  CheckShape<TileProgram_5x5x1x1_16Pair, std::uint16_t, Pair>(90);
+  CheckShape<TileProgram_5x5x3x1_32Single, std::uint32_t, Single>(75);
+  CheckShape<TileProgram_3x3x1x1_64Single, std::uint64_t, Single>(75);
   CheckShape<TileProgram_3x1x1x5_8Pair, std::uint8_t, Pair>(90);
   CheckShape<TileProgram_1x1x1x1_16Pair, std::uint16_t, Pair>(90);
 }

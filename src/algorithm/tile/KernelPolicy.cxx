@@ -329,6 +329,36 @@ SuitsDevice(const KernelPolicy & policy, const Window & window, const KernelKind
          CountPhases(program.phases, policy.lowering, policy.blockX).code <= traits.pipes.cachedInstructions;
 }
 
+/** Pixels of the largest window whose program is faster than local ranks.
+ *
+ * On an H200, by its rates: ranks are faster at 17x17 with 8 and 32 bits and at 7x7 with 64, programs at 15x15, 17x17
+ * with 16 and 5x5. The others by rates of an H200 that was taken for them, 7eac1b7, in Gpixel/s:
+ *
+ * | taken for | pixels | 11x11 | 5x5x5 | 13x13 | 15x15 | 17x17 | ranks, 13x13 to 17x17 |
+ * | T4 | int16 | 36.0 | 21.2 | | 15.5 | | 30 at 17x17 |
+ * | RTX 4090 | int16 | 90.7 | 33.5 | 58.1 | 47.1 | 17.1 | as A100 |
+ * | RTX 4090 | float | 52.1 | 23.7 | 35.7 | 27.6 | 13.4 | as A100 |
+ * | A100 | int16 | 74.4 | 39.9 | 45.2 | 46.9 | 36.4 | 38.4, 35.2, 31.9 |
+ * | A100 | float | 58.0 | 26.0 | 36.0 | 27.2 | 19.9 | 34.2, 29.3, 28.1 | */
+std::int64_t
+GetLargestFastestWindow(int pixelBytes, const DeviceTraits & traits)
+{
+  if (pixelBytes == 8)
+  {
+    return 35;
+  }
+  if (traits.blockSharedBytes < 99 << 10)
+  {
+    return 125;
+  }
+  const bool isPair = GetKernelKind(pixelBytes, traits.computeCapability).GetPixels() == 2;
+  if (isPair)
+  {
+    return pixelBytes == 2 && traits.blockSharedBytes >= 163 << 10 ? largestKernelWindow : 225;
+  }
+  return traits.pipes.threeInput ? 225 : 169;
+}
+
 } // namespace
 
 const char *
@@ -363,11 +393,7 @@ IsTileProgramFastestOnDevice(const Window & window, int pixelBytes, const Device
   {
     return false;
   }
-  // Local ranks are faster at 17x17 with 8 and 32 bits and at 7x7 with 64, programs at 15x15, 17x17 with 16 and 5x5.
-  // Keys of 16 bits that have a register each take as long as those of 32.
-  const bool         isPair = GetKernelKind(pixelBytes, traits.computeCapability).GetPixels() == 2;
-  const std::int64_t largest = pixelBytes == 2 && isPair ? largestKernelWindow : pixelBytes == 8 ? 35 : 225;
-  return window.CountPixels() <= largest;
+  return window.CountPixels() <= GetLargestFastestWindow(pixelBytes, traits);
 }
 
 bool
