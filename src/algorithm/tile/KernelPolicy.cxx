@@ -334,12 +334,13 @@ SuitsDevice(const KernelPolicy & policy, const Window & window, const KernelKind
  * On an H200, by its rates: ranks are faster at 17x17 with 8 and 32 bits and at 7x7 with 64, programs at 15x15, 17x17
  * with 16 and 5x5. The others by rates of an H200 that was taken for them, 7eac1b7, in Gpixel/s:
  *
- * | taken for | pixels | 11x11 | 5x5x5 | 13x13 | 15x15 | 17x17 | ranks, 13x13 to 17x17 |
- * | T4 | int16 | 36.0 | 21.2 | | 15.5 | | 30 at 17x17 |
- * | RTX 4090 | int16 | 90.7 | 33.5 | 58.1 | 47.1 | 17.1 | as A100 |
- * | RTX 4090 | float | 52.1 | 23.7 | 35.7 | 27.6 | 13.4 | as A100 |
- * | A100 | int16 | 74.4 | 39.9 | 45.2 | 46.9 | 36.4 | 38.4, 35.2, 31.9 |
- * | A100 | float | 58.0 | 26.0 | 36.0 | 27.2 | 19.9 | 34.2, 29.3, 28.1 | */
+ * | taken for | pixels | program: 11x11, 13x13, 15x15, 17x17, 5x5x5 | ranks: 11x11, 13x13, 15x15, 17x17 |
+ * | T4 | int16 | 36.0, not run, 15.5, not run, 21.2 | 39.3, 36.9, 33.7, 29.7 |
+ * | T4 | float | 35.5, not run, 15.4, not run, 20.3 | 35.0, 33.1, 30.4, 28.1 |
+ * | RTX 4090 | int16 | 90.7, 58.1, 47.1, 17.1, 33.5 | 39.8, 37.9, 35.2, 30.4 |
+ * | RTX 4090 | float | 52.1, 35.7, 27.6, 13.4, 23.7 | 35.2, 33.6, 31.4, 28.6 |
+ * | A100 | int16 | 74.4, 45.2, 46.9, 36.4, 39.9 | 39.9, 38.4, 35.2, 31.9 |
+ * | A100 | float | 58.0, 36.0, 27.2, 19.9, 26.0 | 35.3, 34.2, 29.3, 28.1 | */
 std::int64_t
 GetLargestFastestWindow(int pixelBytes, const DeviceTraits & traits)
 {
