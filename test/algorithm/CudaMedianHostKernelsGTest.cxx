@@ -106,7 +106,7 @@ template <typename TBits, KeyMapping VMapping>
 void
 RunInterpreted(const KernelArguments & arguments, const ScheduledProgram & scheduled)
 {
-  using Keys = typename KeyRegister<TBits>::Type;
+  using Keys = typename InterpretedKey<TBits>::Type;
   InterpretedProgram program;
   program.instructions = scheduled.schedule.instructions.data();
   program.outputs = scheduled.schedule.outputs.data();
@@ -120,7 +120,7 @@ RunInterpreted(const KernelArguments & arguments, const ScheduledProgram & sched
   }
   constexpr int     stride = 3;
   std::vector<Keys> slots(static_cast<std::size_t>(stride) * program.numberOfSlots);
-  ForEachThread(GetLaunchShape(arguments.outputExtent, program.tile, KeyRegister<TBits>::Pixels, 4, 1),
+  ForEachThread(GetLaunchShape(arguments.outputExtent, program.tile, InterpretedKey<TBits>::Pixels, 4, 1),
                 [&](const std::int64_t * index) {
                   RunInterpretedTile<TBits, VMapping>(arguments, program, index, slots.data(), stride);
                 });

@@ -38,7 +38,7 @@ __launch_bounds__(interpreterBlock) InterpreterKernel(const __grid_constant__ Ke
   std::int64_t                    tile[Dimension];
   if (shape.GetTile(blockIdx.x, static_cast<int>(threadIdx.x), 0, tile))
   {
-    auto * slots = reinterpret_cast<typename KeyRegister<TPixelBits>::Type *>(shared) + threadIdx.x;
+    auto * slots = reinterpret_cast<typename InterpretedKey<TPixelBits>::Type *>(shared) + threadIdx.x;
     RunInterpretedTile<TPixelBits, VMapping>(arguments, program, tile, slots, interpreterBlock);
   }
 }
@@ -51,7 +51,7 @@ LaunchInterpreterOf(const KernelArguments &    arguments,
                     cudaStream_t               stream)
 {
   const auto shape =
-    GetLaunchShape(arguments.outputExtent, program.tile, KeyRegister<TPixelBits>::Pixels, interpreterBlock, 1);
+    GetLaunchShape(arguments.outputExtent, program.tile, InterpretedKey<TPixelBits>::Pixels, interpreterBlock, 1);
   const auto error = AllowSharedMemory(reinterpret_cast<const void *>(InterpreterKernel<TPixelBits, VMapping>),
                                        static_cast<int>(sharedBytes));
   if (error != cudaSuccess)

@@ -30,7 +30,7 @@ namespace cudamedian
 /** A register of keys and its min and max. 8- and 16-bit pixels are widened to 16-bit keys, two to a register, which
  * one instruction of sm_90 compares (`__vminu2`; `__vminu4` is emulated there); other pixels have a register each. */
 template <typename TPixelBits, bool VPacked = (sizeof(TPixelBits) <= 2)>
-struct KeyRegister
+struct InterpretedKey
 {
   using Type = TPixelBits;
   static constexpr int Pixels = 1;
@@ -48,7 +48,7 @@ struct KeyRegister
 };
 
 template <typename TPixelBits>
-struct KeyRegister<TPixelBits, true>
+struct InterpretedKey<TPixelBits, true>
 {
   using Type = std::uint32_t;
   static constexpr int Pixels = 2;
@@ -93,7 +93,7 @@ template <typename TPixelBits, KeyMapping VMapping>
 class TileAccess
 {
 public:
-  using Register = KeyRegister<TPixelBits>;
+  using Register = InterpretedKey<TPixelBits>;
   using Keys = typename Register::Type;
   using Key = PixelKey<TPixelBits, VMapping>;
 
@@ -186,13 +186,13 @@ private:
  * \param slots this thread's slots: slot s is slots[s * slotStride]. */
 template <typename TPixelBits, KeyMapping VMapping>
 CUDAMEDIAN_HOST_DEVICE void
-RunInterpretedTile(const KernelArguments &                  arguments,
-                   const InterpretedProgram &               program,
-                   const std::int64_t *                     tileIndex,
-                   typename KeyRegister<TPixelBits>::Type * slots,
-                   int                                      slotStride)
+RunInterpretedTile(const KernelArguments &                     arguments,
+                   const InterpretedProgram &                  program,
+                   const std::int64_t *                        tileIndex,
+                   typename InterpretedKey<TPixelBits>::Type * slots,
+                   int                                         slotStride)
 {
-  using Register = KeyRegister<TPixelBits>;
+  using Register = InterpretedKey<TPixelBits>;
   using Keys = typename Register::Type;
   using Operation = ProgramSchedule::Operation;
   const TileAccess<TPixelBits, VMapping> access(arguments, tileIndex, program.tile);
