@@ -102,8 +102,9 @@ private:
 
 /** Looks for the kernel compiled ahead on the current device. \returns null, and why, where there is none. */
 const EmittedKernel *
-FindKernelAhead(const MedianRequest & request, const DeviceTraits & traits, std::string & missing)
+FindKernelAhead(const MedianRequest & request, std::string & missing)
 {
+  const auto            traits = GetDeviceTraits({}); // its own: the request's other devices may have less
   const EmittedKernel * kernel = nullptr;
   const auto            error = FindEmittedKernel(GetWindow(request), GetKeyFormat(request.pixelType), kernel);
   if (IsUnusableCode(error))
@@ -113,7 +114,7 @@ FindKernelAhead(const MedianRequest & request, const DeviceTraits & traits, std:
     return nullptr;
   }
   CheckCuda(error, "cudaFuncGetAttributes");
-  if (kernel != nullptr && kernel->architecture > traits.computeCapability)
+  if (kernel != nullptr && traits.pretendedOn != 0 && kernel->architecture > traits.computeCapability)
   {
     missing = "the one compiled ahead is for sm_" + std::to_string(kernel->architecture);
     return nullptr;
@@ -127,9 +128,6 @@ FindKernelAhead(const MedianRequest & request, const DeviceTraits & traits, std:
 class AheadMethod : public DeviceMethod
 {
 public:
-  explicit AheadMethod(const DeviceTraits & traits) : m_Traits(traits)
-  {}
-
   KernelMeans
   GetMeans() const override
   {
@@ -140,16 +138,13 @@ public:
   Prepare(const MedianRequest & request, const Candidate &, DeviceContext &) const override
   {
     std::string missing;
-    const auto  kernel = FindKernelAhead(request, m_Traits, missing);
+    const auto  kernel = FindKernelAhead(request, missing);
     if (kernel == nullptr)
     {
       throw KernelMissing(missing.empty() ? "none was compiled ahead" : missing);
     }
     return std::make_unique<EmittedLauncher>(*kernel, "compiled ahead", true);
   }
-
-private:
-  DeviceTraits m_Traits;
 };
 
 class FirstUseMethod : public DeviceMethod
@@ -271,7 +266,7 @@ public:
     }
     OnDevice(device, [&] {
       std::string why;
-      const bool  has = FindKernelAhead(problem.request, problem.device, why) != nullptr;
+      const bool  has = FindKernelAhead(problem.request, why) != nullptr;
       missing = has ? "" : why.empty() ? "none was compiled ahead" : why;
     });
     const std::lock_guard<std::mutex> lock(m_Mutex);
@@ -330,7 +325,7 @@ ChooseTileMeans(const Problem & problem, const std::shared_ptr<const ScheduledPr
     std::string why;
     if (MayOffer(problem, KernelMeans::Ahead, missing) && AllHaveKernelAhead(problem, why))
     {
-      return { KernelMeans::Ahead, missing, std::make_shared<AheadMethod>(problem.device) };
+      return { KernelMeans::Ahead, missing, std::make_shared<AheadMethod>() };
     }
     if (!why.empty() && why != "none was compiled ahead")
     {
