@@ -21,6 +21,7 @@
 #include "CudaMedianExport.h"
 #include "itkCudaMedianExtent.h"
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -89,6 +90,28 @@ enum class Algorithm : std::uint8_t
   MergeTiling
 };
 
+/** What lies beyond the image along an axis, for windows that reach there; behind each the names of scipy.ndimage. */
+enum class Border : std::uint8_t
+{
+  ZeroFluxNeumann, ///< the nearest pixel, a a a | a b c d | d d d (nearest)
+  Constant,        ///< one value, k k k | a b c d | k k k (constant, grid-constant)
+  Reflect,         ///< the image mirrored at its edge, c b a | a b c d | d c b (reflect, grid-mirror)
+  Mirror,          ///< the image mirrored at its last pixel, d c b | a b c d | c b a (mirror)
+  Wrap,            ///< the image again, b c d | a b c d | a b c (wrap, grid-wrap)
+  Shrink           ///< nothing: the window is clipped to the image, and has fewer pixels
+};
+
+/** What the median of an even number of values is. */
+enum class EvenMedian : std::uint8_t
+{
+  Upper, ///< the value of rank N/2, as scipy.ndimage
+  Mean   ///< the mean of the values of rank N/2-1 and N/2; of integers without its fraction, as vtkImageMedian3D
+};
+
+CudaMedian_EXPORT const char *
+ToString(Border border);
+CudaMedian_EXPORT const char *
+ToString(EvenMedian evenMedian);
 CudaMedian_EXPORT const char *
 ToString(Backend backend);
 CudaMedian_EXPORT const char *
@@ -134,13 +157,21 @@ using ParallelFor = std::function<void(std::size_t count, const std::function<vo
 /** Converts `count` contiguous pixels of the request's pixel type to the output's pixel type. */
 using RowConverter = void (*)(const void * source, void * destination, std::size_t count);
 
-/** What the filter asks of the engine. Strides are in pixels; axis 0 has stride 1 in input and output. */
+/** What the filter asks of the engine. Strides are in pixels. An image of several components is one whose last axis has
+ * them: it has a stride of 1 there, a radius of 0, and along axis 0 a stride of as many pixels as there are components.
+ */
 struct MedianRequest
 {
   PixelType    pixelType{ PixelType::UInt8 };
   const void * input{ nullptr };              ///< first pixel of the input buffer
-  Extent       inputExtent{ { 0, 0, 0, 0 } }; ///< size of the input buffer; coordinates are clamped to it
-  Extent       radius{ { 0, 0, 0, 0 } };
+  Extent       inputExtent{ { 0, 0, 0, 0 } }; ///< size of the input buffer, which is the image that has the border
+  Extent       inputStride{ { 0, 0, 0, 0 } }; ///< any; all 0: pixels follow each other without gaps, axis 0 fastest
+  Extent       radius{ { 0, 0, 0, 0 } };      ///< pixels of the window before its output along each axis
+  Extent       shorter{ { 0, 0, 0, 0 } }; ///< 1 where the window has one pixel fewer behind than before: an even size
+  Extent       shift{ { 0, 0, 0, 0 } };   ///< pixels by which the window lies further along each axis
+  std::array<Border, Dimension> border{}; ///< along each axis
+  std::array<unsigned char, 8>  borderValue{}; ///< of Border::Constant: a pixel's bytes, as they lie in memory
+  EvenMedian                    evenMedian{ EvenMedian::Upper };
   std::int64_t rank{ -1 }; ///< of the wanted value among the sorted ones of the window, from 0; -1: the middle, N/2
   Extent       outputOrigin{ { 0, 0, 0, 0 } }; ///< first requested pixel, relative to the first input pixel
   Extent       outputExtent{ { 0, 0, 0, 0 } }; ///< number of requested pixels along each axis
@@ -210,10 +241,11 @@ AllocatePinnedMemory(std::size_t bytes);
 CudaMedian_EXPORT void
 FreePinnedMemory(void * memory);
 
-/** Computes the exact median of every requested pixel.
+/** Computes the exact median, or another rank, of every requested pixel.
  *
- * The window is 2r+1 pixels along each axis; coordinates are clamped to the input buffer (zero-flux Neumann border),
- * and the result is the value of rank N/2 of the N = prod(2r+1) values: itk::MedianImageFilter's definition. Floating
+ * The window is 2r+1 pixels along each axis, 2r where it is shorter; the border says what it sees beyond the input
+ * buffer, which by default is the nearest pixel (zero-flux Neumann border). The result is the value of the wanted rank
+ * of its N values; by default of rank N/2, which is itk::MedianImageFilter's definition. Floating
  * point values are ordered -0 before +0 and every NaN after +infinity. An empty request returns at once.
  *
  * \throws RequestError when the request is inconsistent, or, unless Backend::Auto takes the CPU then, its budget cannot

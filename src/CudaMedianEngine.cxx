@@ -302,6 +302,19 @@ PixelBytes(PixelType type)
 }
 
 const char *
+ToString(Border border)
+{
+  constexpr const char * names[] = { "zero-flux Neumann", "constant", "reflect", "mirror", "wrap", "shrink" };
+  return names[static_cast<std::size_t>(border)];
+}
+
+const char *
+ToString(EvenMedian evenMedian)
+{
+  return evenMedian == EvenMedian::Mean ? "mean" : "upper";
+}
+
+const char *
 ToString(Backend backend)
 {
   switch (backend)

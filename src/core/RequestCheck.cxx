@@ -71,6 +71,13 @@ ValidateRequest(const MedianRequest & request)
   {
     throw RequestError("The input or the output buffer is null");
   }
+  const auto isDefault = [](const Extent & extent) { return extent == Extent{ { 0, 0, 0, 0 } }; };
+  const bool hasBorder = request.border != decltype(request.border){};
+  if (!isDefault(request.inputStride) || !isDefault(request.shorter) || !isDefault(request.shift) || hasBorder ||
+      request.evenMedian != EvenMedian::Upper)
+  {
+    throw RequestError("Strides of the input, even sizes, shifts and borders are refused");
+  }
   if (request.outputStride[0] != 1)
   {
     throw RequestError("The output's stride along axis 0 is " + std::to_string(request.outputStride[0]) +
