@@ -21,6 +21,7 @@
 #include "itkCudaMedianEngine.h"
 
 #include <cstdint>
+#include <optional>
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -48,6 +49,8 @@ struct Options
   std::uint64_t              deviceMemoryBudget{ 0 }; ///< bytes; 0: the filter's default
   bool                       verify{ false };
   bool                       report{ false };
+  bool                       selfTest{ false };
+  std::optional<std::string> parameterFile;     ///< where 3D Slicer is told what ran
   SlicerModule *             module{ nullptr }; ///< what 3D Slicer is told; null: Slicer does not run this program
 };
 
