@@ -20,6 +20,7 @@
 #include "BorrowedContext.h"
 #include "BoxTransfer.h"
 #include "CurrentDevice.h"
+#include "Gather.h"
 #include "RequestCheck.h"
 #include "SlabKernel.h"
 
@@ -140,6 +141,11 @@ ValidateDeviceRequest(const MedianRequest & request)
   if (axes > 3)
   {
     throw RequestError("4 axes have a radius above 0; the limit is 3");
+  }
+  if (!IsReadAsItIs(request) || request.evenMedian != EvenMedian::Upper)
+  {
+    throw RequestError("In device memory pixels follow each other without gaps, half floats are refused, the border is "
+                       "zero-flux Neumann and a median one of the values");
   }
   if (request.convertRow != nullptr)
   {
