@@ -527,7 +527,7 @@ bool
 IsGatheredForCuda(const MedianRequest & request)
 {
   const bool isMean = request.evenMedian == EvenMedian::Mean && GetWindow(request).CountPixels() % 2 == 0;
-  return isMean || HasShrunkBorder(request) || request.shift != Extent{ { 0, 0, 0, 0 } };
+  return isMean || HasShrunkBorder(request);
 }
 
 ExecutionReport
