@@ -296,6 +296,12 @@ protected:
   void
   GenerateData() override;
 
+  /** For subclasses that want of the engine what this class has no property for, such as another rank. Called for each
+   * request before it is carried out. */
+  virtual void
+  ChangeRequest(cudamedian::MedianRequest &) const
+  {}
+
 private:
   using BoundaryArray = FixedArray<BoundaryEnum, InputImageDimension>;
   using EvenArray = FixedArray<bool, InputImageDimension>;

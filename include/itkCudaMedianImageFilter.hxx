@@ -279,6 +279,7 @@ CudaMedianImageFilter<TInputImage, TOutputImage>::MakeRequest(const RadiusType &
   request.hostMemoryBudget = m_HostMemoryBudget;
   request.devices = m_Devices;
   this->SetBorderValue(request, 0);
+  this->ChangeRequest(request);
   return request;
 }
 
