@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -111,7 +111,7 @@ def _may_share_memory(one: np.ndarray, other: np.ndarray) -> bool:
 
 def median_filter(
     array: np.ndarray,
-    radius: Sequence[int],
+    window: _window.Window,
     output: Any,
     backend: _engine.Backend,
     algorithm: _engine.Algorithm,
@@ -121,7 +121,8 @@ def median_filter(
 ) -> tuple[np.ndarray, str]:
     """Filter an array; return the result and the execution report's text."""
     pixel = carrier(array.dtype)
-    shape, merged_radius = _window.merge_axes(array.shape, radius)
+    shape, axes = _window.merge_axes(array.shape, window)
+    border_value = _window.border_value(window, array.dtype, pixel)
     result = allocate_output(array.shape, array.dtype, output)
     source = np.ascontiguousarray(array, pixel)
     if not source.flags.aligned:
@@ -139,12 +140,15 @@ def median_filter(
         source.ctypes.data,
         destination.ctypes.data,
         shape,
-        merged_radius,
+        axes,
         backend,
         algorithm,
         memory,
         threads,
         progress,
+        rank=window.rank,
+        even_median=window.even_median,
+        border_value=border_value,
     )
     if not direct:
         np.copyto(result, destination, casting="unsafe")
