@@ -17,12 +17,12 @@
  *=========================================================================*/
 // The median of an image file, as a command: CudaMedianImageFilter [options] input output
 
+#include "CommandLine.h"
 #include "DicomOutput.h"
 #include "DicomSeries.h"
 #include "FilterImage.h"
 #include "ImageFile.h"
 #include "Interruption.h"
-#include "Options.h"
 #include "OutputFile.h"
 #include "SlicerModule.h"
 #include "Terminal.h"
@@ -77,21 +77,24 @@ Run(const Options & options)
   }
   const itk::ImageIOBase::Pointer imageIO =
     isFolder ? OpenDicomSeries(options.input, options.series) : OpenImage(options.input);
-  if (imageIO->GetNumberOfComponents() != 1)
-  {
-    throw UserError("'" + options.input + "' has pixels of type " +
-                    itk::ImageIOBase::GetPixelTypeAsString(imageIO->GetPixelType()) + " with " +
-                    std::to_string(imageIO->GetNumberOfComponents()) +
-                    " components; the median is defined for scalar pixels only");
-  }
   const unsigned int         dimension = imageIO->GetNumberOfDimensions();
-  std::vector<std::uint64_t> radius = RadiusPerAxis(options.radius, dimension); // before anything is read or written
+  const AxisWindows          windows = GetWindows(options, dimension); // before anything is read or written
   std::optional<OutputFile>  outputFile;
   std::optional<DicomOutput> outputSeries;
+  if (options.verify && !IsPlainMedian(windows))
+  {
+    throw UserError(
+      "--verify: itk::MedianImageFilter has neither other ranks and borders nor even sizes to compare with");
+  }
   if (isFolder && NamesFolder(options.output))
   {
-    radius.back() = options.sliceWise ? 0 : radius.back();
-    outputSeries.emplace(options.output, *imageIO, radius);
+    if (!IsPlainMedian(windows))
+    {
+      throw UserError("'" + options.output +
+                      "': a DICOM series tells of medians of a radius, not of other ranks, "
+                      "borders and even sizes");
+    }
+    outputSeries.emplace(options.output, *imageIO, windows.radius);
   }
   else
   {
@@ -174,130 +177,65 @@ EndModule(SlicerModule & module, const Options & options)
   }
 }
 
+/** \throws UserError when what was printed did not arrive; `outcome` begins its text. */
+void
+FlushStandardOutput(const std::string & outcome)
+{
+  if (!std::cout.flush())
+  {
+    // The stream does not say why; another byte does.
+    const bool        failed = write(STDOUT_FILENO, "\n", 1) < 0;
+    const std::string reason = failed ? std::string(": ") + std::strerror(errno) : std::string();
+    throw UserError(outcome + "standard output cannot be written" + reason);
+  }
+}
+
+/** Filters the image, and tells 3D Slicer where that runs the program. \throws UserError */
+int
+RunFilter(Options options)
+{
+  std::optional<SlicerModule> module;
+  if (options.parameterFile)
+  {
+    options.module = &module.emplace(*options.parameterFile);
+    module->Begin("Reading the image");
+  }
+  const int exitCode = Run(options);
+  if (module && exitCode == 0)
+  {
+    EndModule(*module, options);
+  }
+  FlushStandardOutput("'" + options.output + (exitCode == 0 ? "' is in place, but " : "' was not written, but "));
+  return exitCode;
+}
+
+/** Does what the command line asks for. \throws UserError */
+int
+Act(const Options & options)
+{
+  if (options.selfTest)
+  {
+    return RunSelfTest(options);
+  }
+  if (options.series == "list")
+  {
+    ListSeries(options);
+    FlushStandardOutput("the series cannot be listed: ");
+    return 0;
+  }
+  return RunFilter(options);
+}
+
 int
 RunCommandLine(int argc, char * argv[])
 {
   // Warnings of the image formats would stand between the user and the one line that matters.
   itk::Object::GlobalWarningDisplayOff();
 
-  Options     options;
-  std::string radius = "1";
-  std::string backend = "auto";
-  std::string algorithm = "automatic";
-  std::string devices;
-  std::string memory;
-  std::string parameterFile;
   CLI::App app("The exact median of itk::MedianImageFilter, on an NVIDIA GPU or on the CPU.", "CudaMedianImageFilter");
-  app
-    .add_option("--radius,--neighborhood",
-                radius,
-                "radius of the window in pixels: one number, or one per axis as in 2,2,1 (default 1)")
-    ->type_name("NUMBERS");
-  app.add_flag("--slice-wise,--sliceWise,--slicewise",
-               options.sliceWise,
-               "filter slice by slice: the radius along the last axis counts as 0");
-  app.add_option("--backend", backend, "where to run: auto (the faster, the default), cuda or cpu")->type_name("NAME");
-  app
-    .add_option("--algorithm",
-                algorithm,
-                "how to find the medians: automatic (the fastest, the default), tileProgram, localRank, "
-                "slidingHistogram, mergeTiling or selection")
-    ->type_name("NAME");
-  const CLI::Option * const devicesOption =
-    app.add_option("--devices", devices, "CUDA devices that share the work, as in 0,1 (default: the current one)")
-      ->type_name("NUMBERS");
-  const CLI::Option * const memoryOption =
-    app.add_option("--memory", memory, "device memory to use at most, in bytes; K, M and G are powers of 1024")
-      ->type_name("BYTES");
-  CLI::Option * const seriesOption =
-    app
-      .add_option("--series",
-                  options.series,
-                  "of a folder of DICOM slices, the series to take: its UID or its number; 'list' lists them")
-      ->type_name("NAME");
-  app.add_flag("--verify", options.verify, "also run itk::MedianImageFilter and compare; exit with 2 if voxels differ");
-  app.add_flag("--report", options.report, "print what ran, where, and why");
-  CLI::Option * const input =
-    app.add_option("input", options.input, "image to read, or a folder of DICOM slices")->required();
-  CLI::Option * const output =
-    app
-      .add_option("output", options.output, "image to write, or a folder that is new (ends with /) or empty, for DICOM")
-      ->required();
-  seriesOption->each([output](const std::string & name) { output->required(name != "list"); });
-  bool                selfTest = false;
-  CLI::Option * const parameterFileOption =
-    app
-      .add_option("--returnparameterfile",
-                  parameterFile,
-                  "file for what ran, for 3D Slicer: progress goes to standard output as Slicer reads it")
-      ->type_name("FILE");
-  bool describe = false;
-  app.add_flag("--xml", describe, "print the description of this program for 3D Slicer; takes nothing else");
-  app.set_version_flag("--version", CUDAMEDIAN_VERSION, "print the version");
-  CLI::Option * const selfTestOption = app.add_flag_callback(
-    "--self-test",
-    [&] {
-      selfTest = true;
-      input->required(false);
-      output->required(false);
-    },
-    "check every kernel and algorithm on the host and on all GPUs, or those of --devices, and print a table");
-  parameterFileOption->excludes(selfTestOption);
-
   try
   {
-    app.parse(argc, argv);
-    options.radius = ParseRadius(radius);
-    options.backend = ParseBackend(backend);
-    options.algorithm = ParseAlgorithm(algorithm);
-    if (describe)
-    {
-      throw UserError("--xml: it takes nothing else");
-    }
-    if (devicesOption->count() > 0)
-    {
-      options.devices = ParseDevices(devices);
-      if (options.backend == cudamedian::Backend::Cpu)
-      {
-        throw UserError("--devices " + devices + ": --backend cpu uses no device");
-      }
-    }
-    if (memoryOption->count() > 0)
-    {
-      options.deviceMemoryBudget = ParseByteCount(memory);
-    }
-    if (selfTest)
-    {
-      return RunSelfTest(options);
-    }
-    const bool isList = options.series == "list";
-    if (isList)
-    {
-      ListSeries(options);
-    }
-    std::optional<SlicerModule> module;
-    if (parameterFileOption->count() > 0 && !isList)
-    {
-      module.emplace(parameterFile);
-      options.module = &*module;
-      module->Begin("Reading the image");
-    }
-    const int exitCode = isList ? 0 : Run(options);
-    if (module && exitCode == 0)
-    {
-      EndModule(*module, options);
-    }
-    if (!std::cout.flush())
-    {
-      // The stream does not say why; another byte does.
-      const bool        failed = write(STDOUT_FILENO, "\n", 1) < 0;
-      const std::string reason = failed ? std::string(": ") + std::strerror(errno) : std::string();
-      const std::string what = isList          ? "the series cannot be listed: "
-                               : exitCode == 0 ? "'" + options.output + "' is in place, but "
-                                               : "'" + options.output + "' was not written, but ";
-      throw UserError(what + "standard output cannot be written" + reason);
-    }
-    return exitCode;
+    return Act(ReadCommandLine(app, argc, argv));
   }
   catch (const CLI::Success & success)
   {

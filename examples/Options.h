@@ -55,8 +55,13 @@ struct Options
   std::uint64_t                         deviceMemoryBudget{ 0 }; ///< bytes; 0: the filter's default
   bool                                  verify{ false };
   bool                                  report{ false };
+  bool                                  selfTest{ false };
+  std::optional<std::string>            parameterFile; ///< where 3D Slicer is told what ran
   SlicerModule * module{ nullptr }; ///< what 3D Slicer is told; null: Slicer does not run this program
 };
+std::optional<std::string> parameterFile; ///< of 3D Slicer, for what ran
+}
+;
 
 /** Reads "2" or "2,2,1". \throws UserError */
 std::vector<std::uint64_t>

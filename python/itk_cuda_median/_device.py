@@ -184,7 +184,7 @@ def median_filter(
     if not _is_writable(array):
         if stream is not None:
             raise TypeError(f"an array of type {type(array)} passes through CuPy's current stream, and takes no other")
-        return _through_cupy(array, radius, output, algorithm, memory)
+        return _through_cupy(array, window, output, algorithm, memory)
     if stream is not None and output is None:
         raise TypeError("stream takes output as well: a new array would be the memory of the library's current stream")
     array, source = (array, describe(array)) if stream is not None else _describe_contiguous(array)
