@@ -47,7 +47,7 @@ struct Options
   std::optional<std::uint64_t>    rank;       ///< of the wanted value in the window, from 0; none: the median
   std::optional<double>           percentile; ///< the same as a percentage
   std::vector<cudamedian::Border> border{ cudamedian::Border::ZeroFluxNeumann }; ///< for all axes, or per axis
-  std::string                     borderValue{ "0" };                            ///< of Border::Constant
+  std::string                     borderValue{ "0" }; ///< of Border::Constant, as it was written
   std::optional<cudamedian::EvenMedian> evenMedian;
   cudamedian::Backend                   backend{ cudamedian::Backend::Auto };
   cudamedian::Algorithm                 algorithm{ cudamedian::Algorithm::Automatic };
@@ -59,9 +59,6 @@ struct Options
   std::optional<std::string>            parameterFile; ///< where 3D Slicer is told what ran
   SlicerModule * module{ nullptr }; ///< what 3D Slicer is told; null: Slicer does not run this program
 };
-std::optional<std::string> parameterFile; ///< of 3D Slicer, for what ran
-}
-;
 
 /** Reads "2" or "2,2,1". \throws UserError */
 std::vector<std::uint64_t>
