@@ -18,11 +18,15 @@
 #ifndef itkCudaRankImageFilter_h
 #define itkCudaRankImageFilter_h
 
-#include "itkCudaMedianImageFilter.h"
-#include "itkFlatStructuringElement.h"
-#include "itkRankImageFilter.h"
+// Nothing is here where ITK's module ITKMathematicalMorphology is not: the filter derives from one of its classes, and
+// this module depends on no more than the median filter does.
+#if __has_include("itkRankImageFilter.h")
 
-#include <vector>
+#  include "itkCudaMedianImageFilter.h"
+#  include "itkFlatStructuringElement.h"
+#  include "itkRankImageFilter.h"
+
+#  include <vector>
 
 namespace itk
 {
@@ -61,11 +65,11 @@ public:
   using ConstPointer = SmartPointer<const Self>;
 
   itkNewMacro(Self);
-#ifdef itkOverrideGetNameOfClassMacro
+#  ifdef itkOverrideGetNameOfClassMacro
   itkOverrideGetNameOfClassMacro(CudaRankImageFilter);
-#else
+#  else
   itkTypeMacro(CudaRankImageFilter, RankImageFilter);
-#endif
+#  endif
 
   static constexpr unsigned int InputImageDimension = TInputImage::ImageDimension;
 
@@ -168,8 +172,10 @@ private:
 
 } // namespace itk
 
-#ifndef ITK_MANUAL_INSTANTIATION
-#  include "itkCudaRankImageFilter.hxx"
-#endif
+#  ifndef ITK_MANUAL_INSTANTIATION
+#    include "itkCudaRankImageFilter.hxx"
+#  endif
+
+#endif // __has_include
 
 #endif

@@ -22,6 +22,9 @@
 #include "itkObjectFactoryBase.h"
 #include "itkVersion.h"
 
+// As in itkCudaRankImageFilter.h.
+#if __has_include("itkRankImageFilter.h")
+
 namespace itk
 {
 
@@ -45,11 +48,11 @@ public:
   using ConstPointer = SmartPointer<const Self>;
 
   itkFactorylessNewMacro(Self);
-#ifdef itkOverrideGetNameOfClassMacro
+#  ifdef itkOverrideGetNameOfClassMacro
   itkOverrideGetNameOfClassMacro(CudaRankImageFilterFactory);
-#else
+#  else
   itkTypeMacro(CudaRankImageFilterFactory, ObjectFactoryBase);
-#endif
+#  endif
 
   const char *
   GetITKSourceVersion() const override
@@ -120,5 +123,7 @@ private:
 };
 
 } // namespace itk
+
+#endif // __has_include
 
 #endif
