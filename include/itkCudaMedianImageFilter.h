@@ -90,7 +90,7 @@ public:
   /** \class EvenMedian
    * \ingroup CudaMedian
    * What the median of an even number of values is: the upper one of the two in the middle, or the mean of both, of
-   * integers without its fraction. */
+   * integers rounded down. */
   enum class EvenMedian : uint8_t
   {
     Upper,

@@ -105,7 +105,6 @@ ValidateDeviceRequest(const MedianRequest & request)
   constexpr std::int64_t largestExtent = std::int64_t{ 1 } << 30;
   constexpr std::int64_t largestImage = std::int64_t{ 1 } << 59;
   std::int64_t           stride = 1;
-  std::int64_t           axes = 0;
   for (int axis = 0; axis < Dimension; ++axis)
   {
     const auto extent = request.inputExtent[axis];
@@ -135,11 +134,6 @@ ValidateDeviceRequest(const MedianRequest & request)
       throw RequestError("The image has more than " + std::to_string(largestImage) + " pixels");
     }
     stride *= extent;
-    axes += request.radius[axis] > 0 ? 1 : 0;
-  }
-  if (axes > 3)
-  {
-    throw RequestError("4 axes have a radius above 0; the limit is 3");
   }
   if (request.convertRow != nullptr)
   {

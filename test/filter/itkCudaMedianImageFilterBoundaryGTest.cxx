@@ -31,6 +31,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <iterator>
 #include <optional>
 #include <sstream>
@@ -171,8 +172,8 @@ PlainMedian(const TImage & image, const Wanted<TImage::ImageDimension> & wanted)
     auto median = values[values.size() / 2];
     if (wanted.evenMedian == EvenMedianEnum::Mean && values.size() % 2 == 0)
     {
-      const auto lower = static_cast<double>(values[values.size() / 2 - 1]);
-      median = static_cast<PixelType>((lower + static_cast<double>(median)) / 2);
+      const auto mean = (static_cast<double>(values[values.size() / 2 - 1]) + static_cast<double>(median)) / 2;
+      median = static_cast<PixelType>(std::is_integral<PixelType>::value ? std::floor(mean) : mean);
     }
     result->SetPixel(it.GetIndex(), median);
   }
@@ -189,7 +190,9 @@ Draw(std::mt19937_64 & random, unsigned int mostRadius, BoundaryEnum boundary)
   {
     wanted.radius[axis] = random() % (mostRadius + 1);
     wanted.even[axis] = random() % 3 == 0;
-    wanted.boundary[axis] = random() % 4 == 0 ? allBoundaries[random() % std::size(allBoundaries)] : boundary;
+    // Windows are clipped along all axes or along none.
+    const bool isOther = boundary != BoundaryEnum::Shrink && random() % 4 == 0;
+    wanted.boundary[axis] = isOther ? allBoundaries[random() % (std::size(allBoundaries) - 1)] : boundary;
   }
   wanted.constant = static_cast<double>(random() % 100);
   wanted.evenMedian = random() % 2 == 0 ? EvenMedianEnum::Upper : EvenMedianEnum::Mean;
