@@ -49,7 +49,9 @@ enum class PixelType : std::uint8_t
   Int64,
   UInt64,
   Float32,
-  Float64
+  Float64,
+  Float16, ///< IEEE 754 binary16
+  BFloat16 ///< the upper half of a Float32
 };
 
 /** Bytes of one pixel of a type. */
@@ -122,12 +124,13 @@ ToString(PixelType type);
 /** What ran, where, and why. Times are in seconds, memory in bytes. */
 struct ExecutionReport
 {
-  std::string backend;                  ///< "CUDA", "CPU", or "ITK" when ITK's own implementation ran
-  std::string device;                   ///< name of the GPU or GPUs, or "host"
-  std::string algorithm;                ///< algorithm, and for tile programs how the program is executed
-  Extent      window{ { 0, 0, 0, 0 } }; ///< 2r+1 along each axis
-  Extent      tile{ { 0, 0, 0, 0 } };   ///< outputs of one tile program run; 0 when no program ran
-  std::size_t operations{ 0 };          ///< min and max operations of the tile program
+  std::string backend;                       ///< "CUDA", "CPU", or "ITK" when ITK's own implementation ran
+  std::string device;                        ///< name of the GPU or GPUs, or "host"
+  std::string algorithm;                     ///< algorithm, and for tile programs how the program is executed
+  Extent      window{ { 0, 0, 0, 0 } };      ///< 2r+1 along each axis
+  std::string border{ "zero-flux Neumann" }; ///< what windows see beyond the image, along each axis or along all
+  Extent      tile{ { 0, 0, 0, 0 } };        ///< outputs of one tile program run; 0 when no program ran
+  std::size_t operations{ 0 };               ///< min and max operations of the tile program
   std::size_t numberOfSlabs{ 0 };
   std::size_t deviceMemoryBudget{ 0 }; ///< the budget, of each device, the plan kept to; 0 when no device was used
   std::size_t deviceBytes{ 0 };        ///< device memory that was allocated at most at one time, the most on one device

@@ -18,6 +18,7 @@
 #include "itkCudaMedianEngine.h"
 
 #include "BackendEstimate.h"
+#include "GatheredRun.h"
 #include "HostMemory.h"
 #include "HostRates.h"
 #include "PlannedRun.h"
@@ -37,6 +38,26 @@ namespace cudamedian
 {
 namespace
 {
+
+/** The border along each axis that windows reach beyond, or one for all. */
+std::string
+DescribeBorder(const MedianRequest & request)
+{
+  std::string  text;
+  bool         isOne = true;
+  const char * first = nullptr;
+  for (int axis = 0; axis < Dimension; ++axis)
+  {
+    if (request.radius[axis] > 0)
+    {
+      const char * name = ToString(request.border[axis]);
+      first = first == nullptr ? name : first;
+      isOne = isOne && name == first;
+      text += (text.empty() ? "" : ", ") + std::string(name);
+    }
+  }
+  return isOne ? (first == nullptr ? ToString(Border::ZeroFluxNeumann) : first) : text;
+}
 
 /** Share of the free device memory that an automatic budget allows: the rest is left to displays and to others. */
 constexpr double automaticBudgetShare = 0.8;
@@ -351,8 +372,8 @@ ToString(Algorithm algorithm)
 const char *
 ToString(PixelType type)
 {
-  constexpr const char * names[] = { "int8",   "uint8", "int16",  "uint16",  "int32",
-                                     "uint32", "int64", "uint64", "float32", "float64" };
+  constexpr const char * names[] = { "int8",  "uint8",  "int16",   "uint16",  "int32",   "uint32",
+                                     "int64", "uint64", "float32", "float64", "float16", "bfloat16" };
   return names[static_cast<std::size_t>(type)];
 }
 
@@ -363,6 +384,7 @@ ExecutionReport::Print(std::ostream & os, const std::string & indent) const
      << indent << "Device: " << device << "\n"
      << indent << "Algorithm: " << algorithm << " (" << algorithmReason << ")\n"
      << indent << "Window: " << Describe(window) << "\n"
+     << indent << "Border: " << border << "\n"
      << indent << "Tile: " << Describe(tile) << " (" << tileReason << ")\n"
      << indent << "Operations: " << operations << "\n"
      << indent << "Slabs: " << numberOfSlabs << " (" << slabReason << ")\n"
@@ -391,6 +413,13 @@ RunMedian(const MedianRequest & givenRequest)
   if (request.outputPixelBytes == 0)
   {
     request.outputPixelBytes = PixelBytes(request.pixelType);
+  }
+  if (!IsEmpty(request.outputExtent) && IsGathered(request))
+  {
+    auto report = RunGathered(request, RunMedian);
+    report.border = DescribeBorder(request);
+    report.totalSeconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+    return report;
   }
   Progress progress(givenRequest.progress);
   if (givenRequest.progress)

@@ -24,6 +24,7 @@
 namespace cudamedian
 {
 
+/** The types that algorithms compare as they are stored: all but half floats. */
 constexpr PixelType allPixelTypes[] = { PixelType::Int8,    PixelType::UInt8,  PixelType::Int16, PixelType::UInt16,
                                         PixelType::Int32,   PixelType::UInt32, PixelType::Int64, PixelType::UInt64,
                                         PixelType::Float32, PixelType::Float64 };
@@ -72,6 +73,10 @@ GetPixelFormat(PixelType type)
       return { KeyFormat::Float32, true };
     case PixelType::Float64:
       return { KeyFormat::Float64, true };
+    // Their bits become integers of the same order before any algorithm sees them (HalfFloat.h).
+    case PixelType::Float16:
+    case PixelType::BFloat16:
+      return { KeyFormat::Integer16, true };
   }
   return {};
 }

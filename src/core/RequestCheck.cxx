@@ -20,7 +20,10 @@
 #include "RequestWindow.h"
 
 #include <algorithm>
+#include <array>
+#include <cstdlib>
 #include <limits>
+#include <utility>
 
 namespace cudamedian
 {
@@ -35,6 +38,85 @@ Describe(const Extent & extent)
   }
   return text + ")";
 }
+
+namespace
+{
+
+/** Whether a rank is one that windows of fewer pixels have too. */
+bool
+IsRankOfClipped(const Window & window)
+{
+  return window.IsMedian() || window.rank == 0 || window.rank == window.CountPixels() - 1;
+}
+
+void
+CheckBorders(const MedianRequest & request)
+{
+  const auto window = GetWindow(request);
+  bool       isShrunk = false;
+  for (const auto border : request.border)
+  {
+    isShrunk = isShrunk || border == Border::Shrink;
+  }
+  for (int axis = 0; axis < Dimension; ++axis)
+  {
+    const auto number = std::to_string(axis);
+    const auto shorter = request.shorter[axis];
+    const auto shift = request.shift[axis];
+    if (shorter != 0 && (shorter != 1 || request.radius[axis] == 0))
+    {
+      throw RequestError("Along axis " + number + " the window is to be " + std::to_string(shorter) +
+                         " pixels shorter; it may be 0, or 1 where the radius is not 0");
+    }
+    if (shift < -request.radius[axis] || shift > request.radius[axis] - shorter)
+    {
+      throw RequestError("Along axis " + number + " the window is shifted by " + std::to_string(shift) +
+                         " pixels; it may be from " + std::to_string(-request.radius[axis]) + " to " +
+                         std::to_string(request.radius[axis] - shorter) + ", so that it has its output in it");
+    }
+    if (isShrunk && request.radius[axis] > 0 && request.border[axis] != Border::Shrink)
+    {
+      throw RequestError("Along axis " + number + " the border is " + ToString(request.border[axis]) +
+                         " and along another it is shrink: windows are clipped along all axes or along none");
+    }
+  }
+  if (isShrunk && !IsRankOfClipped(window))
+  {
+    throw RequestError("The rank is " + std::to_string(window.rank) + " of " + std::to_string(window.CountPixels()) +
+                       "; windows that are clipped to the image have fewer pixels, and a median, a least and a "
+                       "greatest value alone");
+  }
+  if (request.evenMedian == EvenMedian::Mean && !window.IsMedian())
+  {
+    throw RequestError("The rank is " + std::to_string(window.rank) +
+                       "; the mean of the two middle values is a median, and has no rank");
+  }
+}
+
+/** Each pixel of the output has a place of its own where strides along axes are at least as long as all that lies
+ * between along the axes of shorter strides. */
+void
+CheckOutputStride(const MedianRequest & request)
+{
+  std::array<std::pair<std::int64_t, std::int64_t>, Dimension> axes; // stride and extent
+  for (int axis = 0; axis < Dimension; ++axis)
+  {
+    axes[axis] = { std::abs(request.outputStride[axis]), request.outputExtent[axis] };
+  }
+  std::sort(axes.begin(), axes.end());
+  std::int64_t span = 1;
+  for (const auto & [stride, extent] : axes)
+  {
+    if (extent > 1 && stride < span)
+    {
+      throw RequestError("Pixels of the output share places in memory: its strides are " +
+                         Describe(request.outputStride) + ", its size is " + Describe(request.outputExtent));
+    }
+    span += extent > 1 ? stride * (extent - 1) : 0;
+  }
+}
+
+} // namespace
 
 void
 ValidateRequest(const MedianRequest & request)
@@ -71,18 +153,8 @@ ValidateRequest(const MedianRequest & request)
   {
     throw RequestError("The input or the output buffer is null");
   }
-  const auto isDefault = [](const Extent & extent) { return extent == Extent{ { 0, 0, 0, 0 } }; };
-  const bool hasBorder = request.border != decltype(request.border){};
-  if (!isDefault(request.inputStride) || !isDefault(request.shorter) || !isDefault(request.shift) || hasBorder ||
-      request.evenMedian != EvenMedian::Upper)
-  {
-    throw RequestError("Strides of the input, even sizes, shifts and borders are refused");
-  }
-  if (request.outputStride[0] != 1)
-  {
-    throw RequestError("The output's stride along axis 0 is " + std::to_string(request.outputStride[0]) +
-                       " but must be 1");
-  }
+  CheckBorders(request);
+  CheckOutputStride(request);
 }
 
 } // namespace cudamedian

@@ -1,0 +1,349 @@
+/*=========================================================================
+ *
+ *  Copyright NumFOCUS
+ *
+ *  Licensed under the Apache License, Version 2.0 (the "License");
+ *  you may not use this file except in compliance with the License.
+ *  You may obtain a copy of the License at
+ *
+ *         https://www.apache.org/licenses/LICENSE-2.0.txt
+ *
+ *  Unless required by applicable law or agreed to in writing, software
+ *  distributed under the License is distributed on an "AS IS" BASIS,
+ *  WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ *  See the License for the specific language governing permissions and
+ *  limitations under the License.
+ *
+ *=========================================================================*/
+#include "Gather.h"
+
+#include "HalfFloat.h"
+#include "PixelFormat.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <cstring>
+
+namespace cudamedian
+{
+namespace
+{
+
+/** Copies pixels that lie a number of pixels apart. */
+template <std::int64_t VStride, typename TPixel>
+void
+CopyApart(const TPixel * source, TPixel * target, std::int64_t count)
+{
+  for (std::int64_t i = 0; i < count; ++i)
+  {
+    target[i] = source[i * VStride];
+  }
+}
+
+template <typename TPixel>
+void
+CopyFrom(const TPixel * source, std::int64_t stride, TPixel * target, std::int64_t count)
+{
+  switch (stride)
+  {
+    case 1:
+      std::memcpy(target, source, static_cast<std::size_t>(count) * sizeof(TPixel));
+      return;
+    // The compiler makes shuffles of known strides.
+    case 2:
+      return CopyApart<2>(source, target, count);
+    case 3:
+      return CopyApart<3>(source, target, count);
+    case 4:
+      return CopyApart<4>(source, target, count);
+    default:
+      for (std::int64_t i = 0; i < count; ++i)
+      {
+        target[i] = source[i * stride];
+      }
+  }
+}
+
+/** Calls function(T()) with the unsigned type of a width. */
+template <typename TFunction>
+void
+DispatchWidth(std::size_t bytes, const TFunction & function)
+{
+  switch (bytes)
+  {
+    case 1:
+      return function(std::uint8_t());
+    case 2:
+      return function(std::uint16_t());
+    case 4:
+      return function(std::uint32_t());
+    default:
+      return function(std::uint64_t());
+  }
+}
+
+/** A pixel with the key of a rank among all keys: the least, or the greatest. */
+std::array<unsigned char, 8>
+GetExtremePixel(PixelType type, bool isGreatest)
+{
+  std::array<unsigned char, 8> pixel{};
+  if (IsHalfFloat(type))
+  {
+    std::uint16_t key = isGreatest ? 0x7FFF : 0x8000;
+    DecodeHalfFloats(type, &key, 1);
+    std::memcpy(pixel.data(), &key, sizeof(key));
+    return pixel;
+  }
+  DispatchKeys(GetKeyFormat(type), [&](auto keys) {
+    using Key = decltype(keys);
+    using Bits = typename Key::Bits;
+    const auto all = isGreatest ? static_cast<Bits>(~Bits{ 0 }) : Bits{ 0 };
+    const Bits bits = Key::ToBits(all, static_cast<Bits>(GetSignMask(type)));
+    std::memcpy(pixel.data(), &bits, sizeof(bits));
+  });
+  return pixel;
+}
+
+bool
+IsPacked(const Extent & extent, const Extent & stride)
+{
+  const auto packed = GetPackedStride(extent);
+  bool       isGiven = false;
+  bool       isPacked = true;
+  for (int axis = 0; axis < Dimension; ++axis)
+  {
+    isGiven = isGiven || stride[axis] != 0;
+    isPacked = isPacked && (extent[axis] <= 1 || stride[axis] == packed[axis]);
+  }
+  return !isGiven || isPacked;
+}
+
+/** Where a row is among those of a box, which are numbered along axis 1 first. */
+Extent
+GetRowPosition(const PixelBox & box, std::int64_t row)
+{
+  Extent position = box.origin;
+  for (int axis = 1; axis < Dimension; ++axis)
+  {
+    position[axis] += row % box.extent[axis];
+    row /= box.extent[axis];
+  }
+  return position;
+}
+
+} // namespace
+
+bool
+IsPlain(const MedianRequest & request)
+{
+  return !IsHalfFloat(request.pixelType) && IsPacked(request.inputExtent, request.inputStride) &&
+         (request.outputStride[0] == 1 || request.outputExtent[0] <= 1) && request.shift == Extent{ { 0, 0, 0, 0 } };
+}
+
+Extent
+GetInputStride(const MedianRequest & request)
+{
+  return IsPacked(request.inputExtent, request.inputStride) ? GetPackedStride(request.inputExtent)
+                                                            : request.inputStride;
+}
+
+bool
+HasShrunkBorder(const MedianRequest & request)
+{
+  return std::find(request.border.begin(), request.border.end(), Border::Shrink) != request.border.end();
+}
+
+PixelBox
+GetInterior(const MedianRequest & request)
+{
+  PixelBox interior;
+  for (int axis = 0; axis < Dimension; ++axis)
+  {
+    auto first = request.outputOrigin[axis];
+    auto last = first + request.outputExtent[axis];
+    if (request.border[axis] != Border::ZeroFluxNeumann)
+    {
+      const auto before = request.radius[axis];
+      first = std::max(first, before - request.shift[axis]);
+      last = std::min(last, request.inputExtent[axis] - (before - request.shorter[axis]) - request.shift[axis]);
+    }
+    interior.origin[axis] = first;
+    interior.extent[axis] = std::max<std::int64_t>(last - first, 0);
+  }
+  return interior;
+}
+
+Gatherer::Gatherer(const MedianRequest & request, ShrinkFill fill)
+  : m_Request(request), m_PixelBytes(PixelBytes(request.pixelType)), m_Stride(GetInputStride(request)), m_Fill(fill),
+    m_Least(GetExtremePixel(request.pixelType, false)), m_Greatest(GetExtremePixel(request.pixelType, true)),
+    m_IsShrunk(HasShrunkBorder(request))
+{}
+
+bool
+Gatherer::IsDark(const Extent & position) const
+{
+  std::int64_t place = 0;
+  for (int axis = 0; axis < Dimension; ++axis)
+  {
+    place += position[axis];
+    if (m_Request.border[axis] == Border::Shrink && position[axis] >= m_Request.inputExtent[axis] &&
+        m_Request.shorter[axis] == 0)
+    {
+      ++place;
+    }
+  }
+  return (place & 1) != 0;
+}
+
+/** Writes what stands where no pixel of the image does. */
+void
+Gatherer::FillBeyond(const Extent & position, std::int64_t count, void * target) const
+{
+  const bool isBoard = m_Fill == ShrinkFill::Chessboard || m_Fill == ShrinkFill::OppositeChessboard;
+  const bool isExchanged = m_Fill == ShrinkFill::OppositeChessboard || m_Fill == ShrinkFill::Greatest;
+  DispatchWidth(m_PixelBytes, [&](auto width) {
+    using Pixel = decltype(width);
+    auto * pixels = static_cast<Pixel *>(target);
+    Pixel  constant;
+    Pixel  colours[2];
+    std::memcpy(&constant, m_Request.borderValue.data(), sizeof(Pixel));
+    std::memcpy(&colours[isExchanged ? 1 : 0], m_Least.data(), sizeof(Pixel));
+    std::memcpy(&colours[isExchanged ? 0 : 1], m_Greatest.data(), sizeof(Pixel));
+    if (!m_IsShrunk || !isBoard)
+    {
+      std::fill_n(pixels, count, m_IsShrunk ? colours[0] : constant);
+      return;
+    }
+    auto place = position;
+    for (std::int64_t i = 0; i < count; ++i, ++place[0])
+    {
+      pixels[i] = colours[IsDark(place) ? 1 : 0];
+    }
+  });
+}
+
+void
+Gatherer::GatherRow(const Extent & position, std::int64_t count, void * target) const
+{
+  std::int64_t offset = 0;
+  for (int axis = 1; axis < Dimension; ++axis)
+  {
+    const auto place = MapBorder(m_Request.border[axis], position[axis], m_Request.inputExtent[axis]);
+    if (place == noPixel)
+    {
+      FillBeyond(position, count, target);
+      EncodeHalfFloats(m_Request.pixelType, target, count);
+      return;
+    }
+    offset += place * m_Stride[axis];
+  }
+  const auto size = m_Request.inputExtent[0];
+  const auto inside = std::min(std::max<std::int64_t>(-position[0], 0), count);
+  const auto beyond = std::max(inside, std::min(size - position[0], count));
+  DispatchWidth(m_PixelBytes, [&](auto width) {
+    using Pixel = decltype(width);
+    const auto * row = static_cast<const Pixel *>(m_Request.input) + offset;
+    auto *       pixels = static_cast<Pixel *>(target);
+    const auto   map = [&](std::int64_t begin, std::int64_t end) {
+      for (auto i = begin; i < end; ++i)
+      {
+        const auto place = MapBorder(m_Request.border[0], position[0] + i, size);
+        if (place == noPixel)
+        {
+          auto there = position;
+          there[0] += i;
+          FillBeyond(there, end - i, pixels + i);
+          return;
+        }
+        pixels[i] = row[place * m_Stride[0]];
+      }
+    };
+    map(0, inside);
+    CopyFrom(row + (position[0] + inside) * m_Stride[0], m_Stride[0], pixels + inside, beyond - inside);
+    map(beyond, count);
+  });
+  EncodeHalfFloats(m_Request.pixelType, target, count);
+}
+
+void
+Gatherer::GatherRows(const PixelBox & box, std::int64_t first, std::int64_t last, void * target) const
+{
+  const auto rowBytes = box.extent[0] * static_cast<std::int64_t>(m_PixelBytes);
+  for (auto row = first; row < last; ++row)
+  {
+    GatherRow(GetRowPosition(box, row), box.extent[0], static_cast<char *>(target) + row * rowBytes);
+  }
+}
+
+void
+Gatherer::ScatterRow(const Extent &      position,
+                     std::int64_t        count,
+                     const void *        source,
+                     std::vector<char> & scratch) const
+{
+  Extent place;
+  for (int axis = 0; axis < Dimension; ++axis)
+  {
+    place[axis] = position[axis] - m_Request.outputOrigin[axis];
+  }
+  const auto stride = m_Request.outputStride[0];
+  const auto bytes = m_Request.outputPixelBytes;
+  auto *     target =
+    static_cast<char *>(m_Request.output) + GetOffset(place, m_Request.outputStride) * static_cast<std::int64_t>(bytes);
+  const void * pixels = source;
+  if (IsHalfFloat(m_Request.pixelType))
+  {
+    scratch.resize(static_cast<std::size_t>(count) * m_PixelBytes);
+    std::memcpy(scratch.data(), source, scratch.size());
+    DecodeHalfFloats(m_Request.pixelType, scratch.data(), count);
+    pixels = scratch.data();
+  }
+  std::vector<char> converted;
+  if (m_Request.convertRow != nullptr)
+  {
+    if (stride == 1)
+    {
+      m_Request.convertRow(pixels, target, static_cast<std::size_t>(count));
+      return;
+    }
+    converted.resize(static_cast<std::size_t>(count) * bytes);
+    m_Request.convertRow(pixels, converted.data(), static_cast<std::size_t>(count));
+    pixels = converted.data();
+  }
+  if (stride == 1)
+  {
+    std::memcpy(target, pixels, static_cast<std::size_t>(count) * bytes);
+    return;
+  }
+  if (bytes != 1 && bytes != 2 && bytes != 4 && bytes != 8)
+  {
+    for (std::int64_t i = 0; i < count; ++i)
+    {
+      const auto step = static_cast<std::int64_t>(bytes);
+      std::memcpy(target + i * stride * step, static_cast<const char *>(pixels) + i * step, bytes);
+    }
+    return;
+  }
+  DispatchWidth(bytes, [&](auto width) {
+    using Pixel = decltype(width);
+    const auto * from = static_cast<const Pixel *>(pixels);
+    auto *       to = reinterpret_cast<Pixel *>(target);
+    for (std::int64_t i = 0; i < count; ++i)
+    {
+      to[i * stride] = from[i];
+    }
+  });
+}
+
+void
+Gatherer::ScatterRows(const PixelBox & box, std::int64_t first, std::int64_t last, const void * source) const
+{
+  const auto        rowBytes = box.extent[0] * static_cast<std::int64_t>(m_PixelBytes);
+  std::vector<char> scratch;
+  for (auto row = first; row < last; ++row)
+  {
+    ScatterRow(GetRowPosition(box, row), box.extent[0], static_cast<const char *>(source) + row * rowBytes, scratch);
+  }
+}
+
+} // namespace cudamedian

@@ -1,0 +1,106 @@
+/*=========================================================================
+ *
+ *  Copyright NumFOCUS
+ *
+ *  Licensed under the Apache License, Version 2.0 (the "License");
+ *  you may not use this file except in compliance with the License.
+ *  You may obtain a copy of the License at
+ *
+ *         https://www.apache.org/licenses/LICENSE-2.0.txt
+ *
+ *  Unless required by applicable law or agreed to in writing, software
+ *  distributed under the License is distributed on an "AS IS" BASIS,
+ *  WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ *  See the License for the specific language governing permissions and
+ *  limitations under the License.
+ *
+ *=========================================================================*/
+#ifndef Gather_h
+#define Gather_h
+
+#include "BorderMap.h"
+#include "Slab.h"
+
+#include <array>
+#include <cstddef>
+#include <vector>
+
+namespace cudamedian
+{
+
+/** Whether an algorithm can read a request's input and write its output where they are: rows of pixels without gaps,
+ * windows around their outputs, and pixels that are compared as they are stored. */
+bool
+IsPlain(const MedianRequest & request);
+
+/** Pixels from one to the next along each axis of a request's input. */
+Extent
+GetInputStride(const MedianRequest & request);
+
+/** Whether windows are clipped to the image along some axis. */
+bool
+HasShrunkBorder(const MedianRequest & request);
+
+/** The outputs whose windows lie inside the image along every axis whose border is not zero-flux Neumann. */
+PixelBox
+GetInterior(const MedianRequest & request);
+
+/** What stands beyond the image along axes with Border::Shrink: the least and the greatest key. */
+enum class ShrinkFill : std::uint8_t
+{
+  Chessboard,         ///< both in turn
+  OppositeChessboard, ///< the same, exchanged
+  Least,
+  Greatest
+};
+
+/** Copies boxes of a request's image, which may reach beyond it, to rows without gaps, and medians back.
+ *
+ * Border and strides are done with then: algorithms see a box that has its whole halo, in the order of pixels that they
+ * know. Half floats become signed 16-bit integers of the same order on the way, and medians half floats again.
+ *
+ * With Border::Shrink the image is continued like a chessboard. Of whatever part of a window lies beyond, as many
+ * pixels have the least key as have the greatest, or one more of either. So the window's median is a middle value of
+ * what lies inside, and with both exchanged it is the other one. Along an axis of odd windows the board goes on behind
+ * the image with the colour of its last pixel, without which windows that reach over both ends would not be balanced.
+ */
+class Gatherer
+{
+public:
+  explicit Gatherer(const MedianRequest & request, ShrinkFill fill = ShrinkFill::Chessboard);
+
+  /** Copies rows of a box, first to before last of all, to memory without gaps. Rows are numbered along axis 1 first.
+   */
+  void
+  GatherRows(const PixelBox & box, std::int64_t first, std::int64_t last, void * target) const;
+
+  /** Copies rows of results, which lie in memory without gaps, to their places in the output. */
+  void
+  ScatterRows(const PixelBox & box, std::int64_t first, std::int64_t last, const void * source) const;
+
+  /** Copies one row from a position on. */
+  void
+  GatherRow(const Extent & position, std::int64_t count, void * target) const;
+
+  /** Copies one row of results to its place. The scratch memory has room for the row, and is written to. */
+  void
+  ScatterRow(const Extent & position, std::int64_t count, const void * source, std::vector<char> & scratch) const;
+
+private:
+  void
+  FillBeyond(const Extent & position, std::int64_t count, void * target) const;
+  bool
+  IsDark(const Extent & position) const;
+
+  const MedianRequest &        m_Request;
+  std::size_t                  m_PixelBytes;
+  Extent                       m_Stride;
+  ShrinkFill                   m_Fill;
+  std::array<unsigned char, 8> m_Least{};
+  std::array<unsigned char, 8> m_Greatest{};
+  bool                         m_IsShrunk;
+};
+
+} // namespace cudamedian
+
+#endif

@@ -1,0 +1,552 @@
+/*=========================================================================
+ *
+ *  Copyright NumFOCUS
+ *
+ *  Licensed under the Apache License, Version 2.0 (the "License");
+ *  you may not use this file except in compliance with the License.
+ *  You may obtain a copy of the License at
+ *
+ *         https://www.apache.org/licenses/LICENSE-2.0.txt
+ *
+ *  Unless required by applicable law or agreed to in writing, software
+ *  distributed under the License is distributed on an "AS IS" BASIS,
+ *  WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ *  See the License for the specific language governing permissions and
+ *  limitations under the License.
+ *
+ *=========================================================================*/
+#include "GatheredRun.h"
+
+#include "Gather.h"
+#include "HalfFloat.h"
+#include "PixelFormat.h"
+#include "RequestWindow.h"
+
+#include <algorithm>
+#include <atomic>
+#include <cmath>
+#include <exception>
+#include <limits>
+#include <mutex>
+#include <new>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+namespace cudamedian
+{
+namespace
+{
+
+using Runner = std::function<ExecutionReport(const MedianRequest &)>;
+
+/** Bytes of a copy: the CPU's stay in its caches, the others keep a GPU busy. */
+constexpr std::int64_t cpuCopyBytes = std::int64_t{ 4 } << 20;
+constexpr std::int64_t cudaCopyBytes = std::int64_t{ 128 } << 20;
+
+/** Rows shorter than this are exchanged with another axis, where that is longer. */
+constexpr std::int64_t shortRow = 64;
+
+/** Values of one of the two ranks next to the middle: of two ways to fill what lies beyond the image, the lesser or the
+ * greater value is right. */
+struct Middle
+{
+  std::int64_t            rank{ 0 };
+  std::vector<ShrinkFill> fills{ ShrinkFill::Chessboard };
+  bool                    isGreater{ false };
+};
+
+/** What makes up the result of a box: one value, or the mean of two. */
+struct Recipe
+{
+  Middle upper;
+  Middle lower;
+  bool   isMean{ false };
+};
+
+Recipe
+GetRecipe(const MedianRequest & request)
+{
+  const auto                    window = GetWindow(request);
+  const auto                    pixels = window.CountPixels();
+  const std::vector<ShrinkFill> both{ ShrinkFill::Chessboard, ShrinkFill::OppositeChessboard };
+  const bool                    isEven = pixels % 2 == 0;
+  Recipe                        recipe;
+  recipe.upper.rank = window.rank;
+  recipe.lower.rank = isEven ? window.rank - 1 : window.rank;
+  recipe.isMean = request.evenMedian == EvenMedian::Mean && isEven;
+  if (!HasShrunkBorder(request) || pixels == 1)
+  {
+    return recipe;
+  }
+  if (window.rank == 0 || window.rank == pixels - 1)
+  {
+    // Two pixels are the only window whose median is a maximum.
+    if (!(isEven && request.rank < 0))
+    {
+      recipe.upper.fills = { window.rank == 0 ? ShrinkFill::Greatest : ShrinkFill::Least };
+      return recipe;
+    }
+  }
+  recipe.isMean = request.evenMedian == EvenMedian::Mean;
+  recipe.upper.fills = both;
+  recipe.lower.fills = both;
+  recipe.upper.isGreater = !isEven;
+  recipe.lower.isGreater = isEven;
+  return recipe;
+}
+
+/** The mean of two values: of integers rounded down, of floats as they are. */
+template <typename T>
+T
+GetMean(T a, T b)
+{
+  if constexpr (std::is_floating_point_v<T>)
+  {
+    // Halves first where the sum has no room.
+    const T sum = a + b;
+    return std::isinf(sum) && !std::isinf(a) && !std::isinf(b) ? a / 2 + b / 2 : sum / 2;
+  }
+  else
+  {
+    // What both have, and half of what one of them has.
+    return static_cast<T>((a & b) + ((a ^ b) >> 1));
+  }
+}
+
+/** Half floats, as integers of their order. */
+template <PixelType VType>
+std::int16_t
+GetMeanOfHalves(std::int16_t a, std::int16_t b)
+{
+  const auto getValue = [](std::int16_t key) {
+    return GetHalfFloat(VType, DecodeHalfFloat(VType, static_cast<std::uint16_t>(key)));
+  };
+  return static_cast<std::int16_t>(EncodeHalfFloat(VType, RoundToHalfFloat(VType, (getValue(a) + getValue(b)) / 2)));
+}
+
+/** Calls function(T()) with the type of pixels that copies have. */
+template <typename TFunction>
+void
+DispatchPixel(PixelType type, const TFunction & function)
+{
+  switch (type)
+  {
+    case PixelType::Int8:
+      return function(std::int8_t());
+    case PixelType::UInt8:
+      return function(std::uint8_t());
+    case PixelType::Int16:
+    case PixelType::Float16:
+    case PixelType::BFloat16:
+      return function(std::int16_t());
+    case PixelType::UInt16:
+      return function(std::uint16_t());
+    case PixelType::Int32:
+      return function(std::int32_t());
+    case PixelType::UInt32:
+      return function(std::uint32_t());
+    case PixelType::Int64:
+      return function(std::int64_t());
+    case PixelType::UInt64:
+      return function(std::uint64_t());
+    case PixelType::Float32:
+      return function(float());
+    case PixelType::Float64:
+      return function(double());
+  }
+}
+
+using Pixels = std::vector<char>;
+
+/** Keeps the greater or the lesser of each two values. */
+void
+KeepOne(PixelType type, Pixels & kept, const Pixels & other, std::size_t pixelBytes, bool isGreater)
+{
+  const auto copied = IsHalfFloat(type) ? PixelType::Int16 : type;
+  DispatchKeys(GetKeyFormat(copied), [&](auto keys) {
+    using Key = decltype(keys);
+    using Bits = typename Key::Bits;
+    const auto   mask = static_cast<Bits>(GetSignMask(copied));
+    auto *       ours = reinterpret_cast<Bits *>(kept.data());
+    const auto * theirs = reinterpret_cast<const Bits *>(other.data());
+    for (std::size_t i = 0; i < kept.size() / pixelBytes; ++i)
+    {
+      const bool isLess = Key::FromBits(ours[i], mask) < Key::FromBits(theirs[i], mask);
+      ours[i] = isLess == isGreater ? theirs[i] : ours[i];
+    }
+  });
+}
+
+void
+TakeMeans(PixelType type, Pixels & kept, const Pixels & other, std::size_t pixelBytes)
+{
+  DispatchPixel(type, [&](auto pixel) {
+    using Pixel = decltype(pixel);
+    auto *       ours = reinterpret_cast<Pixel *>(kept.data());
+    const auto * theirs = reinterpret_cast<const Pixel *>(other.data());
+    for (std::size_t i = 0; i < kept.size() / pixelBytes; ++i)
+    {
+      if constexpr (std::is_same_v<Pixel, std::int16_t>)
+      {
+        ours[i] = type == PixelType::Float16    ? GetMeanOfHalves<PixelType::Float16>(ours[i], theirs[i])
+                  : type == PixelType::BFloat16 ? GetMeanOfHalves<PixelType::BFloat16>(ours[i], theirs[i])
+                                                : GetMean(ours[i], theirs[i]);
+      }
+      else
+      {
+        ours[i] = GetMean(ours[i], theirs[i]);
+      }
+    }
+  });
+}
+
+/** Exchanges two axes of a request. */
+MedianRequest
+ExchangeAxes(const MedianRequest & given, int one, int other)
+{
+  auto request = given;
+  request.inputStride = GetInputStride(given);
+  for (auto * extent : { &request.inputExtent,
+                         &request.inputStride,
+                         &request.radius,
+                         &request.shorter,
+                         &request.shift,
+                         &request.outputOrigin,
+                         &request.outputExtent,
+                         &request.outputStride })
+  {
+    std::swap((*extent)[one], (*extent)[other]);
+  }
+  std::swap(request.border[one], request.border[other]);
+  return request;
+}
+
+/** What lies around a box of outputs once the interior is taken out of it: two boxes along each axis, or fewer. */
+std::vector<PixelBox>
+PeelBox(PixelBox whole, const PixelBox & interior)
+{
+  std::vector<PixelBox> bands;
+  for (int axis = Dimension - 1; axis >= 0; --axis)
+  {
+    const auto first = interior.origin[axis];
+    const auto last = first + interior.extent[axis];
+    PixelBox   band = whole;
+    band.extent[axis] = first - whole.origin[axis];
+    if (Volume(band.extent) > 0)
+    {
+      bands.push_back(band);
+    }
+    band.origin[axis] = last;
+    band.extent[axis] = whole.origin[axis] + whole.extent[axis] - last;
+    if (Volume(band.extent) > 0)
+    {
+      bands.push_back(band);
+    }
+    whole.origin[axis] = first;
+    whole.extent[axis] = interior.extent[axis];
+  }
+  return bands;
+}
+
+/** Runs a request part by part. */
+class PartedRun
+{
+public:
+  PartedRun(const MedianRequest & request, const Runner & run)
+    : m_Request(request), m_Run(run), m_PixelBytes(PixelBytes(request.pixelType)), m_Recipe(GetRecipe(request))
+  {}
+
+  ExecutionReport
+  Run()
+  {
+    const PixelBox whole{ m_Request.outputOrigin, m_Request.outputExtent };
+    const auto     interior = GetInterior(m_Request);
+    m_Total = static_cast<double>(Volume(whole.extent));
+    // Of a small interior the bands around it take longer than one copy of all.
+    const bool isMean = m_Request.evenMedian == EvenMedian::Mean && GetWindow(m_Request).CountPixels() % 2 == 0;
+    const bool hasInterior =
+      IsPlain(m_Request) && !isMean && 4 * static_cast<double>(Volume(interior.extent)) >= 3 * m_Total;
+    if (!hasInterior)
+    {
+      RunBox(m_Request, whole);
+    }
+    else
+    {
+      RunInterior(interior);
+      for (const auto & band : PeelBox(whole, interior))
+      {
+        RunBand(band);
+      }
+    }
+    m_Report.slabReason += std::string(m_Report.slabReason.empty() ? "" : "; ") +
+                           (hasInterior ? "the image's rim" : "the image") + " is copied with its border (" +
+                           std::to_string(m_Copies) + " copies)";
+    return m_Report;
+  }
+
+private:
+  /** Outputs whose windows see no border. */
+  void
+  RunInterior(const PixelBox & box)
+  {
+    auto request = m_Request;
+    request.border = {};
+    request.evenMedian = EvenMedian::Upper;
+    request.inputStride = {};
+    Extent place;
+    for (int axis = 0; axis < Dimension; ++axis)
+    {
+      place[axis] = box.origin[axis] - m_Request.outputOrigin[axis];
+    }
+    request.output = static_cast<char *>(m_Request.output) +
+                     GetOffset(place, m_Request.outputStride) * static_cast<std::int64_t>(m_Request.outputPixelBytes);
+    request.outputOrigin = box.origin;
+    request.outputExtent = box.extent;
+    RunPart(request, static_cast<double>(Volume(box.extent)) / m_Total);
+  }
+
+  /** A band may be narrow along rows: another axis makes longer ones. */
+  void
+  RunBand(const PixelBox & band)
+  {
+    int longest = 0;
+    for (int axis = 1; axis < Dimension; ++axis)
+    {
+      const bool isAlike =
+        m_Request.radius[axis] == m_Request.radius[0] && m_Request.shorter[axis] == m_Request.shorter[0];
+      longest = isAlike && band.extent[axis] > band.extent[longest] ? axis : longest;
+    }
+    if (band.extent[0] >= shortRow || longest == 0)
+    {
+      RunBox(m_Request, band);
+      return;
+    }
+    auto box = band;
+    std::swap(box.origin[0], box.origin[longest]);
+    std::swap(box.extent[0], box.extent[longest]);
+    RunBox(ExchangeAxes(m_Request, 0, longest), box);
+  }
+
+  /** Outputs of a box, in copies that are small enough. */
+  void
+  RunBox(const MedianRequest & request, const PixelBox & box)
+  {
+    const auto most = request.backend == Backend::Cpu ? cpuCopyBytes : cudaCopyBytes;
+    const auto stride = GetInputStride(request);
+    Extent     extent = box.extent;
+    const auto copied = [&](const Extent & outputs) {
+      return Volume(GetCopiedBox(request, { box.origin, outputs }).extent) * static_cast<std::int64_t>(m_PixelBytes);
+    };
+    while (copied(extent) > most)
+    {
+      // Along the axis whose pixels lie farthest apart: components stay together. Copies stay larger than their halo.
+      int cut = -1;
+      for (int axis = 0; axis < Dimension; ++axis)
+      {
+        const bool isWide = extent[axis] > std::max<std::int64_t>(4 * request.radius[axis], axis == 0 ? 1024 : 1);
+        if (isWide && (cut < 0 || std::abs(stride[axis]) > std::abs(stride[cut])))
+        {
+          cut = axis;
+        }
+      }
+      if (cut < 0)
+      {
+        break;
+      }
+      extent[cut] = (extent[cut] + 1) / 2;
+    }
+    ForEachBox(box.extent, extent, [&](const PixelBox & part) {
+      auto outputs = part;
+      for (int axis = 0; axis < Dimension; ++axis)
+      {
+        outputs.origin[axis] += box.origin[axis];
+      }
+      RunCopy(request, outputs);
+    });
+  }
+
+  /** What windows of a box of outputs see: the box with its halo, cropped where algorithms clamp themselves. */
+  static PixelBox
+  GetCopiedBox(const MedianRequest & request, const PixelBox & outputs)
+  {
+    PixelBox copied;
+    for (int axis = 0; axis < Dimension; ++axis)
+    {
+      auto first = outputs.origin[axis] + request.shift[axis] - request.radius[axis];
+      auto last = first + outputs.extent[axis] + 2 * request.radius[axis];
+      if (request.border[axis] == Border::ZeroFluxNeumann && request.shift[axis] == 0)
+      {
+        first = std::max<std::int64_t>(first, 0);
+        last = std::min(last, request.inputExtent[axis]);
+      }
+      copied.origin[axis] = first;
+      copied.extent[axis] = last - first;
+    }
+    return copied;
+  }
+
+  void
+  RunCopy(const MedianRequest & request, const PixelBox & outputs)
+  {
+    const auto copied = GetCopiedBox(request, outputs);
+    auto       result = FindMiddle(request, m_Recipe.upper, copied, outputs);
+    if (m_Recipe.isMean)
+    {
+      TakeMeans(request.pixelType, result, FindMiddle(request, m_Recipe.lower, copied, outputs), m_PixelBytes);
+    }
+    const Gatherer gatherer(request);
+    ForRows(request, outputs, [&](std::int64_t first, std::int64_t last) {
+      gatherer.ScatterRows(outputs, first, last, result.data());
+    });
+  }
+
+  Pixels
+  FindMiddle(const MedianRequest & request, const Middle & middle, const PixelBox & copied, const PixelBox & outputs)
+  {
+    Pixels kept;
+    for (const auto fill : middle.fills)
+    {
+      auto found = RunFilled(request, fill, middle.rank, copied, outputs);
+      if (kept.empty())
+      {
+        kept = std::move(found);
+        continue;
+      }
+      KeepOne(request.pixelType, kept, found, m_PixelBytes, middle.isGreater);
+    }
+    return kept;
+  }
+
+  /** The values of a rank, for outputs without gaps. */
+  Pixels
+  RunFilled(const MedianRequest & given,
+            ShrinkFill            fill,
+            std::int64_t          rank,
+            const PixelBox &      copied,
+            const PixelBox &      outputs)
+  {
+    Pixels         input(static_cast<std::size_t>(Volume(copied.extent)) * m_PixelBytes);
+    Pixels         output(static_cast<std::size_t>(Volume(outputs.extent)) * m_PixelBytes);
+    const Gatherer gatherer(given, fill);
+    ForRows(given, copied, [&](std::int64_t first, std::int64_t last) {
+      gatherer.GatherRows(copied, first, last, input.data());
+    });
+    auto request = given;
+    request.pixelType = IsHalfFloat(given.pixelType) ? PixelType::Int16 : given.pixelType;
+    request.border = {};
+    request.shift = {};
+    request.inputStride = {};
+    request.evenMedian = EvenMedian::Upper;
+    request.input = input.data();
+    request.inputExtent = copied.extent;
+    request.rank = rank;
+    for (int axis = 0; axis < Dimension; ++axis)
+    {
+      request.outputOrigin[axis] = outputs.origin[axis] + given.shift[axis] - copied.origin[axis];
+    }
+    request.outputExtent = outputs.extent;
+    request.output = output.data();
+    request.outputStride = GetPackedStride(outputs.extent);
+    request.outputPixelBytes = m_PixelBytes;
+    request.convertRow = nullptr;
+    const auto runs =
+      static_cast<double>(m_Recipe.upper.fills.size() + (m_Recipe.isMean ? m_Recipe.lower.fills.size() : 0));
+    RunPart(request, static_cast<double>(Volume(outputs.extent)) / m_Total / runs);
+    ++m_Copies;
+    return output;
+  }
+
+  /** Runs a request that is a share of all. */
+  void
+  RunPart(MedianRequest request, double share)
+  {
+    if (m_Request.progress)
+    {
+      request.progress = [this, share](float fraction) {
+        m_Request.progress(static_cast<float>(m_Done + share * static_cast<double>(fraction)));
+      };
+    }
+    auto report = m_Run(request);
+    m_Done = std::min(m_Done + share, 1.0);
+    const bool isLargest = share > m_Largest;
+    auto &     kept = isLargest ? report : m_Report;
+    auto &     added = isLargest ? m_Report : report;
+    kept.numberOfSlabs += added.numberOfSlabs;
+    kept.kernelSeconds += added.kernelSeconds;
+    kept.transferSeconds += added.transferSeconds;
+    kept.deviceBytes = std::max(kept.deviceBytes, added.deviceBytes);
+    kept.pinnedBytes = std::max(kept.pinnedBytes, added.pinnedBytes);
+    kept.hostScratchBytes = std::max(kept.hostScratchBytes, added.hostScratchBytes);
+    if (isLargest)
+    {
+      m_Largest = share;
+      m_Report = std::move(report);
+    }
+  }
+
+  /** Calls body(first, last) for parts of a box's rows, by all of the request's work units. */
+  static void
+  ForRows(const MedianRequest &                                   request,
+          const PixelBox &                                        box,
+          const std::function<void(std::int64_t, std::int64_t)> & body)
+  {
+    constexpr std::int64_t fewPixels = std::int64_t{ 1 } << 15;
+    const auto             rows = box.extent[1] * box.extent[2] * box.extent[3];
+    const auto             units = std::max(1U, request.workUnits);
+    if (units == 1 || !request.parallelFor || Volume(box.extent) < fewPixels)
+    {
+      body(0, rows);
+      return;
+    }
+    const auto                parts = std::min<std::int64_t>(rows, 4 * static_cast<std::int64_t>(units));
+    std::atomic<std::int64_t> next{ 0 };
+    std::exception_ptr        failure;
+    std::mutex                mutex;
+    request.parallelFor(units, [&](std::size_t) {
+      try
+      {
+        for (auto part = next++; part < parts; part = next++)
+        {
+          body(rows * part / parts, rows * (part + 1) / parts);
+        }
+      }
+      catch (...)
+      {
+        const std::lock_guard<std::mutex> lock(mutex);
+        failure = std::current_exception();
+      }
+    });
+    if (failure)
+    {
+      std::rethrow_exception(failure);
+    }
+  }
+
+  const MedianRequest & m_Request;
+  const Runner &        m_Run;
+  std::size_t           m_PixelBytes;
+  Recipe                m_Recipe;
+  ExecutionReport       m_Report;
+  double                m_Total{ 1 };
+  double                m_Done{ 0 };
+  double                m_Largest{ -1 };
+  std::size_t           m_Copies{ 0 };
+};
+
+} // namespace
+
+bool
+IsGathered(const MedianRequest & request)
+{
+  const bool isMean = request.evenMedian == EvenMedian::Mean && GetWindow(request).CountPixels() % 2 == 0;
+  return !IsPlain(request) || isMean || GetInterior(request).extent != request.outputExtent;
+}
+
+ExecutionReport
+RunGathered(const MedianRequest & request, const Runner & run)
+{
+  return PartedRun(request, run).Run();
+}
+
+} // namespace cudamedian
