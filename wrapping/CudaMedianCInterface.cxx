@@ -307,7 +307,7 @@ ValidateWindow(const CudaMedianRequest & given, int axis, std::int64_t & windowP
   const auto radius = given.radius[axis];
   CheckRange<std::int64_t>("The radius" + ofAxis, radius, 0, largestRadius);
   CheckRange<std::int64_t>("What the window is shorter" + ofAxis, given.shorter[axis], 0, radius > 0 ? 1 : 0);
-  CheckRange<std::int64_t>("The shift" + ofAxis, given.shift[axis], -radius, radius);
+  CheckRange<std::int64_t>("The shift" + ofAxis, given.shift[axis], given.shorter[axis] - radius, radius);
   CheckRange<std::uint32_t>(
     "The border" + ofAxis, given.border[axis], 0, static_cast<unsigned>(cudamedian::Border::Shrink));
   windowPixels *= 2 * radius + 1;
@@ -392,7 +392,7 @@ Validate(const CudaMedianRequest * request)
                                    std::to_string(sizeof(CudaMedianRequest)) +
                                    ": the Python files and the library are of different versions");
   }
-  CheckRange<std::uint32_t>("pixelType", given.pixelType, 0, static_cast<unsigned>(cudamedian::PixelType::Float64));
+  CheckRange<std::uint32_t>("pixelType", given.pixelType, 0, static_cast<unsigned>(cudamedian::PixelType::BFloat16));
   CheckRange<std::uint32_t>("backend", given.backend, 0, static_cast<unsigned>(cudamedian::Backend::Cpu));
   CheckRange<std::uint32_t>("algorithm", given.algorithm, 0, static_cast<unsigned>(cudamedian::Algorithm::MergeTiling));
   CheckRange<std::uint32_t>("workUnits", given.workUnits, 0, CudaMedianMostWorkUnits);

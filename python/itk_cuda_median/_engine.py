@@ -79,7 +79,19 @@ class EvenMedian(enum.IntEnum):
     MEAN = 1
 
 
-PIXEL_TYPES = ("int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "uint64", "float32", "float64")
+PIXEL_TYPES = (
+    "int8",
+    "uint8",
+    "int16",
+    "uint16",
+    "int32",
+    "uint32",
+    "int64",
+    "uint64",
+    "float32",
+    "float64",
+    "float16",
+)
 
 _Axes = ctypes.c_int64 * MAXIMUM_DIMENSION
 _Borders = ctypes.c_uint32 * MAXIMUM_DIMENSION

@@ -178,7 +178,7 @@ LARGEST = 2**63 - 1
     ("changes", "texts"),
     [
         ({"bytes": 8}, ("8 bytes", "different versions")),
-        ({"pixel_type": 10}, ("pixelType is 10", "to 9")),
+        ({"pixel_type": 12}, ("pixelType is 12", "to 11")),
         ({"backend": 3}, ("backend is 3", "to 2")),
         ({"algorithm": 6}, ("algorithm is 6", "to 5")),
         ({"work_units": 2**32 - 1}, ("workUnits is 4294967295", "to 4096")),
