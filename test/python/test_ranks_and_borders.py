@@ -33,7 +33,8 @@ PADS = {"nearest": "edge", "reflect": "symmetric", "mirror": "reflect", "wrap": 
 def make_exact_array(random, shape, dtype):
     """Return random pixels that a double, which scipy computes with, holds exactly."""
     array = make_array(random, shape, dtype)
-    return array >> 11 << 11 if array.dtype.itemsize == 8 and array.dtype.kind in "iu" else array
+    # Nor does it tell the upper half of uint64 from what is below 0.
+    return array >> 12 << 11 if array.dtype.itemsize == 8 and array.dtype.kind in "iu" else array
 
 
 def windows_of(array, size, mode="nearest", cval=0, origin=None):
@@ -58,7 +59,7 @@ def draw(random, ndim, most):
     return size, origin
 
 
-@pytest.mark.parametrize(("dtype", "mode"), itertools.product(TYPES, MODES))
+@pytest.mark.parametrize(("dtype", "mode"), list(itertools.product(TYPES, MODES)))
 def test_ranks_equal_scipy(random, dtype, mode):
     for shape, most in (((23, 31), 6), ((9, 11, 12), 4), ((70,), 12), ((2, 40), 5)):
         array = make_exact_array(random, shape, dtype)
