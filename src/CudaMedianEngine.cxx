@@ -193,6 +193,16 @@ RunOnHost(const MedianRequest & request, const Plan & plan, ExecutionReport repo
 {
   report.deviceMemoryBudget = 0;
   report.hostMemoryBudget = 0;
+  if (IsGathered(request))
+  {
+    auto onHost = request;
+    onHost.backend = Backend::Cpu;
+    auto gathered = RunGathered(onHost, RunMedian);
+    gathered.backendReason = report.backendReason;
+    gathered.estimatedCudaSeconds = report.estimatedCudaSeconds;
+    gathered.estimatedCpuSeconds = report.estimatedCpuSeconds;
+    return gathered;
+  }
   RunPlanned(GetCpuBackend(), request, plan, {}, report);
   return report;
 }
@@ -414,7 +424,7 @@ RunMedian(const MedianRequest & givenRequest)
   {
     request.outputPixelBytes = PixelBytes(request.pixelType);
   }
-  if (!IsEmpty(request.outputExtent) && IsGathered(request))
+  if (!IsEmpty(request.outputExtent) && IsGathered(request) && IsGatheredForCuda(request))
   {
     auto report = RunGathered(request, RunMedian);
     report.border = DescribeBorder(request);
@@ -438,6 +448,7 @@ RunMedian(const MedianRequest & givenRequest)
     progress.RethrowException();
     throw;
   }
+  report.border = DescribeBorder(request);
   report.totalSeconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   return report;
 }

@@ -118,26 +118,30 @@ IsPacked(const Extent & extent, const Extent & stride)
   return !isGiven || isPacked;
 }
 
-/** Where a row is among those of a box, which are numbered along axis 1 first. */
-Extent
-GetRowPosition(const PixelBox & box, std::int64_t row)
-{
-  Extent position = box.origin;
-  for (int axis = 1; axis < Dimension; ++axis)
-  {
-    position[axis] += row % box.extent[axis];
-    row /= box.extent[axis];
-  }
-  return position;
-}
-
 } // namespace
 
 bool
 IsPlain(const MedianRequest & request)
 {
-  return !IsHalfFloat(request.pixelType) && IsPacked(request.inputExtent, request.inputStride) &&
-         (request.outputStride[0] == 1 || request.outputExtent[0] <= 1) && request.shift == Extent{ { 0, 0, 0, 0 } };
+  return IsWrittenInRows(request) && IsPacked(request.inputExtent, request.inputStride) &&
+         request.shift == Extent{ { 0, 0, 0, 0 } };
+}
+
+bool
+IsReadAsItIs(const MedianRequest & request)
+{
+  bool hasBorder = false;
+  for (int axis = 0; axis < Dimension; ++axis)
+  {
+    hasBorder = hasBorder || HasCopiedBorder(request, axis);
+  }
+  return !hasBorder && !IsHalfFloat(request.pixelType) && IsPacked(request.inputExtent, request.inputStride);
+}
+
+bool
+IsWrittenInRows(const MedianRequest & request)
+{
+  return !IsHalfFloat(request.pixelType) && (request.outputStride[0] == 1 || request.outputExtent[0] <= 1);
 }
 
 Extent
@@ -271,7 +275,7 @@ Gatherer::GatherRows(const PixelBox & box, std::int64_t first, std::int64_t last
   const auto rowBytes = box.extent[0] * static_cast<std::int64_t>(m_PixelBytes);
   for (auto row = first; row < last; ++row)
   {
-    GatherRow(GetRowPosition(box, row), box.extent[0], static_cast<char *>(target) + row * rowBytes);
+    GatherRow(GetRowOfBox(box, row), box.extent[0], static_cast<char *>(target) + row * rowBytes);
   }
 }
 
@@ -342,7 +346,7 @@ Gatherer::ScatterRows(const PixelBox & box, std::int64_t first, std::int64_t las
   std::vector<char> scratch;
   for (auto row = first; row < last; ++row)
   {
-    ScatterRow(GetRowPosition(box, row), box.extent[0], static_cast<const char *>(source) + row * rowBytes, scratch);
+    ScatterRow(GetRowOfBox(box, row), box.extent[0], static_cast<const char *>(source) + row * rowBytes, scratch);
   }
 }
 

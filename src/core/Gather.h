@@ -33,6 +33,15 @@ namespace cudamedian
 bool
 IsPlain(const MedianRequest & request);
 
+/** Whether an input can be transferred from where it lies, as rows of pixels without gaps that are compared as they are
+ * stored, and without a border that copies have to hold. */
+bool
+IsReadAsItIs(const MedianRequest & request);
+
+/** Whether results are pixels of the output, or what its rows are converted from, next to each other in rows. */
+bool
+IsWrittenInRows(const MedianRequest & request);
+
 /** Pixels from one to the next along each axis of a request's input. */
 Extent
 GetInputStride(const MedianRequest & request);

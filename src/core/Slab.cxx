@@ -62,10 +62,14 @@ GetInputBox(const MedianRequest & request, const PixelBox & output)
   PixelBox input;
   for (int axis = 0; axis < Dimension; ++axis)
   {
-    const auto size = request.inputExtent[axis];
-    const auto halo = std::min(request.radius[axis], size);
-    const auto first = std::max<std::int64_t>(output.origin[axis] - halo, 0);
-    const auto last = std::min(output.origin[axis] + output.extent[axis] + halo, size);
+    const auto halo = GetHalo(request, axis);
+    auto       first = output.origin[axis] + request.shift[axis] - halo;
+    auto       last = first + output.extent[axis] + 2 * halo;
+    if (!HasCopiedBorder(request, axis))
+    {
+      first = std::max<std::int64_t>(first, 0);
+      last = std::min(last, request.inputExtent[axis]);
+    }
     input.origin[axis] = first;
     input.extent[axis] = last - first;
   }

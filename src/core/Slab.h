@@ -37,6 +37,19 @@ struct PixelBox
   Extent extent{ { 0, 0, 0, 0 } };
 };
 
+/** Where a row is among those of a box, which are numbered along axis 1 first. */
+inline Extent
+GetRowOfBox(const PixelBox & box, std::int64_t row)
+{
+  Extent position = box.origin;
+  for (int axis = 1; axis < Dimension; ++axis)
+  {
+    position[axis] += row % box.extent[axis];
+    row /= box.extent[axis];
+  }
+  return position;
+}
+
 /** The part of the image processed at once: the outputs, and the inputs they need (the outputs' box with its halo,
  * cropped to the image; clamping to this box is the same as clamping to the image). */
 struct Slab
@@ -65,7 +78,22 @@ GetDeviceOutputStride(const Slab & slab, std::size_t pixelBytes);
 std::int64_t
 GetOutputLead(const Slab & slab, std::size_t pixelBytes);
 
-/** The input box that an output box needs. */
+/** Whether algorithms see what lies beyond the image along an axis in copies of it, and do not clamp themselves. */
+inline bool
+HasCopiedBorder(const MedianRequest & request, int axis)
+{
+  return request.border[axis] != Border::ZeroFluxNeumann || request.shift[axis] != 0;
+}
+
+/** How far the input box of outputs may reach beyond them along an axis. */
+inline std::int64_t
+GetHalo(const MedianRequest & request, int axis)
+{
+  return HasCopiedBorder(request, axis) ? request.radius[axis]
+                                        : std::min(request.radius[axis], request.inputExtent[axis]);
+}
+
+/** The input box that an output box needs: cropped to the image, but for borders that copies hold. */
 PixelBox
 GetInputBox(const MedianRequest & request, const PixelBox & output);
 

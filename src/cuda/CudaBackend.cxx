@@ -378,10 +378,7 @@ public:
   FindImageMemory(const MedianRequest & request) const override
   {
     ImageMemory memory;
-    OnDevice(ResolveDevices(request.devices).front(), [&] {
-      memory.pinnedInput = IsPinnedMemory(request.input);
-      memory.pinnedOutput = request.convertRow == nullptr && IsPinnedMemory(request.output);
-    });
+    OnDevice(ResolveDevices(request.devices).front(), [&] { memory = cudamedian::FindImageMemory(request); });
     return memory;
   }
   void

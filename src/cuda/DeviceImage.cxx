@@ -20,6 +20,7 @@
 #include "BorrowedContext.h"
 #include "BoxTransfer.h"
 #include "CurrentDevice.h"
+#include "Gather.h"
 #include "RequestCheck.h"
 #include "SlabKernel.h"
 
@@ -134,6 +135,11 @@ ValidateDeviceRequest(const MedianRequest & request)
       throw RequestError("The image has more than " + std::to_string(largestImage) + " pixels");
     }
     stride *= extent;
+  }
+  if (!IsReadAsItIs(request) || request.evenMedian != EvenMedian::Upper)
+  {
+    throw RequestError("In device memory pixels follow each other without gaps, half floats are refused, the border is "
+                       "zero-flux Neumann and a median one of the values");
   }
   if (request.convertRow != nullptr)
   {

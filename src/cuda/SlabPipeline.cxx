@@ -20,6 +20,7 @@
 #include "BoxTransfer.h"
 #include "CopierShare.h"
 #include "CudaError.h"
+#include "Gather.h"
 #include "HostCopy.h"
 
 #include <algorithm>
@@ -45,6 +46,13 @@ IsPinnedMemory(const void * memory)
   return attributes.type == cudaMemoryTypeHost;
 }
 
+ImageMemory
+FindImageMemory(const MedianRequest & request)
+{
+  return { IsReadAsItIs(request) && IsPinnedMemory(request.input),
+           request.convertRow == nullptr && IsWrittenInRows(request) && IsPinnedMemory(request.output) };
+}
+
 unsigned
 CountCopiers(const MedianRequest & request, std::size_t devices)
 {
@@ -58,9 +66,8 @@ SlabPipeline::SlabPipeline(const MedianRequest & request,
                            const SlabKernel &    kernel,
                            ExecutionReport &     report)
   : m_Request(request), m_Plan(plan), m_Context(context), m_Kernel(kernel), m_Report(report),
-    m_PixelBytes(PixelBytes(request.pixelType)), m_InputIsPinned(IsPinnedMemory(request.input)),
-    m_OutputIsPinned(request.convertRow == nullptr && IsPinnedMemory(request.output)), m_NoThreads(1),
-    m_Team(ChooseTeam())
+    m_PixelBytes(PixelBytes(request.pixelType)), m_InputIsPinned(FindImageMemory(request).pinnedInput),
+    m_OutputIsPinned(FindImageMemory(request).pinnedOutput), m_NoThreads(1), m_Team(ChooseTeam())
 {
   const auto last =
     GetOffset(request.outputExtent, request.outputStride) - GetOffset({ { 1, 1, 1, 1 } }, request.outputStride);
@@ -93,10 +100,9 @@ MemoryShortage
 SlabPipeline::Reserve(const MedianRequest & request, const Plan & plan, bool ordinaryStaging, DeviceContext & context)
 {
   const auto inFlight = static_cast<std::size_t>(plan.slabsInFlight);
-  const bool pinnedInput = IsPinnedMemory(request.input);
-  const bool pinnedOutput = request.convertRow == nullptr && IsPinnedMemory(request.output);
-  const auto stagedInputBytes = pinnedInput ? 0 : plan.deviceInputBytes;
-  const auto stagedOutputBytes = pinnedOutput ? 0 : plan.deviceOutputBytes;
+  const auto memory = FindImageMemory(request);
+  const auto stagedInputBytes = memory.pinnedInput ? 0 : plan.deviceInputBytes;
+  const auto stagedOutputBytes = memory.pinnedOutput ? 0 : plan.deviceOutputBytes;
   auto       device = std::max(context.program.GetBytes(), plan.candidate.programBytes) +
                 std::max(context.scratch.GetBytes(), plan.candidate.scratchBytes);
   std::size_t staged = 0;

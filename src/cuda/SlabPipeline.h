@@ -34,6 +34,11 @@ namespace cudamedian
 bool
 IsPinnedMemory(const void * memory);
 
+/** Which images of a request are transferred without a copy: those in pinned memory whose pixels lie there as the
+ * device is to have them. \throws DeviceError */
+ImageMemory
+FindImageMemory(const MedianRequest & request);
+
 /** What there is too little of. */
 enum class MemoryShortage
 {

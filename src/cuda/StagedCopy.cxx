@@ -18,6 +18,7 @@
 #include "StagedCopy.h"
 
 #include "BoxRows.h"
+#include "Gather.h"
 #include "HostCopy.h"
 #include "PixelFormat.h"
 
@@ -31,6 +32,28 @@ namespace
 
 /** Bytes of a piece: enough to be worth starting, and few enough that all threads are done at the same time. */
 constexpr std::size_t pieceBytes = std::size_t{ 256 } << 10;
+
+/** Calls function(position, offset) for each row of a piece of a box, where the box's pixels have these strides. */
+template <typename TFunction>
+void
+ForEachRowOfPiece(const PixelBox &  box,
+                  const Extent &    stride,
+                  std::size_t       piece,
+                  std::size_t       pieces,
+                  const TFunction & function)
+{
+  const auto rows = static_cast<std::size_t>(box.extent[1] * box.extent[2] * box.extent[3]);
+  for (auto row = rows * piece / pieces; row < rows * (piece + 1) / pieces; ++row)
+  {
+    const auto position = GetRowOfBox(box, static_cast<std::int64_t>(row));
+    Extent     place;
+    for (int axis = 0; axis < Dimension; ++axis)
+    {
+      place[axis] = position[axis] - box.origin[axis];
+    }
+    function(position, GetOffset(place, stride));
+  }
+}
 
 } // namespace
 
@@ -108,6 +131,18 @@ CopyPieceIn(const MedianRequest & request,
   const auto box = LocateInput(request, fresh.box);
   const auto stride = GetDeviceInputStride(slab, pixelBytes);
   auto *     staged = static_cast<char *>(stagedInput) + fresh.overlap * bytes;
+  if (!IsReadAsItIs(request))
+  {
+    const Gatherer gatherer(request);
+    ForEachRowOfPiece(fresh.box,
+                      stride,
+                      piece,
+                      CountPieces(fresh.box.extent, pixelBytes),
+                      [&](const Extent & position, std::int64_t offset) {
+                        gatherer.GatherRow(position, fresh.box.extent[0], staged + offset * bytes);
+                      });
+    return;
+  }
   ForEachRowOfPart(fresh.box.extent,
                    stride,
                    box.stride,
@@ -127,6 +162,19 @@ CopyPieceOut(const MedianRequest & request, const Slab & slab, const void * stag
   const auto   box = LocateOutput(request, slab);
   const auto   stride = GetDeviceOutputStride(slab, pixelBytes);
   const auto * staged = static_cast<const char *>(stagedOutput) + GetOutputLead(slab, pixelBytes) * bytes;
+  if (!IsWrittenInRows(request))
+  {
+    const Gatherer    gatherer(request);
+    std::vector<char> scratch;
+    ForEachRowOfPiece(slab.output,
+                      stride,
+                      piece,
+                      CountPieces(slab.output.extent, pixelBytes),
+                      [&](const Extent & position, std::int64_t offset) {
+                        gatherer.ScatterRow(position, slab.output.extent[0], staged + offset * bytes, scratch);
+                      });
+    return;
+  }
   ForEachRowOfPart(slab.output.extent,
                    box.stride,
                    stride,

@@ -336,7 +336,7 @@ private:
     const auto stride = GetInputStride(request);
     Extent     extent = box.extent;
     const auto copied = [&](const Extent & outputs) {
-      return Volume(GetCopiedBox(request, { box.origin, outputs }).extent) * static_cast<std::int64_t>(m_PixelBytes);
+      return Volume(GetInputBox(request, { box.origin, outputs }).extent) * static_cast<std::int64_t>(m_PixelBytes);
     };
     while (copied(extent) > most)
     {
@@ -366,30 +366,10 @@ private:
     });
   }
 
-  /** What windows of a box of outputs see: the box with its halo, cropped where algorithms clamp themselves. */
-  static PixelBox
-  GetCopiedBox(const MedianRequest & request, const PixelBox & outputs)
-  {
-    PixelBox copied;
-    for (int axis = 0; axis < Dimension; ++axis)
-    {
-      auto first = outputs.origin[axis] + request.shift[axis] - request.radius[axis];
-      auto last = first + outputs.extent[axis] + 2 * request.radius[axis];
-      if (request.border[axis] == Border::ZeroFluxNeumann && request.shift[axis] == 0)
-      {
-        first = std::max<std::int64_t>(first, 0);
-        last = std::min(last, request.inputExtent[axis]);
-      }
-      copied.origin[axis] = first;
-      copied.extent[axis] = last - first;
-    }
-    return copied;
-  }
-
   void
   RunCopy(const MedianRequest & request, const PixelBox & outputs)
   {
-    const auto copied = GetCopiedBox(request, outputs);
+    const auto copied = GetInputBox(request, outputs);
     auto       result = FindMiddle(request, m_Recipe.upper, copied, outputs);
     if (m_Recipe.isMean)
     {
@@ -541,6 +521,13 @@ IsGathered(const MedianRequest & request)
 {
   const bool isMean = request.evenMedian == EvenMedian::Mean && GetWindow(request).CountPixels() % 2 == 0;
   return !IsPlain(request) || isMean || GetInterior(request).extent != request.outputExtent;
+}
+
+bool
+IsGatheredForCuda(const MedianRequest & request)
+{
+  const bool isMean = request.evenMedian == EvenMedian::Mean && GetWindow(request).CountPixels() % 2 == 0;
+  return isMean || HasShrunkBorder(request) || request.shift != Extent{ { 0, 0, 0, 0 } };
 }
 
 ExecutionReport

@@ -30,6 +30,10 @@ namespace cudamedian
 bool
 IsGathered(const MedianRequest & request);
 
+/** Whether that holds of CUDA too, whose slabs are copied anyway, with their border. */
+bool
+IsGatheredForCuda(const MedianRequest & request);
+
 /** Runs a request that has to be taken apart. Outputs whose windows lie inside the image are one request. The others
  * are requests on copies of the image with its border, in boxes of some megabytes; what a copy has beside its outputs
  * is as wide as windows reach.

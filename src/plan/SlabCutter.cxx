@@ -61,7 +61,8 @@ GetStreamedAxis(const Extent & inputExtent)
 std::int64_t
 GetInputExtent(const MedianRequest & request, int axis, std::int64_t extent)
 {
-  return std::min(extent + 2 * std::min(request.radius[axis], request.inputExtent[axis]), request.inputExtent[axis]);
+  const auto whole = extent + 2 * GetHalo(request, axis);
+  return HasCopiedBorder(request, axis) ? whole : std::min(whole, request.inputExtent[axis]);
 }
 
 /** Bytes of the input and output buffers of a slab with the given output extent, wherever it lies; with `wholeHalo`
@@ -75,16 +76,16 @@ GetSlabBytes(const MedianRequest & request, const Extent & extent, bool wholeHal
   std::size_t outputPixels = 1;
   for (int axis = 0; axis < Dimension; ++axis)
   {
-    const auto halo = std::min(request.radius[axis], request.inputExtent[axis]);
-    auto       input = extent[axis] + 2 * halo;
-    input = axis == streamed ? input : std::min(input, request.inputExtent[axis]);
-    auto output = extent[axis];
+    const auto halo = GetHalo(request, axis);
+    auto       input = axis == streamed ? extent[axis] + 2 * halo : GetInputExtent(request, axis, extent[axis]);
+    auto       output = extent[axis];
     if (axis == 0)
     {
       // The output's rows are aligned at the same columns as the input's: less than a vector lies before them.
       const auto vector = GetDevicePitch(1, bytes);
-      const auto lead =
-        extent[0] == request.outputExtent[0] ? std::min(request.outputOrigin[0], halo) % vector : vector - 1;
+      const auto lead = extent[0] == request.outputExtent[0] && !HasCopiedBorder(request, 0)
+                          ? std::min(request.outputOrigin[0], halo) % vector
+                          : vector - 1;
       input = GetDevicePitch(input, bytes);
       output = GetDevicePitch(output + lead, bytes);
     }
@@ -120,7 +121,7 @@ ChooseSlabExtent(const MedianRequest & request, const Plan & plan, std::size_t b
     largest[axis] = std::min(request.outputExtent[axis], largestSlabExtent);
     if (GetInputExtent(request, axis, largest[axis]) > largestInputExtent)
     {
-      const auto most = largestInputExtent - 2 * std::min(request.radius[axis], request.inputExtent[axis]);
+      const auto most = largestInputExtent - 2 * GetHalo(request, axis);
       if (most < tile[axis])
       {
         throw RequestError("Along axis " + std::to_string(axis) + " the smallest slab of " +
@@ -209,7 +210,7 @@ ChooseSlabs(const MedianRequest & request, std::size_t budget, Plan & plan)
       slice[axis] = 1;
     }
     const auto layer = static_cast<std::size_t>(Volume(slice)) * PixelBytes(request.pixelType);
-    const auto halo = static_cast<std::size_t>(std::min(request.radius[cut], request.inputExtent[cut]));
+    const auto halo = static_cast<std::size_t>(GetHalo(request, cut));
     const auto fresh = GetOverlappedSlab(request, plan, whole.first);
     const auto shared = halo * layer;
     const auto outputs = !plan.candidate.hasLongBlocks ? fresh : std::max(fresh, 3 * shared);

@@ -19,6 +19,7 @@
 #include "DeviceImage.h"
 #include "DeviceMethod.h"
 #include "HistogramDevice.h"
+#include "HalfFloat.h"
 #include "HostRuntime.h"
 #include "KernelImage.h"
 #include "MergeDevice.h"
@@ -64,6 +65,7 @@ Filter(PixelType type, const KernelArguments & arguments)
   request.input = packed.data();
   const auto lead = arguments.outputOrigin[0] - arguments.gridOrigin;
   request.output = static_cast<char *>(arguments.output) + static_cast<std::size_t>(lead) * bytes;
+  request.rank = arguments.rank;
   request.backend = Backend::Cpu;
   RunMedian(request);
   const auto & filtered = request.outputExtent;
@@ -113,7 +115,8 @@ public:
   std::unique_ptr<SlabLauncher>
   Prepare(const MedianRequest & request, const Candidate &, DeviceContext &) const override
   {
-    return std::make_unique<HostLauncher>(request.pixelType);
+    // Kernels see half floats as integers of their order.
+    return std::make_unique<HostLauncher>(IsHalfFloat(request.pixelType) ? PixelType::Int16 : request.pixelType);
   }
 
 private:
