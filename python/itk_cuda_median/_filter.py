@@ -108,7 +108,7 @@ def median_filter(
     mode
         What lies beyond the border, one of scipy's names or one for each of `axes`: "nearest", "reflect" or
         "grid-mirror", "mirror", "wrap" or "grid-wrap", "constant" or "grid-constant"; or "shrink": nothing, the window
-        is clipped and has fewer pixels.
+        is clipped and has fewer pixels. Arrays in device memory have "nearest" only, no `origin` and no mean of two.
     cval
         The value beyond the border where it is "constant", which the input's type has to hold.
     origin
@@ -119,7 +119,7 @@ def median_filter(
         The same in percent, from 0 to 100, or below 0 counted from 100; rounded down as scipy does.
     even_median
         The median of an even number of values: "upper", the upper one of the two in the middle, as in scipy, or "mean",
-        that of both, of integers without its fraction.
+        that of both, of integers rounded down.
     backend
         "auto" (CUDA when a usable device exists, else the CPU), "cuda" or "cpu".
     algorithm
