@@ -39,10 +39,33 @@ constexpr Setting Settings[] = {
     "NUMBERS",
     "radius of the window in pixels: one number, or one per axis as in 2,2,1 (default 1)",
     [](Options & options, const std::string & text) { options.radius = ParseRadius(text); } },
+  { "--size",
+    "NUMBERS",
+    "size of the window in pixels instead, even ones too: one number, or one per axis; one of even size has one pixel "
+    "more before its output than behind",
+    [](Options & options, const std::string & text) { options.size = ParseSize(text); } },
   { "--slice-wise,--sliceWise,--slicewise",
     nullptr,
     "filter slice by slice: the radius along the last axis counts as 0",
     [](Options & options, const std::string &) { options.sliceWise = true; } },
+  { "--rank",
+    "NUMBER",
+    "instead of the median, the value of this rank in the window: 0 is the least",
+    [](Options & options, const std::string & text) { options.rank = ParseRank(text); } },
+  { "--percentile",
+    "NUMBER",
+    "the same in percent, from 0 to 100, rounded down to a rank",
+    [](Options & options, const std::string & text) { options.percentile = ParsePercentile(text); } },
+  { "--border",
+    "NAMES",
+    "what lies beyond the image: nearest (the default), constant or constant:VALUE (of 0, or a value), reflect "
+    "(mirrored "
+    "at the edge), mirror (at the last pixel), wrap or shrink (nothing); one name, or one per axis",
+    [](Options & options, const std::string & text) { ParseBorder(text, options); } },
+  { "--even-median",
+    "NAME",
+    "the median of an even number of pixels: upper (the default) or mean, of the two in the middle",
+    [](Options & options, const std::string & text) { options.evenMedian = ParseEvenMedian(text); } },
   { "--backend",
     "NAME",
     "where to run: auto (the faster, the default), cuda or cpu",
@@ -120,6 +143,8 @@ ReadCommandLine(CLI::App & app, int argc, const char * const argv[])
     },
     "check every kernel and algorithm on the host and on all GPUs, or those of --devices, and print a table");
   app.get_option("--returnparameterfile")->excludes(selfTest);
+  app.get_option("--size")->excludes(app.get_option("--radius"));
+  app.get_option("--percentile")->excludes(app.get_option("--rank"));
 
   app.parse(argc, argv);
   for (std::size_t i = 0; i < std::size(Settings); ++i)

@@ -77,21 +77,24 @@ Run(const Options & options)
   }
   const itk::ImageIOBase::Pointer imageIO =
     isFolder ? OpenDicomSeries(options.input, options.series) : OpenImage(options.input);
-  if (imageIO->GetNumberOfComponents() != 1)
-  {
-    throw UserError("'" + options.input + "' has pixels of type " +
-                    itk::ImageIOBase::GetPixelTypeAsString(imageIO->GetPixelType()) + " with " +
-                    std::to_string(imageIO->GetNumberOfComponents()) +
-                    " components; the median is defined for scalar pixels only");
-  }
   const unsigned int         dimension = imageIO->GetNumberOfDimensions();
-  std::vector<std::uint64_t> radius = RadiusPerAxis(options.radius, dimension); // before anything is read or written
+  const AxisWindows          windows = GetWindows(options, dimension); // before anything is read or written
   std::optional<OutputFile>  outputFile;
   std::optional<DicomOutput> outputSeries;
+  if (options.verify && !IsPlainMedian(windows))
+  {
+    throw UserError(
+      "--verify: itk::MedianImageFilter has neither other ranks and borders nor even sizes to compare with");
+  }
   if (isFolder && NamesFolder(options.output))
   {
-    radius.back() = options.sliceWise ? 0 : radius.back();
-    outputSeries.emplace(options.output, *imageIO, radius);
+    if (!IsPlainMedian(windows))
+    {
+      throw UserError("'" + options.output +
+                      "': a DICOM series tells of medians of a radius, not of other ranks, "
+                      "borders and even sizes");
+    }
+    outputSeries.emplace(options.output, *imageIO, windows.radius);
   }
   else
   {

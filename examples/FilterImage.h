@@ -40,4 +40,9 @@ template <unsigned int VDimension>
 int
 FilterImage(const Options & options, itk::ImageIOBase * imageIO, const Destination & destination);
 
+/** The same for an image whose pixels have several components, each of which is filtered by itself. */
+template <unsigned int VDimension>
+int
+FilterComponents(const Options & options, itk::ImageIOBase * imageIO, const Destination & destination);
+
 #endif

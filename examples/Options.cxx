@@ -17,10 +17,14 @@
  *=========================================================================*/
 #include "Options.h"
 
+#include <algorithm>
 #include <charconv>
+#include <cmath>
+#include <cstdlib>
 #include <limits>
 #include <sstream>
 #include <system_error>
+#include <type_traits>
 #include <utility>
 
 namespace
@@ -28,6 +32,9 @@ namespace
 
 /** Beyond this 2r+1 could not be counted in 32 bits, and no image has such an axis. */
 constexpr std::uint64_t LargestRadius = std::numeric_limits<std::int32_t>::max() / 2;
+
+/** The most pixels of a window: what the engine counts. */
+constexpr std::uint64_t MostWindowPixels = std::numeric_limits<std::int64_t>::max() / 16;
 
 bool
 ParseWhole(const char * first, const char * last, std::uint64_t & value)
@@ -141,16 +148,184 @@ ParseByteCount(const std::string & text)
 }
 
 std::vector<std::uint64_t>
-RadiusPerAxis(const std::vector<std::uint64_t> & radius, unsigned int dimension)
+ParseSize(const std::string & text)
 {
-  if (radius.size() == 1)
+  const auto size = ParseNumbers("--size", text, "a whole number of pixels", 2 * LargestRadius);
+  if (std::find(size.begin(), size.end(), 0) != size.end())
   {
-    return std::vector<std::uint64_t>(dimension, radius.front());
+    throw UserError("--size " + text + ": a window has at least one pixel along each axis");
   }
-  if (radius.size() != dimension)
+  return size;
+}
+
+std::uint64_t
+ParseRank(const std::string & text)
+{
+  std::uint64_t rank = 0;
+  if (!ParseWhole(text.data(), text.data() + text.size(), rank))
   {
-    throw UserError("--radius gives " + std::to_string(radius.size()) + " numbers, but the image has " +
+    throw UserError("--rank " + text + ": not a whole number, zero or more");
+  }
+  return rank;
+}
+
+double
+ParsePercentile(const std::string & text)
+{
+  char *       end = nullptr;
+  const double value = std::strtod(text.c_str(), &end);
+  if (text.empty() || *end != '\0' || !(value >= 0 && value <= 100))
+  {
+    throw UserError("--percentile " + text + ": not a number from 0 to 100");
+  }
+  return value;
+}
+
+void
+ParseBorder(const std::string & text, Options & options)
+{
+  using cudamedian::Border;
+  constexpr std::pair<const char *, Border> borders[] = {
+    { "nearest", Border::ZeroFluxNeumann }, { "constant", Border::Constant }, { "reflect", Border::Reflect },
+    { "mirror", Border::Mirror },           { "wrap", Border::Wrap },         { "shrink", Border::Shrink },
+  };
+  options.border.clear();
+  std::istringstream stream(text + ",");
+  for (std::string part; std::getline(stream, part, ',');)
+  {
+    const auto  colon = part.find(':');
+    const auto  name = part.substr(0, colon);
+    std::string names;
+    for (const auto & [known, border] : borders)
+    {
+      names += (names.empty() ? "" : ", ") + std::string(known);
+      if (name == known)
+      {
+        options.border.push_back(border);
+        names.clear();
+        break;
+      }
+    }
+    if (!names.empty())
+    {
+      throw UserError("--border " + text + ": '" + name + "' is not one of " + names);
+    }
+    if (colon != std::string::npos)
+    {
+      if (options.border.back() != Border::Constant)
+      {
+        throw UserError("--border " + text + ": only constant takes a value");
+      }
+      options.borderValue = part.substr(colon + 1);
+    }
+  }
+}
+
+cudamedian::EvenMedian
+ParseEvenMedian(const std::string & text)
+{
+  if (text == "upper")
+  {
+    return cudamedian::EvenMedian::Upper;
+  }
+  if (text == "mean")
+  {
+    return cudamedian::EvenMedian::Mean;
+  }
+  throw UserError("--even-median " + text + ": not one of upper and mean");
+}
+
+namespace
+{
+
+/** One value for each of `dimension` axes. \throws UserError when the counts differ. */
+template <typename TValue>
+std::vector<TValue>
+Spread(const char * option, const std::vector<TValue> & values, unsigned int dimension)
+{
+  if (values.size() == 1)
+  {
+    return std::vector<TValue>(dimension, values.front());
+  }
+  if (values.size() != dimension)
+  {
+    const char * const kind = std::is_same<TValue, cudamedian::Border>::value ? " names" : " numbers";
+    throw UserError(std::string(option) + " gives " + std::to_string(values.size()) + kind + ", but the image has " +
                     std::to_string(dimension) + (dimension == 1 ? " axis" : " axes"));
   }
-  return radius;
+  return values;
+}
+
+/** The rank that the options ask for in a window of so many pixels, -1 for the median's. \throws UserError */
+std::int64_t
+GetRank(const Options & options, std::uint64_t pixels)
+{
+  if (options.percentile)
+  {
+    // As scipy.ndimage.percentile_filter counts.
+    const double rank = static_cast<double>(pixels) * *options.percentile / 100;
+    return static_cast<std::int64_t>(*options.percentile == 100 ? pixels - 1 : static_cast<std::uint64_t>(rank));
+  }
+  if (options.rank && *options.rank >= pixels)
+  {
+    throw UserError("--rank " + std::to_string(*options.rank) + ": the window has " + std::to_string(pixels) +
+                    " pixels, whose ranks go from 0 to " + std::to_string(pixels - 1));
+  }
+  return options.rank ? static_cast<std::int64_t>(*options.rank) : -1;
+}
+
+} // namespace
+
+std::vector<std::uint64_t>
+RadiusPerAxis(const std::vector<std::uint64_t> & radius, unsigned int dimension)
+{
+  return Spread("--radius", radius, dimension);
+}
+
+AxisWindows
+GetWindows(const Options & options, unsigned int dimension)
+{
+  AxisWindows windows;
+  const auto  sizes = options.size.empty() ? std::vector<std::uint64_t>() : Spread("--size", options.size, dimension);
+  windows.radius = options.size.empty() ? RadiusPerAxis(options.radius, dimension) : sizes;
+  windows.even.assign(dimension, false);
+  windows.border = Spread("--border", options.border, dimension);
+  std::uint64_t pixels = 1;
+  for (unsigned int axis = 0; axis < dimension; ++axis)
+  {
+    if (!sizes.empty())
+    {
+      windows.radius[axis] = sizes[axis] / 2;
+      windows.even[axis] = sizes[axis] % 2 == 0;
+    }
+    if (options.sliceWise && axis + 1 == dimension)
+    {
+      windows.radius[axis] = 0;
+      windows.even[axis] = false;
+    }
+    const std::uint64_t size = 2 * windows.radius[axis] + (windows.even[axis] ? 0 : 1);
+    // The engine refuses windows of more pixels.
+    pixels = size > MostWindowPixels / pixels ? MostWindowPixels : pixels * size;
+  }
+  windows.rank = GetRank(options, pixels);
+  const bool shrinks =
+    std::find(windows.border.begin(), windows.border.end(), cudamedian::Border::Shrink) != windows.border.end();
+  if (options.evenMedian && windows.rank >= 0)
+  {
+    throw UserError("--even-median is for the median, not for --rank and --percentile");
+  }
+  if (options.evenMedian && pixels % 2 != 0 && !shrinks)
+  {
+    throw UserError("--even-median: the window has an odd number of pixels, " + std::to_string(pixels));
+  }
+  return windows;
+}
+
+bool
+IsPlainMedian(const AxisWindows & windows)
+{
+  return windows.rank < 0 && std::count(windows.even.begin(), windows.even.end(), true) == 0 &&
+         std::all_of(windows.border.begin(), windows.border.end(), [](cudamedian::Border border) {
+           return border == cudamedian::Border::ZeroFluxNeumann;
+         });
 }

@@ -38,20 +38,26 @@ public:
 /** What the command line asks for. */
 struct Options
 {
-  std::string                input;
-  std::string                output;
-  std::string                series;      ///< of a folder of DICOM slices, the UID or the number of the series to take
-  std::vector<std::uint64_t> radius{ 1 }; ///< one number for all axes, or one per axis
-  bool                       sliceWise{ false };
-  cudamedian::Backend        backend{ cudamedian::Backend::Auto };
-  cudamedian::Algorithm      algorithm{ cudamedian::Algorithm::Automatic };
-  std::vector<int>           devices;                 ///< numbers of CUDA devices; empty: the current one
-  std::uint64_t              deviceMemoryBudget{ 0 }; ///< bytes; 0: the filter's default
-  bool                       verify{ false };
-  bool                       report{ false };
-  bool                       selfTest{ false };
-  std::optional<std::string> parameterFile;     ///< where 3D Slicer is told what ran
-  SlicerModule *             module{ nullptr }; ///< what 3D Slicer is told; null: Slicer does not run this program
+  std::string                     input;
+  std::string                     output;
+  std::string                     series; ///< of a folder of DICOM slices, the UID or the number of the series to take
+  std::vector<std::uint64_t>      radius{ 1 }; ///< one number for all axes, or one per axis
+  std::vector<std::uint64_t>      size;        ///< of the window, as the radius; empty: the radius says it
+  bool                            sliceWise{ false };
+  std::optional<std::uint64_t>    rank;       ///< of the wanted value in the window, from 0; none: the median
+  std::optional<double>           percentile; ///< the same as a percentage
+  std::vector<cudamedian::Border> border{ cudamedian::Border::ZeroFluxNeumann }; ///< for all axes, or per axis
+  std::string                     borderValue{ "0" }; ///< of Border::Constant, as it was written
+  std::optional<cudamedian::EvenMedian> evenMedian;
+  cudamedian::Backend                   backend{ cudamedian::Backend::Auto };
+  cudamedian::Algorithm                 algorithm{ cudamedian::Algorithm::Automatic };
+  std::vector<int>                      devices;                 ///< numbers of CUDA devices; empty: the current one
+  std::uint64_t                         deviceMemoryBudget{ 0 }; ///< bytes; 0: the filter's default
+  bool                                  verify{ false };
+  bool                                  report{ false };
+  bool                                  selfTest{ false };
+  std::optional<std::string>            parameterFile; ///< where 3D Slicer is told what ran
+  SlicerModule * module{ nullptr }; ///< what 3D Slicer is told; null: Slicer does not run this program
 };
 
 /** Reads "2" or "2,2,1". \throws UserError */
@@ -77,5 +83,43 @@ ParseByteCount(const std::string & text);
 /** The radius along each of `dimension` axes. \throws UserError when the counts differ. */
 std::vector<std::uint64_t>
 RadiusPerAxis(const std::vector<std::uint64_t> & radius, unsigned int dimension);
+
+/** Reads the size of a window, "3" or "2,2,1". \throws UserError */
+std::vector<std::uint64_t>
+ParseSize(const std::string & text);
+
+/** Reads a rank, a whole number. \throws UserError */
+std::uint64_t
+ParseRank(const std::string & text);
+
+/** Reads a percentage from 0 to 100. \throws UserError */
+double
+ParsePercentile(const std::string & text);
+
+/** Reads what lies beyond the image, such as "mirror", "constant:7" or "nearest,wrap". \throws UserError */
+void
+ParseBorder(const std::string & text, Options & options);
+
+/** Reads "upper" or "mean". \throws UserError */
+cudamedian::EvenMedian
+ParseEvenMedian(const std::string & text);
+
+/** What is filtered with, along each axis of an image. */
+struct AxisWindows
+{
+  std::vector<std::uint64_t>      radius;
+  std::vector<bool>               even; ///< whether the window has one pixel fewer behind its output than before
+  std::vector<cudamedian::Border> border;
+  std::int64_t                    rank{ -1 }; ///< -1: the median's
+};
+
+/** The windows for an image of `dimension` axes. \throws UserError when the options do not fit to it or to each other
+ */
+AxisWindows
+GetWindows(const Options & options, unsigned int dimension);
+
+/** Whether the options ask for what itk::MedianImageFilter does. */
+bool
+IsPlainMedian(const AxisWindows & windows);
 
 #endif

@@ -19,6 +19,7 @@
 #define itkCudaMedianImageFilter_h
 
 #include "itkCudaMedianEngine.h"
+#include "itkCudaMedianFilterDetail.h"
 #include "itkMedianImageFilter.h"
 
 #include <type_traits>
@@ -66,6 +67,35 @@ public:
     Selection,
     MergeTiling
   };
+
+  /** \class Boundary
+   * \ingroup CudaMedian
+   * What windows see beyond the image; behind each, what a row of pixels a b c d is taken for.
+   * - `ZeroFluxNeumann`: the nearest pixel, a a a | a b c d | d d d, as itk::ZeroFluxNeumannBoundaryCondition.
+   * - `Constant`: one value, k k k | a b c d | k k k, as itk::ConstantBoundaryCondition.
+   * - `Reflect`: the image mirrored at its edge, c b a | a b c d | d c b, as itk::MirrorPadImageFilter.
+   * - `Mirror`: the image mirrored at its last pixel, d c b | a b c d | c b a.
+   * - `Wrap`: the image again, b c d | a b c d | a b c, as itk::PeriodicBoundaryCondition.
+   * - `Shrink`: nothing: the window is clipped to the image and has fewer pixels, whose median is taken. */
+  enum class Boundary : uint8_t
+  {
+    ZeroFluxNeumann,
+    Constant,
+    Reflect,
+    Mirror,
+    Wrap,
+    Shrink
+  };
+
+  /** \class EvenMedian
+   * \ingroup CudaMedian
+   * What the median of an even number of values is: the upper one of the two in the middle, or the mean of both, of
+   * integers rounded down. */
+  enum class EvenMedian : uint8_t
+  {
+    Upper,
+    Mean
+  };
 };
 
 /** Writes the name of the backend. */
@@ -82,18 +112,41 @@ operator<<(std::ostream & out, CudaMedianImageFilterEnums::Algorithm value)
   return out << cudamedian::ToString(static_cast<cudamedian::Algorithm>(value));
 }
 
+/** Writes the name of the boundary. */
+inline std::ostream &
+operator<<(std::ostream & out, CudaMedianImageFilterEnums::Boundary value)
+{
+  return out << cudamedian::ToString(static_cast<cudamedian::Border>(value));
+}
+
+/** Writes the name of the median of even numbers of values. */
+inline std::ostream &
+operator<<(std::ostream & out, CudaMedianImageFilterEnums::EvenMedian value)
+{
+  return out << cudamedian::ToString(static_cast<cudamedian::EvenMedian>(value));
+}
+
+/** What CudaMedianImageFilter derives from: itk::MedianImageFilter, or, where pixels have several values and so no
+ * order, what that derives from. */
+template <typename TInputImage, typename TOutputImage>
+using CudaMedianSuperclass = std::conditional_t<CudaMedianFilterDetail::ImageTraits<TInputImage>::isScalar,
+                                                MedianImageFilter<TInputImage, TOutputImage>,
+                                                BoxImageFilter<TInputImage, TOutputImage>>;
+
 /** \class CudaMedianImageFilter
  * \brief The exact median of itk::MedianImageFilter, on an NVIDIA GPU or with tile programs on the CPU.
  *
  * Every output pixel is the value of rank N/2 among the N = prod(2 r + 1) input pixels of the window around it;
  * coordinates are clamped to the input's buffered region (zero-flux Neumann border). The result equals that of
  * itk::MedianImageFilter for every input without NaN. For floating point pixels this filter defines what ITK leaves
- * undefined: -0 orders before +0 and every NaN after +infinity, on both backends.
+ * undefined: -0 orders before +0 and every NaN after +infinity, on both backends. Other boundaries, and windows of even
+ * sizes, are this filter's own.
  *
- * Pixel types are the scalar types from char to long long, float and double; input and output may differ, the median is
- * then converted with static_cast. Images of one to four dimensions with at most three axes of radius > 0 run on this
- * module's engine. Anything else runs ITK's own implementation, whatever backend was asked for and without the order of
- * NaN above; GetExecutionReport() says so.
+ * Pixels are scalars from char to long long, float and double, or have several of them: VectorImage, and Image of
+ * RGBPixel, RGBAPixel, Vector, CovariantVector, std::complex or another FixedArray, whose components are filtered each
+ * by itself. Input and output may differ, the median is then converted with static_cast. Images of one to four
+ * dimensions run on this module's engine. Scalars of other types and images of more dimensions run ITK's own
+ * implementation, whatever backend was asked for and without the order of NaN above; GetExecutionReport() says so.
  *
  * The window is compiled into a tile program, a list of min and max operations that yields all medians of a tile, by
  * hierarchical tiling (L. Sugy, "A Fast Parallel Median Filtering Algorithm Using Hierarchical Tiling", SIGGRAPH 2025);
@@ -110,14 +163,14 @@ operator<<(std::ostream & out, CudaMedianImageFilterEnums::Algorithm value)
  * \ingroup CudaMedian
  * \ingroup IntensityImageFilters */
 template <typename TInputImage, typename TOutputImage = TInputImage>
-class ITK_TEMPLATE_EXPORT CudaMedianImageFilter : public MedianImageFilter<TInputImage, TOutputImage>
+class ITK_TEMPLATE_EXPORT CudaMedianImageFilter : public CudaMedianSuperclass<TInputImage, TOutputImage>
 {
 public:
   ITK_DISALLOW_COPY_AND_ASSIGN(CudaMedianImageFilter);
 
   /** Standard class type aliases. */
   using Self = CudaMedianImageFilter;
-  using Superclass = MedianImageFilter<TInputImage, TOutputImage>;
+  using Superclass = CudaMedianSuperclass<TInputImage, TOutputImage>;
   using Pointer = SmartPointer<Self>;
   using ConstPointer = SmartPointer<const Self>;
 
@@ -137,11 +190,42 @@ public:
   using RadiusType = typename Superclass::RadiusType;
   using BackendEnum = CudaMedianImageFilterEnums::Backend;
   using AlgorithmEnum = CudaMedianImageFilterEnums::Algorithm;
+  using BoundaryEnum = CudaMedianImageFilterEnums::Boundary;
+  using EvenMedianEnum = CudaMedianImageFilterEnums::EvenMedian;
 
   /** Filter a volume slice by slice: the radius along the last axis counts as 0. Off by default. */
   itkSetMacro(SliceWise, bool);
   itkGetConstMacro(SliceWise, bool);
   itkBooleanMacro(SliceWise);
+
+  /** What windows see beyond the image, along all axes or along one. The boundary is that of the whole image, whatever
+   * part of it is requested: `Wrap` asks for all of its input along an axis where windows reach beyond the image.
+   * Default: `ZeroFluxNeumann`. */
+  void
+  SetBoundaryMode(BoundaryEnum mode);
+  void
+  SetBoundaryMode(unsigned int axis, BoundaryEnum mode);
+  BoundaryEnum
+  GetBoundaryMode(unsigned int axis = 0) const;
+
+  /** The value beyond the image where the boundary is `Constant`. Default: 0. */
+  itkSetMacro(BoundaryConstant, InputPixelType);
+  itkGetConstReferenceMacro(BoundaryConstant, InputPixelType);
+
+  /** Windows of even size: where it is on, along all axes or along one, the window has one pixel fewer behind its
+   * output than before, 2 r of them. Along axes with a radius of 0 it means nothing. Default: off. */
+  void
+  SetEvenWindow(bool even);
+  void
+  SetEvenWindow(unsigned int axis, bool even);
+  bool
+  GetEvenWindow(unsigned int axis = 0) const;
+
+  /** What the median of an even number of values is, which windows of even size have, and clipped ones. Default:
+   * `Upper`.
+   */
+  itkSetEnumMacro(EvenMedian, EvenMedianEnum);
+  itkGetEnumMacro(EvenMedian, EvenMedianEnum);
 
   /** Where to run. `Cuda` without a usable device throws at Update() and says what was looked for and what was found;
    * `Cpu` makes no CUDA call at all. `Auto`, the default, estimates what each would take, with the transfers of the
@@ -212,14 +296,47 @@ protected:
   void
   GenerateData() override;
 
+  /** For subclasses that want of the engine what this class has no property for, such as another rank. Called for each
+   * request before it is carried out. */
+  virtual void
+  ChangeRequest(cudamedian::MedianRequest &) const
+  {}
+
 private:
+  using BoundaryArray = FixedArray<BoundaryEnum, InputImageDimension>;
+  using EvenArray = FixedArray<bool, InputImageDimension>;
+
+  /** Throws where an axis is not one of the image's. */
+  void
+  CheckAxis(unsigned int axis) const;
+
+  /** Whether windows wrap around along some axis. */
+  bool
+  WrapsAround() const;
+
   void
   RunEngine(const RadiusType & radius);
+
+  /** The request for all values of the pixels, or for the first of them. */
+  cudamedian::MedianRequest
+  MakeRequest(const RadiusType & radius);
+
+  /** One request for each value of the pixels. */
+  void
+  RunEngineForEachValue(const cudamedian::MedianRequest & request, std::int64_t count);
+
+  /** Writes a value of the boundary's constant as the engine takes it. */
+  void
+  SetBorderValue(cudamedian::MedianRequest & request, unsigned int component) const;
 
   void
   RunSuperclass(const RadiusType & radius, const std::string & reason);
 
   bool                        m_SliceWise{ false };
+  BoundaryArray               m_BoundaryMode{ BoundaryArray::Filled(BoundaryEnum::ZeroFluxNeumann) };
+  InputPixelType              m_BoundaryConstant{};
+  EvenArray                   m_EvenWindow{ EvenArray::Filled(false) };
+  EvenMedianEnum              m_EvenMedian{ EvenMedianEnum::Upper };
   BackendEnum                 m_Backend{ BackendEnum::Auto };
   AlgorithmEnum               m_Algorithm{ AlgorithmEnum::Automatic };
   SizeValueType               m_DeviceMemoryBudget{ 0 };

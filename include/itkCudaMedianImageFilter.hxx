@@ -21,59 +21,11 @@
 #include "itkCudaMedianImageFilter.h"
 
 #include <algorithm>
-#include <limits>
 #include <sstream>
 #include <utility>
 
 namespace itk
 {
-namespace CudaMedianImageFilterDetail
-{
-
-/** The engine's name for a pixel type; `supported` is false for types the engine has no keys for. */
-template <typename TPixel>
-struct EnginePixel
-{
-  static constexpr bool isInteger =
-    std::is_integral<TPixel>::value && !std::is_same<TPixel, bool>::value && sizeof(TPixel) <= 8;
-  static constexpr bool supported =
-    isInteger || std::is_same<TPixel, float>::value || std::is_same<TPixel, double>::value;
-
-  static cudamedian::PixelType
-  GetType()
-  {
-    using Type = cudamedian::PixelType;
-    if (std::is_floating_point<TPixel>::value)
-    {
-      return sizeof(TPixel) == 4 ? Type::Float32 : Type::Float64;
-    }
-    const bool isSigned = std::numeric_limits<TPixel>::is_signed;
-    switch (sizeof(TPixel))
-    {
-      case 1:
-        return isSigned ? Type::Int8 : Type::UInt8;
-      case 2:
-        return isSigned ? Type::Int16 : Type::UInt16;
-      case 4:
-        return isSigned ? Type::Int32 : Type::UInt32;
-      default:
-        return isSigned ? Type::Int64 : Type::UInt64;
-    }
-  }
-};
-
-template <typename TInputPixel, typename TOutputPixel>
-void
-ConvertRow(const void * source, void * destination, std::size_t count)
-{
-  const auto * input = static_cast<const TInputPixel *>(source);
-  std::transform(input, input + count, static_cast<TOutputPixel *>(destination), [](const TInputPixel pixel) {
-    return static_cast<TOutputPixel>(pixel);
-  });
-}
-
-} // namespace CudaMedianImageFilterDetail
-
 template <typename TInputImage, typename TOutputImage>
 auto
 CudaMedianImageFilter<TInputImage, TOutputImage>::GetRadius() const -> const RadiusType &
@@ -116,23 +68,111 @@ CudaMedianImageFilter<TInputImage, TOutputImage>::GetExecutionReportAsString() c
 
 template <typename TInputImage, typename TOutputImage>
 void
+CudaMedianImageFilter<TInputImage, TOutputImage>::CheckAxis(unsigned int axis) const
+{
+  if (axis >= InputImageDimension)
+  {
+    itkExceptionMacro(<< "Axis " << axis << " is none of an image of " << InputImageDimension << " dimensions");
+  }
+}
+
+template <typename TInputImage, typename TOutputImage>
+void
+CudaMedianImageFilter<TInputImage, TOutputImage>::SetBoundaryMode(BoundaryEnum mode)
+{
+  for (unsigned int axis = 0; axis < InputImageDimension; ++axis)
+  {
+    this->SetBoundaryMode(axis, mode);
+  }
+}
+
+template <typename TInputImage, typename TOutputImage>
+void
+CudaMedianImageFilter<TInputImage, TOutputImage>::SetBoundaryMode(unsigned int axis, BoundaryEnum mode)
+{
+  this->CheckAxis(axis);
+  if (m_BoundaryMode[axis] != mode)
+  {
+    m_BoundaryMode[axis] = mode;
+    this->Modified();
+  }
+}
+
+template <typename TInputImage, typename TOutputImage>
+auto
+CudaMedianImageFilter<TInputImage, TOutputImage>::GetBoundaryMode(unsigned int axis) const -> BoundaryEnum
+{
+  this->CheckAxis(axis);
+  return m_BoundaryMode[axis];
+}
+
+template <typename TInputImage, typename TOutputImage>
+void
+CudaMedianImageFilter<TInputImage, TOutputImage>::SetEvenWindow(bool even)
+{
+  for (unsigned int axis = 0; axis < InputImageDimension; ++axis)
+  {
+    this->SetEvenWindow(axis, even);
+  }
+}
+
+template <typename TInputImage, typename TOutputImage>
+void
+CudaMedianImageFilter<TInputImage, TOutputImage>::SetEvenWindow(unsigned int axis, bool even)
+{
+  this->CheckAxis(axis);
+  if (m_EvenWindow[axis] != even)
+  {
+    m_EvenWindow[axis] = even;
+    this->Modified();
+  }
+}
+
+template <typename TInputImage, typename TOutputImage>
+bool
+CudaMedianImageFilter<TInputImage, TOutputImage>::GetEvenWindow(unsigned int axis) const
+{
+  this->CheckAxis(axis);
+  return m_EvenWindow[axis];
+}
+
+template <typename TInputImage, typename TOutputImage>
+bool
+CudaMedianImageFilter<TInputImage, TOutputImage>::WrapsAround() const
+{
+  return std::find(m_BoundaryMode.Begin(), m_BoundaryMode.End(), BoundaryEnum::Wrap) != m_BoundaryMode.End();
+}
+
+template <typename TInputImage, typename TOutputImage>
+void
 CudaMedianImageFilter<TInputImage, TOutputImage>::GenerateInputRequestedRegion()
 {
-  if (!m_SliceWise)
+  if (!m_SliceWise && !this->WrapsAround())
   {
     Superclass::GenerateInputRequestedRegion();
     return;
   }
-  // Skips BoxImageFilter, which would pad by the whole radius.
+  // Skips BoxImageFilter, which would pad by the whole radius and crop what wraps around.
   ImageToImageFilter<TInputImage, TOutputImage>::GenerateInputRequestedRegion();
   auto * input = const_cast<TInputImage *>(this->GetInput());
   if (input == nullptr)
   {
     return;
   }
-  auto region = input->GetRequestedRegion();
+  const auto whole = input->GetLargestPossibleRegion();
+  auto       region = input->GetRequestedRegion();
   region.PadByRadius(this->GetEffectiveRadius());
-  const bool cropped = region.Crop(input->GetLargestPossibleRegion());
+  const auto padded = region;
+  const bool cropped = region.Crop(whole);
+  for (unsigned int axis = 0; axis < InputImageDimension && cropped; ++axis)
+  {
+    // Windows that leave the image come back at its far side.
+    if (m_BoundaryMode[axis] == BoundaryEnum::Wrap && region.GetSize(axis) != padded.GetSize(axis))
+    {
+      region.SetIndex(axis, whole.GetIndex(axis));
+      region.SetSize(axis, whole.GetSize(axis));
+    }
+  }
   input->SetRequestedRegion(region);
   if (!cropped)
   {
@@ -148,26 +188,21 @@ template <typename TInputImage, typename TOutputImage>
 void
 CudaMedianImageFilter<TInputImage, TOutputImage>::GenerateData()
 {
-  using Pixel = CudaMedianImageFilterDetail::EnginePixel<InputPixelType>;
+  using InputTraits = CudaMedianFilterDetail::ImageTraits<TInputImage>;
+  using OutputTraits = CudaMedianFilterDetail::ImageTraits<TOutputImage>;
+  static_assert(InputTraits::isScalar == OutputTraits::isScalar,
+                "the pixels of input and output have one value both, or several both");
   const auto radius = this->GetEffectiveRadius();
   m_ExecutionReport = cudamedian::ExecutionReport();
 
-  unsigned int axes = 0;
-  for (unsigned int axis = 0; axis < InputImageDimension; ++axis)
-  {
-    axes += radius[axis] > 0 ? 1 : 0;
-  }
-  if constexpr (!Pixel::supported || !std::is_arithmetic<OutputPixelType>::value)
+  if constexpr (!CudaMedianFilterDetail::EnginePixel<typename InputTraits::ValueType>::supported ||
+                !std::is_arithmetic<typename OutputTraits::ValueType>::value)
   {
     this->RunSuperclass(radius, "the engine has no keys for this pixel type");
   }
   else if constexpr (InputImageDimension > cudamedian::Dimension)
   {
     this->RunSuperclass(radius, "the engine takes images of up to four dimensions");
-  }
-  else if (axes > 3)
-  {
-    this->RunSuperclass(radius, "the engine takes up to three axes with a radius above 0");
   }
   else
   {
@@ -179,91 +214,136 @@ template <typename TInputImage, typename TOutputImage>
 void
 CudaMedianImageFilter<TInputImage, TOutputImage>::RunSuperclass(const RadiusType & radius, const std::string & reason)
 {
-  m_ExecutionReport.backend = "ITK";
-  m_ExecutionReport.backendReason = reason;
-  m_ExecutionReport.device = "host";
-  m_ExecutionReport.algorithm = "itk::MedianImageFilter";
-  m_ExecutionReport.algorithmReason = reason;
-  m_ExecutionReport.workUnits = this->GetNumberOfWorkUnits();
-  m_SuperclassRadius = &radius;
-  try
+  if constexpr (!CudaMedianFilterDetail::ImageTraits<TInputImage>::isScalar)
   {
-    Superclass::GenerateData();
+    itkExceptionMacro(<< reason << ", and ITK has no median of pixels of several values");
   }
-  catch (...)
+  else
   {
+    bool plain = true;
+    for (unsigned int axis = 0; axis < InputImageDimension; ++axis)
+    {
+      plain =
+        plain && m_BoundaryMode[axis] == BoundaryEnum::ZeroFluxNeumann && !(m_EvenWindow[axis] && radius[axis] > 0);
+    }
+    if (!plain)
+    {
+      itkExceptionMacro(
+        << reason << ", and itk::MedianImageFilter has windows of odd size and the zero-flux Neumann boundary only");
+    }
+    m_ExecutionReport.backend = "ITK";
+    m_ExecutionReport.backendReason = reason;
+    m_ExecutionReport.device = "host";
+    m_ExecutionReport.algorithm = "itk::MedianImageFilter";
+    m_ExecutionReport.algorithmReason = reason;
+    m_ExecutionReport.workUnits = this->GetNumberOfWorkUnits();
+    m_SuperclassRadius = &radius;
+    try
+    {
+      Superclass::GenerateData();
+    }
+    catch (...)
+    {
+      m_SuperclassRadius = nullptr;
+      throw;
+    }
     m_SuperclassRadius = nullptr;
-    throw;
   }
-  m_SuperclassRadius = nullptr;
+}
+
+template <typename TInputImage, typename TOutputImage>
+void
+CudaMedianImageFilter<TInputImage, TOutputImage>::SetBorderValue(cudamedian::MedianRequest & request,
+                                                                 unsigned int                component) const
+{
+  const auto value = CudaMedianFilterDetail::GetValue<TInputImage>(m_BoundaryConstant, component);
+  std::memcpy(request.borderValue.data(), &value, sizeof(value));
+}
+
+template <typename TInputImage, typename TOutputImage>
+cudamedian::MedianRequest
+CudaMedianImageFilter<TInputImage, TOutputImage>::MakeRequest(const RadiusType & radius)
+{
+  cudamedian::MedianRequest request;
+  auto *                    output = this->GetOutput();
+  CudaMedianFilterDetail::DescribeImages(*this->GetInput(), *output, output->GetRequestedRegion(), radius, request);
+  for (unsigned int axis = 0; axis < InputImageDimension; ++axis)
+  {
+    request.border[axis] = static_cast<cudamedian::Border>(m_BoundaryMode[axis]);
+    request.shorter[axis] = m_EvenWindow[axis] && radius[axis] > 0 ? 1 : 0;
+  }
+  request.evenMedian = static_cast<cudamedian::EvenMedian>(m_EvenMedian);
+  request.backend = static_cast<cudamedian::Backend>(m_Backend);
+  request.algorithm = static_cast<cudamedian::Algorithm>(m_Algorithm);
+  request.deviceMemoryBudget = m_DeviceMemoryBudget;
+  request.hostMemoryBudget = m_HostMemoryBudget;
+  request.devices = m_Devices;
+  this->SetBorderValue(request, 0);
+  this->ChangeRequest(request);
+  return request;
+}
+
+template <typename TInputImage, typename TOutputImage>
+void
+CudaMedianImageFilter<TInputImage, TOutputImage>::RunEngineForEachValue(const cudamedian::MedianRequest & request,
+                                                                        std::int64_t                      count)
+{
+  using InputValue = typename CudaMedianFilterDetail::ImageTraits<TInputImage>::ValueType;
+  for (std::int64_t i = 0; i < count; ++i)
+  {
+    auto one = request;
+    one.input = static_cast<const InputValue *>(request.input) + i;
+    one.output = static_cast<char *>(request.output) + i * static_cast<std::int64_t>(request.outputPixelBytes);
+    // An axis that holds the values has one of them.
+    if constexpr (InputImageDimension < cudamedian::Dimension)
+    {
+      one.inputExtent[cudamedian::Dimension - 1] = 1;
+      one.outputExtent[cudamedian::Dimension - 1] = 1;
+    }
+    this->SetBorderValue(one, static_cast<unsigned int>(i));
+    const auto start = static_cast<float>(i) / static_cast<float>(count);
+    const auto end = static_cast<float>(i + 1) / static_cast<float>(count);
+    const auto done = m_ExecutionReport;
+    m_ExecutionReport = CudaMedianFilterDetail::RunRequest(*this, one, start, end);
+    m_ExecutionReport.numberOfSlabs += done.numberOfSlabs;
+    m_ExecutionReport.transferSeconds += done.transferSeconds;
+    m_ExecutionReport.kernelSeconds += done.kernelSeconds;
+    m_ExecutionReport.totalSeconds += done.totalSeconds;
+  }
+  m_ExecutionReport.algorithmReason += "; one component after the other";
 }
 
 template <typename TInputImage, typename TOutputImage>
 void
 CudaMedianImageFilter<TInputImage, TOutputImage>::RunEngine(const RadiusType & radius)
 {
-  using Pixel = CudaMedianImageFilterDetail::EnginePixel<InputPixelType>;
   this->AllocateOutputs();
-  const auto * input = this->GetInput();
-  auto *       output = this->GetOutput();
-  const auto   inputRegion = input->GetBufferedRegion();
-  const auto   bufferedRegion = output->GetBufferedRegion();
-  const auto   requestedRegion = output->GetRequestedRegion();
-
-  cudamedian::MedianRequest request;
-  request.pixelType = Pixel::GetType();
-  request.input = input->GetBufferPointer();
-  request.inputExtent = { { 1, 1, 1, 1 } };
-  request.outputExtent = { { 1, 1, 1, 1 } };
-  std::int64_t stride = 1;
-  for (unsigned int axis = 0; axis < cudamedian::Dimension; ++axis)
+  const auto count = CudaMedianFilterDetail::CountValues(*this->GetInput());
+  if (count != CudaMedianFilterDetail::CountValues(*this->GetOutput()))
   {
-    request.outputStride[axis] = stride;
-    if (axis < InputImageDimension)
-    {
-      constexpr auto most = static_cast<SizeValueType>(std::numeric_limits<std::int64_t>::max());
-      request.radius[axis] = static_cast<std::int64_t>(std::min(static_cast<SizeValueType>(radius[axis]), most));
-      request.inputExtent[axis] = static_cast<std::int64_t>(inputRegion.GetSize(axis));
-      request.outputOrigin[axis] = requestedRegion.GetIndex(axis) - inputRegion.GetIndex(axis);
-      request.outputExtent[axis] = static_cast<std::int64_t>(requestedRegion.GetSize(axis));
-      stride *= static_cast<std::int64_t>(bufferedRegion.GetSize(axis));
-    }
+    itkExceptionMacro(<< "The input's pixels have " << count << " components, those of the output "
+                      << CudaMedianFilterDetail::CountValues(*this->GetOutput()));
   }
-  request.outputPixelBytes = sizeof(OutputPixelType);
-  if (requestedRegion.GetNumberOfPixels() > 0)
+  auto request = this->MakeRequest(radius);
+  bool together = InputImageDimension < cudamedian::Dimension;
+  for (unsigned int i = 1; i < count; ++i)
   {
-    request.output = output->GetBufferPointer() + output->ComputeOffset(requestedRegion.GetIndex());
+    auto other = request;
+    this->SetBorderValue(other, i);
+    const auto & border = request.border;
+    together = together && (std::find(border.begin(), border.end(), cudamedian::Border::Constant) == border.end() ||
+                            other.borderValue == request.borderValue);
   }
-  if (!std::is_same<InputPixelType, OutputPixelType>::value)
-  {
-    request.convertRow = &CudaMedianImageFilterDetail::ConvertRow<InputPixelType, OutputPixelType>;
-  }
-  request.backend = static_cast<cudamedian::Backend>(m_Backend);
-  request.algorithm = static_cast<cudamedian::Algorithm>(m_Algorithm);
-  request.deviceMemoryBudget = m_DeviceMemoryBudget;
-  request.hostMemoryBudget = m_HostMemoryBudget;
-  request.devices = m_Devices;
-  request.workUnits = static_cast<unsigned int>(this->GetNumberOfWorkUnits());
-  request.parallelFor = [this](std::size_t count, const std::function<void(std::size_t)> & body) {
-    auto * threader = this->GetMultiThreader();
-    threader->SetNumberOfWorkUnits(static_cast<ThreadIdType>(count));
-    threader->ParallelizeArray(
-      0, count, [&body](SizeValueType unit) { body(static_cast<std::size_t>(unit)); }, nullptr);
-  };
-  request.progress = [this](float fraction) {
-    this->UpdateProgress(fraction);
-    if (this->GetAbortGenerateData())
-    {
-      ProcessAborted aborted(__FILE__, __LINE__);
-      aborted.SetDescription("Filter execution was aborted by an external request");
-      throw aborted;
-    }
-  };
-
-  request.progress(0.0F);
   try
   {
-    m_ExecutionReport = cudamedian::RunMedian(request);
+    if (count > 1 && !together)
+    {
+      this->RunEngineForEachValue(request, count);
+    }
+    else
+    {
+      m_ExecutionReport = CudaMedianFilterDetail::RunRequest(*this, request);
+    }
   }
   catch (const cudamedian::RequestError & error)
   {
@@ -281,6 +361,12 @@ CudaMedianImageFilter<TInputImage, TOutputImage>::PrintSelf(std::ostream & os, I
 {
   Superclass::PrintSelf(os, indent);
   os << indent << "SliceWise: " << (m_SliceWise ? "On" : "Off") << std::endl;
+  os << indent << "BoundaryMode: " << m_BoundaryMode << std::endl;
+  os << indent
+     << "BoundaryConstant: " << static_cast<typename NumericTraits<InputPixelType>::PrintType>(m_BoundaryConstant)
+     << std::endl;
+  os << indent << "EvenWindow: " << m_EvenWindow << std::endl;
+  os << indent << "EvenMedian: " << m_EvenMedian << std::endl;
   os << indent << "Backend: " << m_Backend << std::endl;
   os << indent << "Algorithm: " << m_Algorithm << std::endl;
   os << indent << "DeviceMemoryBudget: " << m_DeviceMemoryBudget << std::endl;

@@ -21,9 +21,11 @@
 #include "itkCudaMedianDevice.h"
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <chrono>
 #include <cstring>
+#include <iterator>
 #include <limits>
 #include <sstream>
 #include <system_error>
@@ -40,6 +42,12 @@ static_assert(static_cast<int>(cudamedian::Algorithm::TileProgram) == 1 &&
                 static_cast<int>(cudamedian::Algorithm::Selection) == 4 &&
                 static_cast<int>(cudamedian::Algorithm::MergeTiling) == 5,
               "Algorithm in _engine.py");
+static_assert(static_cast<int>(cudamedian::Border::Constant) == 1 &&
+                static_cast<int>(cudamedian::Border::Reflect) == 2 &&
+                static_cast<int>(cudamedian::Border::Mirror) == 3 && static_cast<int>(cudamedian::Border::Wrap) == 4 &&
+                static_cast<int>(cudamedian::Border::Shrink) == 5,
+              "Border in _engine.py");
+static_assert(static_cast<int>(cudamedian::EvenMedian::Mean) == 1, "EvenMedian in _engine.py");
 
 /** What a progress function's wish to stop travels as. */
 struct Stopped
@@ -214,7 +222,17 @@ ToEngine(const CudaMedianRequest & given)
   request.pixelType = static_cast<cudamedian::PixelType>(given.pixelType);
   request.input = given.input;
   request.inputExtent = ToExtent(given.extent);
+  request.inputStride = ToExtent(given.inputStride);
   request.radius = ToExtent(given.radius);
+  request.shorter = ToExtent(given.shorter);
+  request.shift = ToExtent(given.shift);
+  for (std::size_t axis = 0; axis < 4; ++axis)
+  {
+    request.border[axis] = static_cast<cudamedian::Border>(given.border[axis]);
+  }
+  std::copy(std::begin(given.borderValue), std::end(given.borderValue), request.borderValue.begin());
+  request.evenMedian = static_cast<cudamedian::EvenMedian>(given.evenMedian);
+  request.rank = given.rank;
   request.outputExtent = request.inputExtent;
   request.output = given.output;
   request.outputStride = ToExtent(given.outputStride);
@@ -242,9 +260,73 @@ CheckRange(const std::string & name, TNumber value, TNumber smallest, TNumber la
   }
 }
 
-/** Throws where extents, radii or strides are not those of an image and a window that 64 bits can count.
- * \returns the bytes from the output's first pixel to its last, 0 when there are none. */
+/** Throws where the strides of a buffer are not those of an image whose rows do not overlap: axis 0 is the contiguous
+ * one, or, where pixels have components, axis 3. \returns the bytes from the first pixel to the last. */
 std::uint64_t
+ValidateStrides(const std::string & buffer,
+                const std::int64_t (&extent)[4],
+                const std::int64_t (&stride)[4],
+                std::int64_t pixelBytes)
+{
+  constexpr auto           most = std::numeric_limits<std::int64_t>::max();
+  const bool               hasComponents = extent[3] > 1 && stride[3] == 1 && stride[0] != 1;
+  const std::array<int, 4> order =
+    hasComponents ? std::array<int, 4>{ { 3, 0, 1, 2 } } : std::array<int, 4>{ { 0, 1, 2, 3 } };
+  CheckRange<std::int64_t>(
+    "The " + buffer + "'s stride along axis " + std::to_string(order[0]), stride[order[0]], 1, 1);
+  std::int64_t span = 1; // pixels from the first to the last
+  for (const auto axis : order)
+  {
+    if (extent[axis] > 1)
+    {
+      const auto steps = extent[axis] - 1;
+      CheckRange<std::int64_t>("The " + buffer + "'s stride along axis " + std::to_string(axis),
+                               stride[axis],
+                               span,
+                               (most / pixelBytes - span) / steps);
+      span += steps * stride[axis];
+    }
+  }
+  return static_cast<std::uint64_t>(span) * static_cast<std::uint64_t>(pixelBytes);
+}
+
+/** The bytes that the input and the output lie in, 0 when there are no pixels. */
+struct BufferBytes
+{
+  std::uint64_t input{ 0 };
+  std::uint64_t output{ 0 };
+};
+
+/** Throws where what is said of an axis's window is none. */
+void
+ValidateWindow(const CudaMedianRequest & given, int axis, std::int64_t & windowPixels)
+{
+  const auto ofAxis = " along axis " + std::to_string(axis);
+  // A window holds as many pixels as the engine counts at most.
+  const auto largestRadius = (std::numeric_limits<std::int64_t>::max() / 16 / windowPixels - 1) / 2;
+  const auto radius = given.radius[axis];
+  CheckRange<std::int64_t>("The radius" + ofAxis, radius, 0, largestRadius);
+  CheckRange<std::int64_t>("What the window is shorter" + ofAxis, given.shorter[axis], 0, radius > 0 ? 1 : 0);
+  CheckRange<std::int64_t>("The shift" + ofAxis, given.shift[axis], given.shorter[axis] - radius, radius);
+  CheckRange<std::uint32_t>(
+    "The border" + ofAxis, given.border[axis], 0, static_cast<unsigned>(cudamedian::Border::Shrink));
+  windowPixels *= 2 * radius + 1;
+}
+
+/** Throws where the rank is none of the window's. */
+void
+ValidateRank(const CudaMedianRequest & given)
+{
+  std::int64_t pixels = 1;
+  for (int axis = 0; axis < 4; ++axis)
+  {
+    pixels *= 2 * given.radius[axis] + 1 - given.shorter[axis];
+  }
+  CheckRange<std::int64_t>("The rank", given.rank, -1, pixels - 1);
+}
+
+/** Throws where extents, windows or strides are not those of an image that 64 bits can count. */
+BufferBytes
 ValidateImage(const CudaMedianRequest & given)
 {
   constexpr auto most = std::numeric_limits<std::int64_t>::max();
@@ -255,46 +337,29 @@ ValidateImage(const CudaMedianRequest & given)
   bool         empty = false;
   for (int axis = 0; axis < 4; ++axis)
   {
-    const auto ofAxis = " along axis " + std::to_string(axis);
-    CheckRange<std::int64_t>("The extent" + ofAxis, given.extent[axis], 0, most / pixelBytes / pixels);
+    CheckRange<std::int64_t>(
+      "The extent along axis " + std::to_string(axis), given.extent[axis], 0, most / pixelBytes / pixels);
     pixels *= std::max<std::int64_t>(1, given.extent[axis]);
     empty = empty || given.extent[axis] == 0;
-    // A window holds as many pixels as the engine counts at most.
-    const auto largestRadius = (most / 16 / windowPixels - 1) / 2;
-    CheckRange<std::int64_t>("The radius" + ofAxis, given.radius[axis], 0, largestRadius);
-    windowPixels *= 2 * given.radius[axis] + 1;
+    ValidateWindow(given, axis, windowPixels);
   }
+  ValidateRank(given);
   if (empty)
   {
-    return 0;
+    return {};
   }
-  CheckRange<std::int64_t>("The output's stride along axis 0", given.outputStride[0], 1, 1);
-  std::int64_t span = 1; // pixels from the first to the last
-  for (int axis = 0; axis < 4; ++axis)
-  {
-    if (given.extent[axis] > 1)
-    {
-      const auto steps = given.extent[axis] - 1;
-      CheckRange<std::int64_t>("The output's stride along axis " + std::to_string(axis),
-                               given.outputStride[axis],
-                               span,
-                               (most / pixelBytes - span) / steps);
-      span += steps * given.outputStride[axis];
-    }
-  }
-  return static_cast<std::uint64_t>(span) * static_cast<std::uint64_t>(pixelBytes);
+  const bool isPlain = std::all_of(
+    std::begin(given.inputStride), std::end(given.inputStride), [](std::int64_t stride) { return stride == 0; });
+  const auto plainBytes = static_cast<std::uint64_t>(pixels) * static_cast<std::uint64_t>(pixelBytes);
+  const auto outputBytes = ValidateStrides("output", given.extent, given.outputStride, pixelBytes);
+  return { isPlain ? plainBytes : ValidateStrides("input", given.extent, given.inputStride, pixelBytes), outputBytes };
 }
 
 /** Throws where a buffer does not start at a pixel, or the output overlaps the input. */
 void
-ValidateBuffers(const CudaMedianRequest & given, std::uint64_t outputBytes)
+ValidateBuffers(const CudaMedianRequest & given, const BufferBytes & bytes)
 {
   const auto pixelBytes = cudamedian::PixelBytes(static_cast<cudamedian::PixelType>(given.pixelType));
-  auto       inputBytes = static_cast<std::uint64_t>(pixelBytes);
-  for (const auto extent : given.extent)
-  {
-    inputBytes *= static_cast<std::uint64_t>(extent);
-  }
   const auto input = reinterpret_cast<std::uintptr_t>(given.input);
   const auto output = reinterpret_cast<std::uintptr_t>(given.output);
   if (input == 0 || output == 0)
@@ -306,7 +371,7 @@ ValidateBuffers(const CudaMedianRequest & given, std::uint64_t outputBytes)
     throw cudamedian::RequestError("The input or the output does not start at a multiple of " +
                                    std::to_string(pixelBytes) + " bytes, the size of a pixel");
   }
-  if (input < output + outputBytes && output < input + inputBytes)
+  if (input < output + bytes.output && output < input + bytes.input)
   {
     throw cudamedian::RequestError("The output overlaps the input");
   }
@@ -327,7 +392,7 @@ Validate(const CudaMedianRequest * request)
                                    std::to_string(sizeof(CudaMedianRequest)) +
                                    ": the Python files and the library are of different versions");
   }
-  CheckRange<std::uint32_t>("pixelType", given.pixelType, 0, static_cast<unsigned>(cudamedian::PixelType::Float64));
+  CheckRange<std::uint32_t>("pixelType", given.pixelType, 0, static_cast<unsigned>(cudamedian::PixelType::BFloat16));
   CheckRange<std::uint32_t>("backend", given.backend, 0, static_cast<unsigned>(cudamedian::Backend::Cpu));
   CheckRange<std::uint32_t>("algorithm", given.algorithm, 0, static_cast<unsigned>(cudamedian::Algorithm::MergeTiling));
   CheckRange<std::uint32_t>("workUnits", given.workUnits, 0, CudaMedianMostWorkUnits);
@@ -338,10 +403,11 @@ Validate(const CudaMedianRequest * request)
     throw cudamedian::RequestError("progressSeconds is " + std::to_string(given.progressSeconds) +
                                    "; it may be from 0 to 3600");
   }
-  const auto outputBytes = ValidateImage(given);
-  if (outputBytes != 0)
+  CheckRange<std::uint32_t>("evenMedian", given.evenMedian, 0, static_cast<unsigned>(cudamedian::EvenMedian::Mean));
+  const auto bytes = ValidateImage(given);
+  if (bytes.output != 0)
   {
-    ValidateBuffers(given, outputBytes);
+    ValidateBuffers(given, bytes);
   }
 }
 

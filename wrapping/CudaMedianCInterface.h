@@ -55,9 +55,10 @@ enum
  * There is no context, as ctypes binds one to the function. */
 typedef int (*CudaMedianProgress)(float fraction);
 
-/** What is wanted. Axis 0 is contiguous in memory; strides are in pixels; axes that an image has not have extent 1,
- * radius 0. Input and output start at multiples of a pixel's size and do not overlap, nor do the output's rows. A
- * request that breaks this is a CudaMedianRequestError, as one with a number beyond its limits. */
+/** What is wanted. Axis 0 is contiguous in memory, or axis 3, which then has the components of pixels; strides are in
+ * pixels; axes that an image has not have extent 1, radius 0. Input and output start at multiples of a pixel's size and
+ * do not overlap, nor do the output's rows. A request that breaks this is a CudaMedianRequestError, as one with a
+ * number beyond its limits. */
 typedef struct CudaMedianRequest
 {
   uint64_t     bytes; /**< sizeof(CudaMedianRequest), which tells a caller's version */
@@ -73,6 +74,13 @@ typedef struct CudaMedianRequest
   uint64_t     deviceMemoryBudget;    /**< bytes, below 2^63; 0: a share of what is free */
   CudaMedianProgress progress;        /**< may be null */
   double             progressSeconds; /**< least time between two calls of progress; 0: each is made */
+  int64_t            inputStride[4];  /**< all 0: pixels follow each other, axis 0 fastest */
+  int64_t            shorter[4];      /**< 1 where the window has one pixel fewer behind its output, else 0 */
+  int64_t            shift[4];        /**< by which the window lies further, at most the radius */
+  int64_t            rank;            /**< of the wanted value in the window, from 0; -1: the median's */
+  uint32_t           border[4];       /**< cudamedian::Border along each axis */
+  uint8_t            borderValue[8];  /**< the pixel beyond a constant border, as it lies in memory */
+  uint32_t           evenMedian;      /**< cudamedian::EvenMedian */
 } CudaMedianRequest;
 
 /** Runs cudamedian::RunMedian(). Writes the execution report's text, or what went wrong, to `text`, which holds

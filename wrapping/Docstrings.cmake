@@ -3,13 +3,17 @@ set(CudaMedian_DOCSTRING [[
 The exact median of the window around each pixel, on an NVIDIA GPU or on the CPU.
 
 The result equals that of itk.MedianImageFilter, voxel for voxel, for every input without NaN. NaN orders above
-+infinity and -0 below +0. Pixels at the border are repeated outwards.
++infinity and -0 below +0. Pixels at the border are repeated outwards, unless boundary_mode says otherwise.
 
     smooth = itk.cuda_median_image_filter(image, radius=2)
 
 takes and returns an itk.Image, a NumPy array or an xarray.DataArray. Keyword arguments are the Set methods below:
 
 radius                one number or one for each axis, x first, in pixels
+boundary_mode         itk.CudaMedianImageFilterEnums.Boundary_ZeroFluxNeumann, Boundary_Constant (boundary_constant),
+                      Boundary_Reflect, Boundary_Mirror, Boundary_Wrap or Boundary_Shrink (windows are clipped)
+even_window           True for windows of 2 * radius pixels, one fewer behind the output than before
+even_median           itk.CudaMedianImageFilterEnums.EvenMedian_Upper or EvenMedian_Mean
 slice_wise            True filters a volume slice by slice: the radius along the last axis (z) counts as 0
 backend               itk.CudaMedianImageFilterEnums.Backend_Auto (CUDA when a usable device exists, else the CPU),
                       Backend_Cuda (an exception without a usable device) or Backend_Cpu
@@ -28,6 +32,10 @@ As an object it takes observers, can be stopped by AbortGenerateDataOn(), and te
 # What the methods do, method and text in turn.
 set(CudaMedian_METHOD_DOCSTRINGS
   SetSliceWise "Filter a volume slice by slice: the radius along the last axis counts as 0. Off by default."
+  SetBoundaryMode "What windows see beyond the image, along all axes or along one, whose number comes first: a value of itk.CudaMedianImageFilterEnums.Boundary."
+  SetBoundaryConstant "The value beyond the image where the boundary is constant."
+  SetEvenWindow "Windows of 2 * radius pixels, along all axes or along one, whose number comes first: one pixel fewer behind the output than before. Off by default."
+  SetEvenMedian "What the median of an even number of values is: a value of itk.CudaMedianImageFilterEnums.EvenMedian."
   SetBackend "Where to run: a value of itk.CudaMedianImageFilterEnums.Backend. Backend_Cuda without a usable device is an exception at Update()."
   SetAlgorithm "How the medians are found: a value of itk.CudaMedianImageFilterEnums.Algorithm. One that does not cover the window is an exception at Update()."
   SetDeviceMemoryBudget "Bytes of device memory the filter may use. 0, the default, allows a share of what is free."

@@ -12,7 +12,7 @@ from __future__ import annotations
 import contextlib
 import math
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from types import ModuleType
 from typing import Any
@@ -154,7 +154,7 @@ def _is_writable(array: Any) -> bool:
 
 
 def _through_cupy(
-    array: Any, radius: Sequence[int], output: Any, algorithm: _engine.Algorithm, memory: int
+    array: Any, window: _window.Window, output: Any, algorithm: _engine.Algorithm, memory: int
 ) -> tuple[Any, str]:
     """Filter an array that only DLPack describes, or whose library lets nobody write to its arrays.
 
@@ -165,13 +165,13 @@ def _through_cupy(
         import cupy  # noqa: PLC0415 - only these need it
     except ImportError:
         raise TypeError(f"arrays of type {type(array)} are passed through CuPy, which is not installed") from None
-    result, report = median_filter(cupy.from_dlpack(array), radius, output, algorithm, memory, None)
+    result, report = median_filter(cupy.from_dlpack(array), window, output, algorithm, memory, None)
     cupy.cuda.get_current_stream().synchronize()
     return namespace(array).from_dlpack(result) if output is None else output, report
 
 
 def median_filter(
-    array: Any, radius: Sequence[int], output: Any, algorithm: _engine.Algorithm, memory: int, stream: Any
+    array: Any, window: _window.Window, output: Any, algorithm: _engine.Algorithm, memory: int, stream: Any
 ) -> tuple[Any, str]:
     """Filter an array in device memory; return an array of the same kind and the execution report's text.
 
@@ -184,7 +184,7 @@ def median_filter(
     if not _is_writable(array):
         if stream is not None:
             raise TypeError(f"an array of type {type(array)} passes through CuPy's current stream, and takes no other")
-        return _through_cupy(array, radius, output, algorithm, memory)
+        return _through_cupy(array, window, output, algorithm, memory)
     if stream is not None and output is None:
         raise TypeError("stream takes output as well: a new array would be the memory of the library's current stream")
     array, source = (array, describe(array)) if stream is not None else _describe_contiguous(array)
@@ -202,7 +202,8 @@ def median_filter(
         )
     if destination.read_only:
         raise ValueError("output is read-only")
-    shape, merged_radius = _window.merge_axes(source.shape, radius)
+    shape, axes = _window.merge_axes(source.shape, window)
+    border_value = _window.border_value(window, source.dtype, np.dtype(name))
     if math.prod(shape) == 0:
         return result, ""
     if stream is None:
@@ -212,6 +213,16 @@ def median_filter(
         number = own = _stream_number(stream)
     with _in_order(destination.address, own, number):
         report = _engine.run_on_device(
-            name, source.address, destination.address, shape, merged_radius, algorithm, memory, number
+            name,
+            source.address,
+            destination.address,
+            shape,
+            axes,
+            algorithm,
+            memory,
+            number,
+            rank=window.rank,
+            even_median=window.even_median,
+            border_value=border_value,
         )
     return result, report

@@ -13,10 +13,12 @@ import ctypes
 import enum
 import functools
 import importlib.util
+import math
 import os
 import threading
 from collections.abc import Callable, Generator, Sequence
 from pathlib import Path
+from typing import Any, Protocol
 
 from . import _numbers
 
@@ -59,13 +61,48 @@ class Algorithm(enum.IntEnum):
     MERGE_TILING = 5
 
 
-PIXEL_TYPES = ("int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "uint64", "float32", "float64")
+class Border(enum.IntEnum):
+    """What lies beyond the image; the numbers are the engine's."""
+
+    ZERO_FLUX_NEUMANN = 0
+    CONSTANT = 1
+    REFLECT = 2
+    MIRROR = 3
+    WRAP = 4
+    SHRINK = 5
+
+
+class EvenMedian(enum.IntEnum):
+    """What the median of an even number of values is; the numbers are the engine's."""
+
+    UPPER = 0
+    MEAN = 1
+
+
+PIXEL_TYPES = (
+    "int8",
+    "uint8",
+    "int16",
+    "uint16",
+    "int32",
+    "uint32",
+    "int64",
+    "uint64",
+    "float32",
+    "float64",
+    "float16",
+)
 
 _Axes = ctypes.c_int64 * MAXIMUM_DIMENSION
+_Borders = ctypes.c_uint32 * MAXIMUM_DIMENSION
+_Pixel = ctypes.c_uint8 * 8
 _Progress = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_float)
 
 # What a number of an axis may be. ctypes would cut off what is larger.
 _LARGEST = 2**63 - 1
+
+# Values along the contiguous axis that are taken for the components of a pixel, at most.
+_MOST_COMPONENTS = 16
 
 # How often at most a run that has no progress function lets Python hear a signal.
 _SECONDS_BETWEEN_SIGNALS = 0.05
@@ -86,6 +123,13 @@ class _Request(ctypes.Structure):
         ("device_memory_budget", ctypes.c_uint64),
         ("progress", _Progress),
         ("progress_seconds", ctypes.c_double),
+        ("input_stride", _Axes),
+        ("shorter", _Axes),
+        ("shift", _Axes),
+        ("rank", ctypes.c_int64),
+        ("border", _Borders),
+        ("border_value", _Pixel),
+        ("even_median", ctypes.c_uint32),
     ]
 
 
@@ -163,11 +207,36 @@ def _report(status: int, text: str) -> str:
     return text
 
 
-def _fill(name: str, extents: Sequence[int], rest: int) -> ctypes.Array:
-    """Reverse NumPy's order of axes to the engine's, contiguous axis first; axes an image has not have value `rest`."""
-    if not all(0 <= extent <= _LARGEST for extent in extents):
-        raise ValueError(f"{name} is {tuple(extents)}; each number may be from 0 to {_LARGEST}")
-    return _Axes(*reversed(extents), *[rest] * (MAXIMUM_DIMENSION - len(extents)))
+class AxisWindow(Protocol):
+    """What `_window.AxisWindow` has."""
+
+    radius: int
+    shorter: int
+    shift: int
+    border: Border
+    size: int
+
+
+def _fill(name: str, values: Sequence[int], places: Sequence[int], rest: int) -> ctypes.Array:
+    """Put what axes of NumPy have at the places of the engine's; axes an image has not have the value `rest`."""
+    if not all(-_LARGEST <= value <= _LARGEST for value in values):
+        raise ValueError(f"{name} is {tuple(values)}; each number may be from {-_LARGEST} to {_LARGEST}")
+    array = [rest] * MAXIMUM_DIMENSION
+    for place, value in zip(places, values, strict=True):
+        array[place] = value
+    return _Axes(*array)
+
+
+def _places(shape: Sequence[int], axes: Sequence[AxisWindow], components: bool) -> list[int]:
+    """Return the engine's axis of each axis of NumPy: the contiguous one is the first.
+
+    A few values along it that no window spans are components of pixels, which the engine has along its last axis.
+    """
+    count = len(shape)
+    if components and 1 < count and 1 < shape[-1] <= _MOST_COMPONENTS and axes[-1].size == 1:
+        if any(axis.size > 1 for axis in axes):
+            return [*range(count - 2, -1, -1), MAXIMUM_DIMENSION - 1]
+    return list(range(count - 1, -1, -1))
 
 
 def _request(
@@ -175,24 +244,41 @@ def _request(
     input_address: int,
     output_address: int,
     shape: Sequence[int],
-    radius: Sequence[int],
+    axes: Sequence[AxisWindow],
     algorithm: Algorithm,
     memory: int,
+    *,
+    rank: int = -1,
+    even_median: EvenMedian = EvenMedian.UPPER,
+    border_value: bytes = b"",
+    components: bool = False,
 ) -> _Request:
     """Return a request from a C-contiguous array to another of the same shape and type."""
-    strides = [1]
-    for extent in reversed(shape[1:]):
-        strides.insert(0, strides[0] * extent)
+    strides = [math.prod(shape[axis + 1 :]) for axis in range(len(shape))]
+    places = _places(shape, axes, components)
+    output_stride = _fill("stride", strides, places, 0) if shape else _Axes(1)
+    # Without strides, the pixels of the input follow each other along the engine's axes.
+    is_plain = places[-1:] != [MAXIMUM_DIMENSION - 1]
+    borders = [Border.ZERO_FLUX_NEUMANN] * MAXIMUM_DIMENSION
+    for place, axis in zip(places, axes, strict=True):
+        borders[place] = axis.border
     return _Request(
         bytes=ctypes.sizeof(_Request),
         pixel_type=PIXEL_TYPES.index(pixel_type),
         algorithm=algorithm,
         input=input_address,
         output=output_address,
-        extent=_fill("shape", shape, 1),
-        radius=_fill("radius", radius, 0),
-        output_stride=_fill("stride", strides, 0),
+        extent=_fill("shape", shape, places, 1),
+        radius=_fill("radius", [axis.radius for axis in axes], places, 0),
+        output_stride=output_stride,
         device_memory_budget=_numbers.memory_limit(memory),
+        input_stride=_Axes() if is_plain else output_stride,
+        shorter=_fill("shorter", [axis.shorter for axis in axes], places, 0),
+        shift=_fill("shift", [axis.shift for axis in axes], places, 0),
+        rank=rank,
+        border=_Borders(*borders),
+        border_value=_Pixel(*border_value),
+        even_median=even_median,
     )
 
 
@@ -221,15 +307,18 @@ def run(
     input_address: int,
     output_address: int,
     shape: Sequence[int],
-    radius: Sequence[int],
+    axes: Sequence[AxisWindow],
     backend: Backend,
     algorithm: Algorithm,
     memory: int,
     threads: int,
     progress: Callable[[float], object] | None,
+    **wanted: Any,
 ) -> str:
     """Filter one C-contiguous array in host memory to another; return the execution report's text."""
-    request = _request(pixel_type, input_address, output_address, shape, radius, algorithm, memory)
+    request = _request(
+        pixel_type, input_address, output_address, shape, axes, algorithm, memory, components=True, **wanted
+    )
     request.backend = backend
     request.work_units = _numbers.integer("threads", threads, 1, _numbers.MOST_THREADS)
     failure: list[BaseException] = []
@@ -250,13 +339,14 @@ def run_on_device(
     input_address: int,
     output_address: int,
     shape: Sequence[int],
-    radius: Sequence[int],
+    axes: Sequence[AxisWindow],
     algorithm: Algorithm,
     memory: int,
     stream: int,
+    **wanted: Any,
 ) -> str:
     """Filter one C-contiguous array in device memory to another, on a stream; return the execution report's text."""
-    request = _request(pixel_type, input_address, output_address, shape, radius, algorithm, memory)
+    request = _request(pixel_type, input_address, output_address, shape, axes, algorithm, memory, **wanted)
     number = _numbers.integer("stream", stream, 0, _numbers.LARGEST_ADDRESS)
     return _report(*_call("CudaMedianRunOnDevice", ctypes.byref(request), number))
 

@@ -57,7 +57,12 @@ def median_filter(
     radius: int | Sequence[int] | None = None,
     axes: int | Sequence[int] | None = None,
     output: Any = None,
-    mode: str = "nearest",
+    mode: str | Sequence[str] = "nearest",
+    cval: float = 0,
+    origin: int | Sequence[int] = 0,
+    rank: int | None = None,
+    percentile: float | None = None,
+    even_median: str = "upper",
     backend: str = "auto",
     algorithm: str = "automatic",
     memory: int = 0,
@@ -66,11 +71,13 @@ def median_filter(
     progress: Callable[[float], object] | None = None,
     report: Callable[[str], object] | None = None,
 ) -> ArrayT:
-    """Return the exact median of the window around each pixel.
+    """Return the exact median of the window around each pixel, or another rank.
 
     The result equals that of `scipy.ndimage.median_filter(input, size, mode="nearest")` and of
-    `itk.median_image_filter`: the middle value of the window, with the pixels at the border repeated outwards. NaN
-    orders above +infinity and -0 below +0, where those two leave it undefined.
+    `itk.median_image_filter`: the middle value of the window, with the pixels at the border repeated outwards. With the
+    same `mode`, `cval` and `origin` it equals scipy's, as with `rank` that of `scipy.ndimage.rank_filter` and with
+    `percentile` that of `scipy.ndimage.percentile_filter`. NaN orders above +infinity and -0 below +0, where those
+    leave it undefined.
 
     Axes are NumPy's: `radius=(1, 2, 3)` of a volume is 1 along z, 2 along y and 3 along x, the contiguous axis. ITK
     counts the other way round: that is `itk.cuda_median_image_filter(image, radius=[3, 2, 1])`.
@@ -86,11 +93,12 @@ def median_filter(
         describes, pass through CuPy, in its current stream; for them, and for windows beyond tile programs, the call
         returns when the work is done.
     size
-        Window along each of `axes`, odd: 2 * radius + 1. One number or one for each axis.
+        Window along each of `axes`, one number or one for each axis. One of even size has its output behind its middle,
+        as in scipy: of size 4, two pixels before it and one behind.
     radius
-        The same as a radius; give one of the two.
+        Of an odd window, (size - 1) / 2; give one of the two.
     axes
-        The axes that the window spans; all by default. At most three may have a radius above 0.
+        The axes that the window spans; all by default. Those of an image of colours are `(0, 1)`.
     output
         An array to write to, or the type of a new one. The medians are converted to its type as by `astype`. In host
         memory it may be the input, overlap it, and lie in any order; the input is not changed unless the output is in
@@ -98,7 +106,20 @@ def median_filter(
         before anything is written. When the call raises an exception while it runs, an output apart from the input may
         have been written in part.
     mode
-        "nearest", the only border there is.
+        What lies beyond the border, one of scipy's names or one for each of `axes`: "nearest", "reflect" or
+        "grid-mirror", "mirror", "wrap" or "grid-wrap", "constant" or "grid-constant"; or "shrink": nothing, the window
+        is clipped and has fewer pixels. Arrays in device memory have "nearest" only, no `origin` and no mean of two.
+    cval
+        The value beyond the border where it is "constant", which the input's type has to hold.
+    origin
+        Shifts the window as in scipy, one number or one for each of `axes`: above 0 towards lower indices.
+    rank
+        The rank of the wanted value in the window, from 0, or below 0 counted from the largest.
+    percentile
+        The same in percent, from 0 to 100, or below 0 counted from 100; rounded down as scipy does.
+    even_median
+        The median of an even number of values: "upper", the upper one of the two in the middle, as in scipy, or "mean",
+        that of both, of integers rounded down.
     backend
         "auto" (CUDA when a usable device exists, else the CPU), "cuda" or "cpu".
     algorithm
@@ -132,12 +153,21 @@ def median_filter(
         "cuda" was asked for without a usable device, or a CUDA call failed.
 
     """
-    if mode != "nearest":
-        raise ValueError(f"mode is {mode!r}; the only border here is 'nearest'")
     options = {
         **check_choices(backend, algorithm),
         "memory": _numbers.memory_limit(memory),
         "threads": _numbers.count_threads(_numbers.thread_count(threads)),
+    }
+    shape_of_window = {
+        "size": size,
+        "radius": radius,
+        "axes": axes,
+        "mode": mode,
+        "cval": cval,
+        "origin": origin,
+        "rank": rank,
+        "percentile": percentile,
+        "even_median": even_median,
     }
     _check_callable("progress", progress)
     _check_callable("report", report)
@@ -147,13 +177,13 @@ def median_filter(
         if any(given is not None for given in (output, stream, progress, report)):
             raise TypeError("a Dask array is filtered when computed: it takes no output, stream, progress or report")
         return dask.median_filter(
-            input, size, radius=radius, axes=axes, backend=backend, algorithm=algorithm, memory=memory, threads=threads
+            input, **shape_of_window, backend=backend, algorithm=algorithm, memory=memory, threads=threads
         )
     if _device.is_device_array(input):
         if backend == "cpu" or progress is not None:
             raise TypeError("an array in device memory is filtered there: it takes neither backend='cpu' nor progress")
-        radii = _window.radius_of_axes(input.ndim, size, radius, axes)
-        result, text = _device.median_filter(input, radii, output, options["algorithm"], options["memory"], stream)
+        window = _window.window_of_axes(input.ndim, **shape_of_window)
+        result, text = _device.median_filter(input, window, output, options["algorithm"], options["memory"], stream)
         if report is not None:
             report(text)
         return result
@@ -162,8 +192,8 @@ def median_filter(
     _numpy.check_input(input)
     tensor = _device.is_host_tensor(input)
     array = np.from_dlpack(input) if tensor else np.asarray(input)
-    radii = _window.radius_of_axes(array.ndim, size, radius, axes)
-    result, text = _numpy.median_filter(array, radii, output, progress=progress, **options)
+    window = _window.window_of_axes(array.ndim, **shape_of_window)
+    result, text = _numpy.median_filter(array, window, output, progress=progress, **options)
     if report is not None:
         report(text)
     return _device.namespace(input).from_dlpack(result) if tensor and output is None else result

@@ -6,15 +6,15 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from . import _engine, _window
 
-# What the engine has no pixels of travels in a type that orders its values the same way.
-_CARRIERS = {"bool": "uint8", "float16": "float32"}
+# What the engine has no pixels of travels as a type of the same bytes, or that orders its values the same way.
+_CARRIERS = {"bool": "uint8"}
 
 # Kinds of types that an output may have: bool, integers, floating point, complex.
 _NUMBERS = "biufc"
@@ -111,7 +111,7 @@ def _may_share_memory(one: np.ndarray, other: np.ndarray) -> bool:
 
 def median_filter(
     array: np.ndarray,
-    radius: Sequence[int],
+    window: _window.Window,
     output: Any,
     backend: _engine.Backend,
     algorithm: _engine.Algorithm,
@@ -121,30 +121,36 @@ def median_filter(
 ) -> tuple[np.ndarray, str]:
     """Filter an array; return the result and the execution report's text."""
     pixel = carrier(array.dtype)
-    shape, merged_radius = _window.merge_axes(array.shape, radius)
+    shape, axes = _window.merge_axes(array.shape, window)
+    border_value = _window.border_value(window, array.dtype, pixel)
     result = allocate_output(array.shape, array.dtype, output)
-    source = np.ascontiguousarray(array, pixel)
+    # The medians of bools are bools: the bytes may go from one to the other as they are.
+    target = result.view(pixel) if array.dtype == result.dtype and array.dtype.kind == "b" else result
+    source = np.ascontiguousarray(array.view(pixel) if array.dtype.kind == "b" else array, pixel)
     if not source.flags.aligned:
         source = source.copy()
     # The engine writes where it is sure to be alone; everything else goes through memory of its own.
     direct = (
-        result.dtype == pixel
-        and result.flags.c_contiguous
-        and result.flags.aligned
+        target.dtype == pixel
+        and target.flags.c_contiguous
+        and target.flags.aligned
         and not _may_share_memory(result, source)
     )
-    destination = result if direct else np.empty(array.shape, pixel)
+    destination = target if direct else np.empty(array.shape, pixel)
     report = _engine.run(
         pixel.name,
         source.ctypes.data,
         destination.ctypes.data,
         shape,
-        merged_radius,
+        axes,
         backend,
         algorithm,
         memory,
         threads,
         progress,
+        rank=window.rank,
+        even_median=window.even_median,
+        border_value=border_value,
     )
     if not direct:
         np.copyto(result, destination, casting="unsafe")

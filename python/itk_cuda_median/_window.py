@@ -1,16 +1,65 @@
 # SPDX-FileCopyrightText: Copyright NumFOCUS
 # SPDX-License-Identifier: Apache-2.0
-"""From `size`, `radius` and `axes`, as a caller writes them, to one radius for each axis of an array."""
+"""From `size`, `radius`, `axes` and what else a caller writes to one window along each axis of an array."""
 
 from __future__ import annotations
 
 import math
+import numbers
 from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
 
 from . import _engine, _numbers
 
 # That of a window along one axis. Along several, their product has a limit: see `merge_axes`.
 _LARGEST_RADIUS = (_numbers.MOST_WINDOW_PIXELS - 1) // 2
+
+# scipy has two names for some of what lies beyond the border.
+BORDERS = {
+    "nearest": _engine.Border.ZERO_FLUX_NEUMANN,
+    "constant": _engine.Border.CONSTANT,
+    "grid-constant": _engine.Border.CONSTANT,
+    "reflect": _engine.Border.REFLECT,
+    "grid-mirror": _engine.Border.REFLECT,
+    "mirror": _engine.Border.MIRROR,
+    "wrap": _engine.Border.WRAP,
+    "grid-wrap": _engine.Border.WRAP,
+    "shrink": _engine.Border.SHRINK,
+}
+
+_EVEN_MEDIANS = {"upper": _engine.EvenMedian.UPPER, "mean": _engine.EvenMedian.MEAN}
+
+
+@dataclass(frozen=True)
+class AxisWindow:
+    """The window along one axis: `radius` pixels before its output, and as many behind but for `shorter`, shifted."""
+
+    radius: int = 0
+    shorter: int = 0
+    shift: int = 0
+    border: _engine.Border = _engine.Border.ZERO_FLUX_NEUMANN
+
+    @property
+    def size(self) -> int:
+        """Its pixels."""
+        return 2 * self.radius + 1 - self.shorter
+
+    @property
+    def reach(self) -> int:
+        """How far it goes from its output, at most."""
+        return self.radius + abs(self.shift)
+
+
+@dataclass(frozen=True)
+class Window:
+    """What an array is filtered with: the window along each of its axes, and the value that is wanted of it."""
+
+    axes: tuple[AxisWindow, ...]
+    rank: int = -1  # the median's
+    even_median: _engine.EvenMedian = _engine.EvenMedian.UPPER
+    cval: float = 0
 
 
 def _axes(ndim: int, axes: object) -> tuple[int, ...]:
@@ -36,65 +85,136 @@ def _spread(name: str, value: object, count: int) -> tuple[int, ...]:
     return given
 
 
-def radius_of_axes(
+def _sizes(size: object, count: int) -> list[tuple[int, int]]:
+    """Return radius and what the window is shorter, along each axis, from its size."""
+    sizes = _spread("size", size, count)
+    for value in sizes:
+        if value < 1:
+            raise ValueError(f"size {value} is below 1: a window holds a pixel at least")
+        if value > _numbers.MOST_WINDOW_PIXELS:
+            raise ValueError(f"size {value} is above the limit of {_numbers.MOST_WINDOW_PIXELS}")
+    return [(value // 2, 1 - value % 2) for value in sizes]
+
+
+def _radii(radius: object, count: int) -> list[tuple[int, int]]:
+    radii = _spread("radius", radius, count)
+    for value in radii:
+        if value < 0:
+            raise ValueError(f"radius {value} is below 0")
+        if value > _LARGEST_RADIUS:
+            raise ValueError(f"radius {value} is above the limit of {_LARGEST_RADIUS}")
+    return [(value, 0) for value in radii]
+
+
+def _borders(mode: object, count: int) -> tuple[_engine.Border, ...]:
+    names = mode if isinstance(mode, (tuple, list)) else (mode,) * count
+    if not all(isinstance(name, str) and name in BORDERS for name in names):
+        raise ValueError(f"mode is {mode!r}; the choices are {', '.join(map(repr, BORDERS))}")
+    if len(names) != count:
+        raise ValueError(f"mode is {mode!r}, which has {len(names)} values for {count} axes")
+    return tuple(BORDERS[name] for name in names)
+
+
+def _shift(origin: int, size: int) -> int:
+    """Return how far a window is shifted. scipy's origin is a pixel of the window, counted from its middle."""
+    if not 0 <= size // 2 + origin < size:
+        limits = f"from {-(size // 2)} to {(size - 1) // 2}"
+        raise ValueError(f"origin is {origin}; for a window of size {size} it may be {limits}")
+    return -origin
+
+
+def _number(name: str, value: object) -> float:
+    if isinstance(value, (bool, np.bool_)) or not isinstance(value, numbers.Real):
+        raise TypeError(f"{name} is {value!r}, which is not a number")
+    return value
+
+
+def _rank(rank: object, percentile: object, pixels: int) -> int:
+    """Return the rank in a window of so many pixels as scipy's rank_filter and percentile_filter count it."""
+    if rank is not None and percentile is not None:
+        raise TypeError("give either rank or percentile, and not both")
+    if rank is not None:
+        return _numbers.integer("rank", rank, -pixels, pixels - 1, f" in a window of {pixels} pixels") % pixels
+    if percentile is None:
+        return -1
+    share = float(_number("percentile", percentile))
+    share = share + 100 if share < 0 else share
+    if not 0 <= share <= 100:
+        raise ValueError(f"percentile is {percentile}; it may be from -100 to 100")
+    return pixels - 1 if share == 100 else int(float(pixels) * share / 100)
+
+
+def window_of_axes(
     ndim: int,
-    size: int | Sequence[int] | None,
-    radius: int | Sequence[int] | None,
-    axes: int | Sequence[int] | None,
-) -> tuple[int, ...]:
-    """Return the radius along each axis of an array of `ndim` axes; 0 along those that `axes` does not name.
+    size: int | Sequence[int] | None = None,
+    radius: int | Sequence[int] | None = None,
+    axes: int | Sequence[int] | None = None,
+    mode: str | Sequence[str] = "nearest",
+    cval: float = 0,
+    origin: int | Sequence[int] = 0,
+    rank: int | None = None,
+    percentile: float | None = None,
+    even_median: str = "upper",
+) -> Window:
+    """Return the window of an array of `ndim` axes, of one pixel along those that `axes` does not name.
 
     `size` is 2 * radius + 1; exactly one of the two has to be given.
     """
     if (size is None) == (radius is None):
         raise TypeError("give either size or radius, and not both")
     chosen = _axes(ndim, axes)
-    if size is not None:
-        sizes = _spread("size", size, len(chosen))
-        for value in sizes:
-            if value < 1 or value % 2 == 0:
-                raise ValueError(f"size {value} is not an odd number of at least 1: windows are centred on a pixel")
-            if value > _numbers.MOST_WINDOW_PIXELS:
-                raise ValueError(f"size {value} is above the limit of {2 * _LARGEST_RADIUS + 1}")
-        radii = tuple(value // 2 for value in sizes)
-    else:
-        radii = _spread("radius", radius, len(chosen))
-        for value in radii:
-            if value < 0:
-                raise ValueError(f"radius {value} is below 0")
-            if value > _LARGEST_RADIUS:
-                raise ValueError(f"radius {value} is above the limit of {_LARGEST_RADIUS}")
-    result = [0] * ndim
-    for axis, value in zip(chosen, radii, strict=True):
-        result[axis] = value
-    return tuple(result)
+    extents = _sizes(size, len(chosen)) if size is not None else _radii(radius, len(chosen))
+    origins = _spread("origin", origin, len(chosen))
+    # Arrays without axes have nothing beyond them, but a name is to be one all the same.
+    borders = _borders(mode, max(1, len(chosen)))[: len(chosen)]
+    if not isinstance(even_median, str) or even_median not in _EVEN_MEDIANS:
+        raise ValueError(f"even_median is {even_median!r}; the choices are {', '.join(map(repr, _EVEN_MEDIANS))}")
+    result = [AxisWindow()] * ndim
+    for axis, (half, shorter), offset, border in zip(chosen, extents, origins, borders, strict=True):
+        result[axis] = AxisWindow(half, shorter, _shift(offset, 2 * half + 1 - shorter), border)
+    pixels = math.prod(axis.size for axis in result)
+    wanted = _rank(rank, percentile, pixels)
+    if wanted >= 0 and even_median != "upper":
+        raise TypeError("even_median is for the median; it has no meaning with rank or percentile")
+    return Window(tuple(result), wanted, _EVEN_MEDIANS[even_median], _number("cval", cval))
 
 
-def merge_axes(shape: Sequence[int], radius: Sequence[int]) -> tuple[list[int], list[int]]:
-    """Merge neighbouring axes without a radius, so that arrays of more axes than the engine has fit.
+def border_value(window: Window, dtype: np.dtype, pixel: np.dtype) -> bytes:
+    """Return the bytes of `cval` in pixels of type `pixel`, which carry those of `dtype`."""
+    if all(axis.border is not _engine.Border.CONSTANT for axis in window.axes):
+        return b""
+    value = window.cval
+    if dtype.kind in "iub":
+        low, high = (0, 1) if dtype.kind == "b" else (np.iinfo(dtype).min, np.iinfo(dtype).max)
+        if not (low <= value <= high) or value != int(value):
+            raise ValueError(f"cval is {value}, which pixels of type {dtype} do not hold: {low} to {high}")
+        value = int(value)
+    return np.array(value, dtype.newbyteorder("=")).astype(pixel).tobytes()
 
-    The medians of a C-contiguous array are the same: no window reaches along such an axis.
+
+def merge_axes(shape: Sequence[int], window: Window) -> tuple[list[int], list[AxisWindow]]:
+    """Merge neighbouring axes without a window, so that arrays of more axes than the engine has fit.
+
+    The result for a C-contiguous array is the same: no window reaches along such an axis.
     """
     merged_shape: list[int] = []
-    merged_radius: list[int] = []
-    for extent, value in zip(shape, radius, strict=True):
-        if merged_shape and value == 0 and merged_radius[-1] == 0:
+    merged: list[AxisWindow] = []
+    for extent, axis in zip(shape, window.axes, strict=True):
+        if merged_shape and axis.size == 1 and merged[-1].size == 1:
             merged_shape[-1] *= extent
         else:
             merged_shape.append(extent)
-            merged_radius.append(value)
-    active = sum(value > 0 for value in merged_radius)
-    if active > 3:
-        raise ValueError(f"{active} axes have a radius above 0; the limit is 3")
-    pixels = math.prod(2 * value + 1 for value in merged_radius)
+            merged.append(axis)
+    pixels = math.prod(2 * axis.radius + 1 for axis in window.axes)
     if pixels > _numbers.MOST_WINDOW_PIXELS:
         raise ValueError(
-            f"a window of radius {tuple(radius)} has {pixels} pixels; the limit is {_numbers.MOST_WINDOW_PIXELS}"
+            f"a window of radius {tuple(axis.radius for axis in window.axes)} has {pixels} pixels; "
+            f"the limit is {_numbers.MOST_WINDOW_PIXELS}"
         )
     limit = _engine.MAXIMUM_DIMENSION
     if len(merged_shape) > limit:
         raise ValueError(
-            f"an array of shape {tuple(shape)} with radius {tuple(radius)} has {len(merged_shape)} axes after "
-            f"neighbours without a radius are merged; the limit is {limit}"
+            f"an array of shape {tuple(shape)} with a window of size {tuple(axis.size for axis in window.axes)} has "
+            f"{len(merged_shape)} axes after neighbours without a window are merged; the limit is {limit}"
         )
-    return merged_shape, merged_radius
+    return merged_shape, merged

@@ -10,24 +10,35 @@ from collections.abc import Sequence
 import dask.array
 import numpy as np
 
-from . import _filter, _numbers, _numpy, _window
+from . import _engine, _filter, _numbers, _numpy, _window
 
 
-def _filter_chunk(chunk: np.ndarray, radius: tuple[int, ...], options: dict) -> np.ndarray:
+def _filter_chunk(chunk: np.ndarray, options: dict) -> np.ndarray:
     """Filter a chunk with its halo. Runs in a worker, which imports the package to find this function."""
-    return _filter.median_filter(chunk, radius=radius, **options)
+    return _filter.median_filter(chunk, **options)
 
 
-def _plan_halo(array: dask.array.Array, radius: Sequence[int]) -> tuple[dask.array.Array, dict[int, int]]:
+def _plan_halo(array: dask.array.Array, window: _window.Window) -> tuple[dask.array.Array, dict[int, int]]:
     """Return the array with chunks that can lend a halo, and the halo's depth along each axis.
 
-    Along an axis that is not longer than the radius every window reaches all of it: such an axis is one chunk and
+    Along an axis that is not longer than windows reach every window may reach all of it: such an axis is one chunk and
     needs no halo. On other axes no chunk may be shorter than the halo it lends.
     """
-    whole = {axis: -1 for axis, value in enumerate(radius) if value >= array.shape[axis]}
+    whole = {axis: -1 for axis, along in enumerate(window.axes) if along.reach >= array.shape[axis]}
     array = array.rechunk(whole) if whole else array
-    depth = {axis: 0 if axis in whole or array.numblocks[axis] == 1 else value for axis, value in enumerate(radius)}
+    depth = {
+        axis: 0 if axis in whole or array.numblocks[axis] == 1 else along.reach
+        for axis, along in enumerate(window.axes)
+    }
     return array, depth
+
+
+def _boundary(window: _window.Window, depth: dict[int, int]) -> dict[int, str]:
+    """Return what the outermost chunks get beyond the array: its far side, or nothing, as the filter has a border."""
+    return {
+        axis: "periodic" if depth[axis] > 0 and along.border is _engine.Border.WRAP else "none"
+        for axis, along in enumerate(window.axes)
+    }
 
 
 def median_filter(
@@ -36,6 +47,12 @@ def median_filter(
     *,
     radius: int | Sequence[int] | None = None,
     axes: int | Sequence[int] | None = None,
+    mode: str | Sequence[str] = "nearest",
+    cval: float = 0,
+    origin: int | Sequence[int] = 0,
+    rank: int | None = None,
+    percentile: float | None = None,
+    even_median: str = "upper",
     backend: str = "auto",
     algorithm: str = "automatic",
     memory: int = 0,
@@ -44,8 +61,9 @@ def median_filter(
     """Return a Dask array of the medians of a Dask array; nothing runs until it is computed or stored.
 
     The parameters are those of `itk_cuda_median.median_filter`. Every chunk is filtered with a halo of the radius,
-    which Dask takes from its neighbours; the border of the array is the filter's own, so that the result equals that
-    of the array in one piece, value for value. Chunks shorter than the radius are merged.
+    which Dask takes from its neighbours, around the array where it wraps; the border of the array is else the filter's
+    own, so that the result equals that of the array in one piece, value for value. Chunks shorter than the radius are
+    merged.
 
     `threads` is the number of threads within one task, 1 by default: as many tasks run at the same time as the worker,
     or Dask's scheduler of threads, has threads, and together they are as many as those. 0 and -1 are one for each core
@@ -57,24 +75,35 @@ def median_filter(
     if unknown:
         raise ValueError(f"axes {unknown} have chunks of unknown size; compute_chunk_sizes() finds them")
     _filter.check_choices(backend, algorithm)
-    radii = _window.radius_of_axes(array.ndim, size, radius, axes)
+    shape_of_window = {
+        "size": size,
+        "radius": radius,
+        "axes": axes,
+        "mode": mode,
+        "cval": cval,
+        "origin": origin,
+        "rank": rank,
+        "percentile": percentile,
+        "even_median": even_median,
+    }
+    window = _window.window_of_axes(array.ndim, **shape_of_window)
     _numpy.check_input(array._meta)
-    _numpy.carrier(array.dtype)
-    _window.merge_axes(array.shape, radii)
+    _window.border_value(window, array.dtype, _numpy.carrier(array.dtype))
+    _window.merge_axes(array.shape, window)
     count = _numbers.thread_count(threads)
     options = {
+        **shape_of_window,
         "backend": backend,
         "algorithm": algorithm,
         "memory": _numbers.memory_limit(memory),
         "threads": 1 if count is None else count,
     }
-    array, depth = _plan_halo(array, radii)
+    array, depth = _plan_halo(array, window)
     return array.map_overlap(
         _filter_chunk,
         depth=depth,
-        boundary="none",
+        boundary=_boundary(window, depth),
         dtype=array.dtype,
         meta=array._meta,
-        radius=radii,
         options=options,
     )

@@ -68,11 +68,11 @@ CheckBorders(const MedianRequest & request)
       throw RequestError("Along axis " + number + " the window is to be " + std::to_string(shorter) +
                          " pixels shorter; it may be 0, or 1 where the radius is not 0");
     }
-    if (shift < -request.radius[axis] || shift > request.radius[axis] - shorter)
+    if (shift < shorter - request.radius[axis] || shift > request.radius[axis])
     {
       throw RequestError("Along axis " + number + " the window is shifted by " + std::to_string(shift) +
-                         " pixels; it may be from " + std::to_string(-request.radius[axis]) + " to " +
-                         std::to_string(request.radius[axis] - shorter) + ", so that it has its output in it");
+                         " pixels; it may be from " + std::to_string(shorter - request.radius[axis]) + " to " +
+                         std::to_string(request.radius[axis]) + ", so that it has its output in it");
     }
     if (isShrunk && request.radius[axis] > 0 && request.border[axis] != Border::Shrink)
     {
@@ -154,7 +154,10 @@ ValidateRequest(const MedianRequest & request)
     throw RequestError("The input or the output buffer is null");
   }
   CheckBorders(request);
-  CheckOutputStride(request);
+  if (!isEmpty)
+  {
+    CheckOutputStride(request);
+  }
 }
 
 } // namespace cudamedian

@@ -125,7 +125,6 @@ ValidateDeviceRequest(const MedianRequest & request)
   constexpr std::int64_t largestExtent = std::int64_t{ 1 } << 30;
   constexpr std::int64_t largestImage = std::int64_t{ 1 } << 59;
   std::int64_t           pixels = 1;
-  std::int64_t           axes = 0;
   for (int axis = 0; axis < Dimension; ++axis)
   {
     const auto extent = request.inputExtent[axis];
@@ -149,11 +148,6 @@ ValidateDeviceRequest(const MedianRequest & request)
       throw RequestError("The image has more than " + std::to_string(largestImage) + " pixels");
     }
     pixels *= extent;
-    axes += request.radius[axis] > 0 ? 1 : 0;
-  }
-  if (axes > 3)
-  {
-    throw RequestError("4 axes have a radius above 0; the limit is 3");
   }
   const auto pixelsOfWindow = GetWindow(request).CountPixels();
   if (HasShrunkBorder(request) || (request.evenMedian == EvenMedian::Mean && pixelsOfWindow % 2 == 0))

@@ -26,7 +26,6 @@
 #include "itkImageFileWriter.h"
 #include "itkMedianImageFilter.h"
 #include "itkMetaDataObject.h"
-#include "itkRGBPixel.h"
 
 #include <gtest/gtest.h>
 
@@ -586,15 +585,6 @@ TEST_F(CudaMedianCommandLine, RefusesCompressedImagesThatAreDamaged)
   content[content.size() - 6] ^= 1;
   std::ofstream(path, std::ios::binary) << content;
   ExpectFailure({ path, File("output.mha") }, "its compressed data is damaged");
-}
-
-TEST_F(CudaMedianCommandLine, RefusesColours)
-{
-  const auto image = itk::Image<itk::RGBPixel<unsigned char>, 2>::New();
-  image->SetRegions(itk::Size<2>{ { 8, 8 } });
-  image->Allocate(true);
-  itk::WriteImage(image, File("colour.png"));
-  ExpectFailure({ File("colour.png"), File("output.png") }, "rgb");
 }
 
 TEST_F(CudaMedianCommandLine, RefusesOutputsItCannotWrite)

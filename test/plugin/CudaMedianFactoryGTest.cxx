@@ -72,6 +72,7 @@ RunWith(const std::string & folder, const std::vector<std::string> & arguments =
 }
 
 const std::vector<std::string> Covered{ "uchar2", "short3", "float3", "double4" };
+const std::vector<std::string> CoveredRanks{ "rank-uchar2", "rank-float3" };
 const std::vector<std::string> NotCovered{ "short1", "short3-float3", "longdouble2" };
 
 } // namespace
@@ -80,11 +81,16 @@ TEST(CudaMedianFactory, IsUsedByAProgramThatKnowsNothingOfIt)
 {
   const Medians without = RunWith("");
   const Medians with = RunWith(CUDAMEDIAN_AUTOLOAD_FOLDER);
-  ASSERT_EQ(without.classes.size(), Covered.size() + NotCovered.size());
+  ASSERT_EQ(without.classes.size(), Covered.size() + CoveredRanks.size() + NotCovered.size() + 1);
   for (const std::string & kind : Covered)
   {
     EXPECT_EQ(without.classes.at(kind), "MedianImageFilter") << kind;
     EXPECT_EQ(with.classes.at(kind), "CudaMedianImageFilter") << kind;
+  }
+  for (const std::string & kind : CoveredRanks)
+  {
+    EXPECT_EQ(without.classes.at(kind), "RankImageFilter") << kind;
+    EXPECT_EQ(with.classes.at(kind), "CudaRankImageFilter") << kind;
   }
   // 7 voxels along each of four axes, and the word before them: the pixels are there to be compared.
   EXPECT_GE(without.pixels.at("double4").size(), 2U * 7 * 7 * 7 * 7);
@@ -98,6 +104,7 @@ TEST(CudaMedianFactory, LeavesWhatItDoesNotCoverToItk)
   {
     EXPECT_EQ(with.classes.at(kind), "MedianImageFilter") << kind;
   }
+  EXPECT_EQ(with.classes.at("rank-short1"), "RankImageFilter");
 }
 
 TEST(CudaMedianFactory, FiltersOutliveTheListOfFactories)

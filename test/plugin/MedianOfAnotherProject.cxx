@@ -15,13 +15,14 @@
  *  limitations under the License.
  *
  *=========================================================================*/
-// A program as others write them: it uses itk::MedianImageFilter and knows of no other. For each of some kinds of
-// images it prints which class it got, and all pixels of the result.
+// A program as others write them: it uses itk::MedianImageFilter and itk::RankImageFilter, and knows of no other. For
+// each of some kinds of images it prints which class it got, and all pixels of the result.
 
 #include "itkImage.h"
 #include "itkImageRegionIterator.h"
 #include "itkMedianImageFilter.h"
 #include "itkObjectFactoryBase.h"
+#include "itkRankImageFilter.h"
 
 #include <cstdint>
 #include <cstring>
@@ -30,10 +31,13 @@
 namespace
 {
 
-template <typename TInput, typename TOutput>
+/** Prints what a filter makes of an image of random pixels. */
+template <typename TFilter>
 void
-PrintMedian(const char * name)
+PrintFilter(const char * name)
 {
+  using TInput = typename TFilter::InputImageType;
+  using TOutput = typename TFilter::OutputImageType;
   const auto                image = TInput::New();
   typename TInput::SizeType size;
   size.Fill(7);
@@ -45,7 +49,7 @@ PrintMedian(const char * name)
     random = random * 1664525U + 1013904223U;
     pixel.Set(static_cast<typename TInput::PixelType>(random >> 20));
   }
-  const auto filter = itk::MedianImageFilter<TInput, TOutput>::New();
+  const auto filter = TFilter::New();
   filter->SetInput(image);
   filter->SetRadius(1);
   filter->Update();
@@ -63,7 +67,15 @@ template <typename TPixel, unsigned int VDimension, typename TOutputPixel = TPix
 void
 Print(const char * name)
 {
-  PrintMedian<itk::Image<TPixel, VDimension>, itk::Image<TOutputPixel, VDimension>>(name);
+  PrintFilter<itk::MedianImageFilter<itk::Image<TPixel, VDimension>, itk::Image<TOutputPixel, VDimension>>>(name);
+}
+
+template <typename TPixel, unsigned int VDimension>
+void
+PrintRank(const char * name)
+{
+  using ImageType = itk::Image<TPixel, VDimension>;
+  PrintFilter<itk::RankImageFilter<ImageType, ImageType>>(name);
 }
 
 } // namespace
@@ -75,10 +87,13 @@ main(int argc, char * argv[])
   Print<short, 3>("short3");
   Print<float, 3>("float3");
   Print<double, 4>("double4");
-  // What the factory does not offer.
+  PrintRank<unsigned char, 2>("rank-uchar2");
+  PrintRank<float, 3>("rank-float3");
+  // What the factories do not offer.
   Print<short, 1>("short1");
   Print<short, 3, float>("short3-float3");
   Print<long double, 2>("longdouble2");
+  PrintRank<short, 1>("rank-short1");
   if (argc > 1 && std::strcmp(argv[1], "--unregister") == 0)
   {
     const auto filter = itk::MedianImageFilter<itk::Image<short, 2>, itk::Image<short, 2>>::New();

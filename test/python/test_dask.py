@@ -108,9 +108,16 @@ def test_what_a_dask_array_cannot_take(random):
         (None, {"size": 3, "threads": 4097}, ValueError, "threads is 4097; it may be at most 4096"),
         (None, {"size": 3, "threads": 2.0}, TypeError, "threads is 2.0"),
         (None, {"radius": 2**64}, ValueError, str(2**64)),
-        (None, {"size": 4}, ValueError, "size 4"),
+        (None, {"size": 0}, ValueError, "size 0"),
+        (None, {"size": 3, "rank": 9}, ValueError, "rank is 9"),
+        (
+            dask.array.zeros((8, 8), dtype="int16", chunks=4),
+            {"size": 3, "mode": "constant", "cval": 40000},
+            ValueError,
+            "cval is 40000",
+        ),
         (dask.array.zeros((8, 8), dtype="complex64", chunks=4), {"size": 3}, TypeError, "complex64"),
-        (dask.array.zeros((3,) * 4, chunks=2), {"size": 3}, ValueError, "4 axes have a radius above 0"),
+        (dask.array.zeros((3,) * 5, chunks=2), {"size": 3}, ValueError, "has 5 axes"),
         (dask.array.ma.masked_less(dask.array.zeros((8, 8), chunks=4), 3), {"size": 3}, TypeError, "mask"),
     ],
     ids=lambda value: None,
@@ -153,12 +160,12 @@ def runs(monkeypatch):
     seen, under_way, lock = [], [], threading.Lock()
     run = _engine.run
 
-    def count(*arguments):
+    def count(*arguments, **wanted):
         with lock:
             under_way.append(1)
             seen.append((arguments[8], len(under_way)))
         try:
-            return run(*arguments)
+            return run(*arguments, **wanted)
         finally:
             under_way.pop()
 

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from conftest import make_array
-from itk_cuda_median import RequestError, _engine, _numbers, median_filter
+from itk_cuda_median import RequestError, _engine, _numbers, _window, median_filter
 
 LARGEST_RADIUS = (_numbers.MOST_WINDOW_PIXELS - 1) // 2
 
@@ -27,9 +27,20 @@ LARGEST_RADIUS = (_numbers.MOST_WINDOW_PIXELS - 1) // 2
         ({"radius": np.int8(-1)}, ("radius -1 is below 0",)),
         ({"radius": 2**31}, ("(2147483648, 2147483648) has 18446744082299486209 pixels", _numbers.MOST_WINDOW_PIXELS)),
         ({"size": 2**64 + 1}, (2**64 + 1, _numbers.MOST_WINDOW_PIXELS)),
-        ({"size": 2**64}, ("size 18446744073709551616 is not an odd number",)),
-        ({"size": 0}, ("size 0 is not an odd number",)),
-        ({"size": (3, 4)}, ("size 4 is not an odd number",)),
+        ({"size": 2**64}, (2**64, _numbers.MOST_WINDOW_PIXELS)),
+        ({"size": 0}, ("size 0 is below 1",)),
+        ({"size": (3, -4)}, ("size -4 is below 1",)),
+        ({"size": (3, 4), "origin": (0, 2)}, ("origin is 2", "from -2 to 1")),
+        ({"size": (3, 4), "origin": (-2, 0)}, ("origin is -2", "from -1 to 1")),
+        ({"size": 3, "rank": 9}, ("rank is 9", "from -9 to 8", "9 pixels")),
+        ({"size": 3, "rank": -10}, ("rank is -10", "from -9 to 8")),
+        ({"size": 3, "percentile": 100.5}, ("percentile is 100.5", "from -100 to 100")),
+        ({"size": 3, "percentile": float("nan")}, ("percentile is nan",)),
+        ({"size": 3, "mode": "constant", "cval": 40000}, ("cval is 40000", -32768, 32767)),
+        ({"size": 3, "mode": "constant", "cval": 0.5}, ("cval is 0.5",)),
+        ({"size": 3, "mode": "edge"}, ("mode is 'edge'", "'mirror'")),
+        ({"size": 3, "mode": ("wrap",)}, ("mode is ('wrap',)", "1 values for 2 axes")),
+        ({"size": 3, "even_median": "lower"}, ("even_median is 'lower'", "'mean'")),
         ({"size": 3, "axes": 2**64}, (2**64, "-2 to 1")),
         ({"size": 3, "axes": -3}, (-3, "-2 to 1")),
         ({"size": 3, "axes": (0, 1, 0)}, ("(0, 1, 0), which names an axis twice",)),
@@ -146,7 +157,8 @@ def c_request(**changes):
     """Return a request for the C functions, and the arrays it is of."""
     source = np.arange(20, dtype="int32").reshape(4, 5)
     output = np.zeros_like(source)
-    request = _engine._request("int32", source.ctypes.data, output.ctypes.data, (4, 5), (1, 1), 0, 0)
+    window = _window.window_of_axes(2, radius=1)
+    request = _engine._request("int32", source.ctypes.data, output.ctypes.data, (4, 5), window.axes, 0, 0)
     request.backend = _engine.Backend.CPU
     request.work_units = 1
     for name, value in changes.items():
@@ -166,7 +178,7 @@ LARGEST = 2**63 - 1
     ("changes", "texts"),
     [
         ({"bytes": 8}, ("8 bytes", "different versions")),
-        ({"pixel_type": 10}, ("pixelType is 10", "to 9")),
+        ({"pixel_type": 12}, ("pixelType is 12", "to 11")),
         ({"backend": 3}, ("backend is 3", "to 2")),
         ({"algorithm": 6}, ("algorithm is 6", "to 5")),
         ({"work_units": 2**32 - 1}, ("workUnits is 4294967295", "to 4096")),
@@ -182,6 +194,15 @@ LARGEST = 2**63 - 1
         ({"output_stride": axes(1, 4, 20, 20)}, ("stride along axis 1 is 4", "from 5")),
         ({"output_stride": axes(1, -5, 20, 20)}, ("stride along axis 1 is -5", "from 5")),
         ({"output_stride": axes(1, LARGEST, 20, 20)}, (f"stride along axis 1 is {LARGEST}",)),
+        ({"input_stride": axes(2, 5, 20, 20)}, ("input's stride along axis 0 is 2", "to 1")),
+        ({"input_stride": axes(1, 4, 20, 20)}, ("input's stride along axis 1 is 4", "from 5")),
+        ({"shorter": axes(2, 0, 0, 0)}, ("shorter along axis 0 is 2", "to 1")),
+        ({"shorter": axes(0, 0, 1, 0)}, ("shorter along axis 2 is 1", "to 0")),
+        ({"shift": axes(0, 2, 0, 0)}, ("shift along axis 1 is 2", "from -1 to 1")),
+        ({"rank": 9}, ("rank is 9", "from -1 to 8")),
+        ({"rank": -2}, ("rank is -2", "from -1 to 8")),
+        ({"border": (ctypes.c_uint32 * 4)(0, 6, 0, 0)}, ("border along axis 1 is 6", "to 5")),
+        ({"even_median": 2}, ("evenMedian is 2", "to 1")),
         ({"input": None}, ("buffer is null",)),
         ({"output": None}, ("buffer is null",)),
         ({"output": lambda source, _output: source.ctypes.data}, ("overlaps",)),
@@ -217,6 +238,6 @@ def test_the_c_function_runs_what_is_within_its_limits():
 
 def test_numbers_never_reach_ctypes_cut_off():
     with pytest.raises(ValueError, match=str(2**64)):
-        _engine._request("int32", 0, 0, (4, 5), (2**64, 0), 0, 0)
+        _engine._request("int32", 0, 0, (4, 5), (_window.AxisWindow(2**64), _window.AxisWindow()), 0, 0)
     with pytest.raises(ValueError, match="stream is -1"):
-        _engine.run_on_device("int32", 0, 0, (4, 5), (0, 0), _engine.Algorithm.AUTOMATIC, 0, -1)
+        _engine.run_on_device("int32", 0, 0, (4, 5), (_window.AxisWindow(),) * 2, _engine.Algorithm.AUTOMATIC, 0, -1)

@@ -250,7 +250,7 @@ def test_arrays_of_many_axes(random):
     output = np.zeros_like(array)
     median_filter(array, 3, axes=(4, 5), output=output)
     np.testing.assert_array_equal(output, expected)
-    with pytest.raises(ValueError, match="has 6 axes after neighbours without a radius are merged; the limit is 4"):
+    with pytest.raises(ValueError, match="has 6 axes after neighbours without a window are merged; the limit is 4"):
         median_filter(array, radius=(1, 0, 1, 0, 1, 0, 0), output=output[..., ::-1])
     np.testing.assert_array_equal(output, expected)
 

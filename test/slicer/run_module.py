@@ -152,7 +152,7 @@ def run(case):
     image = target.GetImageData()
     if image is not None and image.GetNumberOfPoints() > 0:
         voxels = vtk_to_numpy(image.GetPointData().GetScalars())
-        np.save(case["result"], voxels.reshape(image.GetDimensions()[::-1]))
+        np.save(case["result"], voxels.reshape(*image.GetDimensions()[::-1], *voxels.shape[1:]))
         result["matrix"] = matrix_of(target)
     return result
 

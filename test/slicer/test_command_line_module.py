@@ -241,6 +241,10 @@ def test_a_label_volume_is_filtered(run):
     np.testing.assert_allclose(result["matrix"], oblique_matrix(), atol=1e-6)
 
 
-def test_a_vector_volume_is_an_error(run):
-    result = run(random_voxels((4, 5, 6, 3), "uint8"), kind="vtkMRMLVectorVolumeNode")
-    expect_error(result, "3 components", "the median is defined for scalar pixels only")
+def test_a_vector_volume_is_filtered_component_by_component(run):
+    voxels = random_voxels((9, 10, 11, 3), "uint8")
+    result = run(voxels, kind="vtkMRMLVectorVolumeNode", neighborhood="1,1,1")
+    assert result["status"] == "Completed", result
+    for component in range(3):
+        expected = median(np.ascontiguousarray(voxels[..., component]), (1, 1, 1))
+        np.testing.assert_array_equal(result["voxels"][..., component], expected)

@@ -1,0 +1,265 @@
+/*=========================================================================
+ *
+ *  Copyright NumFOCUS
+ *
+ *  Licensed under the Apache License, Version 2.0 (the "License");
+ *  you may not use this file except in compliance with the License.
+ *  You may obtain a copy of the License at
+ *
+ *         https://www.apache.org/licenses/LICENSE-2.0.txt
+ *
+ *  Unless required by applicable law or agreed to in writing, software
+ *  distributed under the License is distributed on an "AS IS" BASIS,
+ *  WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ *  See the License for the specific language governing permissions and
+ *  limitations under the License.
+ *
+ *=========================================================================*/
+#ifndef itkCudaMedianFilterDetail_h
+#define itkCudaMedianFilterDetail_h
+
+#include "itkCudaMedianEngine.h"
+
+#include "itkFixedArray.h"
+#include "itkImage.h"
+#include "itkProcessObject.h"
+#include "itkVectorImage.h"
+
+#include <algorithm>
+#include <complex>
+#include <cstring>
+#include <limits>
+#include <type_traits>
+
+/** What the filters share on the way from ITK's images to the engine's request. */
+namespace itk
+{
+namespace CudaMedianFilterDetail
+{
+
+/** The engine's name for a pixel type; `supported` is false for types the engine has no keys for. */
+template <typename TPixel>
+struct EnginePixel
+{
+  static constexpr bool isInteger =
+    std::is_integral<TPixel>::value && !std::is_same<TPixel, bool>::value && sizeof(TPixel) <= 8;
+  static constexpr bool supported =
+    isInteger || std::is_same<TPixel, float>::value || std::is_same<TPixel, double>::value;
+
+  static cudamedian::PixelType
+  GetType()
+  {
+    using Type = cudamedian::PixelType;
+    if (std::is_floating_point<TPixel>::value)
+    {
+      return sizeof(TPixel) == 4 ? Type::Float32 : Type::Float64;
+    }
+    const bool isSigned = std::numeric_limits<TPixel>::is_signed;
+    switch (sizeof(TPixel))
+    {
+      case 1:
+        return isSigned ? Type::Int8 : Type::UInt8;
+      case 2:
+        return isSigned ? Type::Int16 : Type::UInt16;
+      case 4:
+        return isSigned ? Type::Int32 : Type::UInt32;
+      default:
+        return isSigned ? Type::Int64 : Type::UInt64;
+    }
+  }
+};
+
+template <typename TInputPixel, typename TOutputPixel>
+void
+ConvertRow(const void * source, void * destination, std::size_t count)
+{
+  const auto * input = static_cast<const TInputPixel *>(source);
+  std::transform(input, input + count, static_cast<TOutputPixel *>(destination), [](const TInputPixel pixel) {
+    return static_cast<TOutputPixel>(pixel);
+  });
+}
+
+/** A pixel of a single value. */
+template <typename TPixel>
+struct ScalarPixel
+{
+  using ValueType = TPixel;
+  static constexpr bool         isScalar = true;
+  static constexpr unsigned int count = 1;
+};
+
+/** A pixel of as many values of a type, which follow each other in memory. */
+template <typename TValue, unsigned int VCount>
+struct PixelOfValues
+{
+  using ValueType = TValue;
+  static constexpr bool         isScalar = false;
+  static constexpr unsigned int count = VCount;
+};
+
+/** Finds the base of RGBPixel, RGBAPixel, Vector, CovariantVector and of other arrays of ITK. */
+template <typename TValue, unsigned int VCount>
+PixelOfValues<TValue, VCount>
+FindPixelTraits(const FixedArray<TValue, VCount> *);
+
+template <typename TValue>
+PixelOfValues<TValue, 2>
+FindPixelTraits(const std::complex<TValue> *);
+
+template <typename TPixel, typename = void>
+struct PixelTraits : ScalarPixel<TPixel>
+{};
+
+template <typename TPixel>
+struct PixelTraits<TPixel, std::void_t<decltype(FindPixelTraits(static_cast<const TPixel *>(nullptr)))>>
+  : decltype(FindPixelTraits(static_cast<const TPixel *>(nullptr)))
+{};
+
+/** What an image's pixels are made of, and where their values lie. */
+template <typename TImage>
+struct ImageTraits
+{
+  using Pixel = PixelTraits<typename TImage::PixelType>;
+  using ValueType = typename Pixel::ValueType;
+  static constexpr bool isScalar = Pixel::isScalar;
+};
+
+template <typename TValue, unsigned int VDimension>
+struct ImageTraits<VectorImage<TValue, VDimension>>
+{
+  using ValueType = TValue;
+  static constexpr bool isScalar = false;
+};
+
+/** Values of each pixel of an image. */
+template <typename TImage>
+std::int64_t
+CountValues(const TImage & image)
+{
+  return static_cast<std::int64_t>(ImageTraits<TImage>::isScalar ? 1 : image.GetNumberOfComponentsPerPixel());
+}
+
+/** The first value of an image's buffer. Null where there is none. */
+template <typename TImage>
+auto
+GetValues(TImage & image)
+{
+  using ValueType = typename ImageTraits<std::remove_const_t<TImage>>::ValueType;
+  using Pointer = std::conditional_t<std::is_const<TImage>::value, const ValueType *, ValueType *>;
+  return reinterpret_cast<Pointer>(image.GetBufferPointer());
+}
+
+/** One value of a pixel. Pixels of variable length that were never set are 0. */
+template <typename TImage>
+typename ImageTraits<TImage>::ValueType
+GetValue(const typename TImage::PixelType & pixel, unsigned int component)
+{
+  using ValueType = typename ImageTraits<TImage>::ValueType;
+  if constexpr (ImageTraits<TImage>::isScalar)
+  {
+    return pixel;
+  }
+  else if constexpr (std::is_same<typename TImage::PixelType, std::complex<ValueType>>::value)
+  {
+    return component == 0 ? pixel.real() : pixel.imag();
+  }
+  else if constexpr (std::is_same<typename TImage::PixelType, VariableLengthVector<ValueType>>::value)
+  {
+    return component < pixel.GetSize() ? pixel[component] : ValueType{};
+  }
+  else
+  {
+    return pixel[component];
+  }
+}
+
+/** Says where the input and the outputs of a region lie, of images with one value in a pixel or several.
+ *
+ * Several lie along the engine's last axis where an image leaves it free. Else the request is for the first of them. */
+template <typename TInputImage, typename TOutputImage>
+void
+DescribeImages(const TInputImage &                       input,
+               TOutputImage &                            output,
+               const typename TOutputImage::RegionType & region,
+               const typename TInputImage::SizeType &    radius,
+               cudamedian::MedianRequest &               request)
+{
+  using InputValue = typename ImageTraits<TInputImage>::ValueType;
+  using OutputValue = typename ImageTraits<TOutputImage>::ValueType;
+  constexpr auto dimension = static_cast<int>(TInputImage::ImageDimension);
+  constexpr auto mostPixels = static_cast<SizeValueType>(std::numeric_limits<std::int64_t>::max());
+  const auto     inputRegion = input.GetBufferedRegion();
+  const auto     bufferedRegion = output.GetBufferedRegion();
+  const auto     count = CountValues(input);
+
+  request.pixelType = EnginePixel<InputValue>::GetType();
+  request.input = GetValues(input);
+  request.inputExtent = { { 1, 1, 1, 1 } };
+  request.outputExtent = { { 1, 1, 1, 1 } };
+  std::int64_t inputStride = count;
+  std::int64_t outputStride = count;
+  for (int axis = 0; axis < cudamedian::Dimension; ++axis)
+  {
+    // Without strides, the pixels of the input follow each other.
+    request.inputStride[axis] = count > 1 ? inputStride : 0;
+    request.outputStride[axis] = outputStride;
+    if (axis < dimension)
+    {
+      request.radius[axis] = static_cast<std::int64_t>(std::min(static_cast<SizeValueType>(radius[axis]), mostPixels));
+      request.inputExtent[axis] = static_cast<std::int64_t>(inputRegion.GetSize(axis));
+      request.outputOrigin[axis] = region.GetIndex(axis) - inputRegion.GetIndex(axis);
+      request.outputExtent[axis] = static_cast<std::int64_t>(region.GetSize(axis));
+      inputStride *= static_cast<std::int64_t>(inputRegion.GetSize(axis));
+      outputStride *= static_cast<std::int64_t>(bufferedRegion.GetSize(axis));
+    }
+  }
+  if (count > 1 && dimension < cudamedian::Dimension)
+  {
+    constexpr int last = cudamedian::Dimension - 1;
+    request.inputStride[last] = 1;
+    request.outputStride[last] = 1;
+    request.inputExtent[last] = count;
+    request.outputExtent[last] = count;
+  }
+  request.outputPixelBytes = sizeof(OutputValue);
+  if (region.GetNumberOfPixels() > 0)
+  {
+    request.output = GetValues(output) + output.ComputeOffset(region.GetIndex()) * count;
+  }
+  if (!std::is_same<InputValue, OutputValue>::value)
+  {
+    request.convertRow = &ConvertRow<InputValue, OutputValue>;
+  }
+}
+
+/** Has the filter's threads and its progress serve the request, which is then carried out.
+ *
+ * The filter's progress goes from one number to another. */
+template <typename TFilter>
+cudamedian::ExecutionReport
+RunRequest(TFilter & filter, cudamedian::MedianRequest & request, float start = 0, float end = 1)
+{
+  request.workUnits = static_cast<unsigned int>(filter.GetNumberOfWorkUnits());
+  request.parallelFor = [&filter](std::size_t count, const std::function<void(std::size_t)> & body) {
+    auto * threader = filter.GetMultiThreader();
+    threader->SetNumberOfWorkUnits(static_cast<ThreadIdType>(count));
+    threader->ParallelizeArray(
+      0, count, [&body](SizeValueType unit) { body(static_cast<std::size_t>(unit)); }, nullptr);
+  };
+  request.progress = [&filter, start, end](float fraction) {
+    filter.UpdateProgress(start + (end - start) * fraction);
+    if (filter.GetAbortGenerateData())
+    {
+      ProcessAborted aborted(__FILE__, __LINE__);
+      aborted.SetDescription("Filter execution was aborted by an external request");
+      throw aborted;
+    }
+  };
+  request.progress(0.0F);
+  return cudamedian::RunMedian(request);
+}
+
+} // namespace CudaMedianFilterDetail
+} // namespace itk
+
+#endif
