@@ -51,13 +51,13 @@ GetRegisterValues(const KernelKind & kind)
   return kind.pixelBytes == 8 ? registerValues / 2 : registerValues;
 }
 
-/** Whether min and max of three keys are one instruction. Pairs that are compared as floating-point numbers have none.
- */
+/** Whether min and max of three keys are one instruction. Four keys have none, nor have pairs that are compared as
+ * floating-point numbers. */
 bool
 HasThreeInputs(const KernelKind & kind, const DeviceTraits & traits)
 {
-  return traits.pipes.threeInput && kind.pixelBytes != 8 && kind.packing != KeyPacking::HalfPair &&
-         kind.packing != KeyPacking::BFloatPair;
+  return traits.pipes.threeInput && kind.pixelBytes != 8 && kind.packing != KeyPacking::Quad &&
+         kind.packing != KeyPacking::HalfPair && kind.packing != KeyPacking::BFloatPair;
 }
 
 /** Sizes of a root tile along an axis: the two largest powers of two below the window, up to 4. With smaller ones
@@ -275,7 +275,7 @@ FoundRow
 FindTuningRow(const Window & window, const KernelKind & kind, const DeviceTraits & traits)
 {
   // Keys that have a register each are filtered alike, whatever pixels they come from.
-  const int pixelBytes = kind.GetPixels() == 2 ? 2 : 4;
+  const int pixelBytes = kind.GetPixels() > 1 ? 2 : 4;
   FoundRow  found;
   for (const auto & row : tuningRows)
   {
@@ -366,17 +366,18 @@ const char *
 ToString(KeyPacking packing)
 {
   return packing == KeyPacking::Pair         ? "Pair"
+         : packing == KeyPacking::Quad       ? "Quad"
          : packing == KeyPacking::HalfPair   ? "HalfPair"
          : packing == KeyPacking::BFloatPair ? "BFloatPair"
                                              : "Single";
 }
 
 KernelKind
-GetKernelKind(int pixelBytes, int architecture)
+GetKernelKind(int pixelBytes, int architecture, bool isForFamily)
 {
   KernelKind kind;
   kind.pixelBytes = pixelBytes;
-  kind.packing = GetKeyPacking(pixelBytes, architecture);
+  kind.packing = GetKeyPacking(pixelBytes, architecture, isForFamily);
   return kind;
 }
 

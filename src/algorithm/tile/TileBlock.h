@@ -138,7 +138,9 @@ RunTileKernelBlock(const TThreads &         threads,
         // Most blocks have none. Of those that have, bright ones are likely to have bright medians.
         block.numbered.isHigh = block.numbered.isSecond ? !block.numbered.isHigh : 2 * without > TKernel::Threads;
         block.numbered.isClamped = true;
-        threads.ForEachThread([&](unsigned int thread) { TKernel::ClampKeys(block, thread, shared); });
+        threads.ForEachThread([&](unsigned int thread) {
+          block.numbered.template ClampShare<TKernel::Threads, TKernel::FootprintKeys>(thread, shared);
+        });
         threads.Synchronize();
       }
       const bool isAtLimit = RunStagedTiles<TKernel>(threads, arguments, block, shared);
