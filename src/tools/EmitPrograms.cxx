@@ -56,7 +56,8 @@ IsSame(const KernelPolicy & one, const KernelPolicy & other)
                            policy.lowering.sumPercent,
                            policy.blockX,
                            policy.blockY,
-                           policy.registers);
+                           policy.registers,
+                           policy.residentBlocks);
   };
   return list(one) == list(other);
 }

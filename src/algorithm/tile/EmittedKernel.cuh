@@ -76,12 +76,25 @@ GetCompiledThreads()
 #endif
 }
 
+/** Blocks of it that a multiprocessor has to have registers for, or 0. */
+template <typename TPrograms>
+constexpr int
+GetCompiledResidentBlocks()
+{
+#ifdef __CUDA_ARCH__
+  return TPrograms::template Of<compiledArchitecture<TPrograms>>::Type::ResidentBlocks;
+#else
+  return 0;
+#endif
+}
+
 /** The kernel of a window and a pixel type.
  * \tparam TPrograms has the window's program for each of TPrograms::Architectures, as TPrograms::Of<…>::Type, and how
  * its keys are packed, as TPrograms::Of<…>::Packing. */
 template <typename TPrograms, typename TPixelBits, KeyMapping VMapping>
 __global__ void
-__launch_bounds__(GetCompiledThreads<TPrograms>()) EmittedTileKernel(const __grid_constant__ KernelArguments arguments)
+__launch_bounds__(GetCompiledThreads<TPrograms>(), GetCompiledResidentBlocks<TPrograms>())
+  EmittedTileKernel(const __grid_constant__ KernelArguments arguments)
 {
 #ifdef __CUDA_ARCH__
   constexpr int architecture = compiledArchitecture<TPrograms>;

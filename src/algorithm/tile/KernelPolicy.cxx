@@ -17,6 +17,7 @@
  *=========================================================================*/
 #include "KernelPolicy.h"
 
+#include "DivideUp.h"
 #include "KernelProgram.h"
 #include "TileTuning.h"
 
@@ -300,6 +301,32 @@ FindTuningRow(const Window & window, const KernelKind & kind, const DeviceTraits
   return found;
 }
 
+/** Blocks that the compiler has to leave registers for. A block of numbered keys may run twice, and in the order that
+ * the compiler takes by itself 5x5 has 92 registers and 3x3x3 97, of which 20 and 16 warps find room. It is held to
+ * what 24 warps have, as the single form's 80 registers, if the program's values are fewer: counted in the code of
+ * nvcc 13.0 for sm_89, three values of 5x5 then go through local memory, and none of 3x3x3. */
+int
+CountResidentBlocks(const KernelPolicy & policy,
+                    const Window &       window,
+                    const KernelKind &   kind,
+                    const DeviceTraits & traits)
+{
+  if (kind.packing != KeyPacking::BFloatPair)
+  {
+    return 0;
+  }
+  constexpr int others = 11; // registers of addresses, factors and operands on their way: those of 3x3x3
+  constexpr int warps = 24;
+  const auto    program = BuildKernelProgram(window, policy, kind);
+  const auto    counted = CountPhases(program.phases, policy.lowering, policy.blockX);
+  const auto    shape = GetKernelShape(window, policy, kind, program);
+  const auto    registers = RoundUp(static_cast<int>(counted.cost.liveValues) + others, 8);
+  const int     blocks = std::min({ traits.registers / (registers * shape.threads),
+                                    traits.CountBlocks(shape.sharedBytes, shape.threads),
+                                    warps * 32 / shape.threads });
+  return blocks > 1 ? blocks : 0;
+}
+
 /** The policy of a row. */
 KernelPolicy
 MakePolicy(const TileTuningRow & row, const Window & window, const KernelKind & kind, const DeviceTraits & traits)
@@ -327,6 +354,24 @@ SuitsDevice(const KernelPolicy & policy, const Window & window, const KernelKind
   return traits.pipes.mostSumPercent > 0 &&
          GetKernelShape(window, policy, kind, program).sharedBytes <= traits.blockSharedBytes &&
          CountPhases(program.phases, policy.lowering, policy.blockX).code <= traits.pipes.cachedInstructions;
+}
+
+/** The policy but for its resident blocks. */
+KernelPolicy
+ChoosePolicy(const Window & window, const KernelKind & kind, const DeviceTraits & traits)
+{
+  const auto found = FindTuningRow(window, kind, traits);
+  if (!window.IsMedian() || kind.pixelBytes == 8 || found.row == nullptr)
+  {
+    return SearchPolicy(window, kind, traits);
+  }
+  auto policy = MakePolicy(*found.row, window, kind, traits);
+  if (!found.isAlike && !SuitsDevice(policy, window, kind, traits))
+  {
+    return SearchPolicy(window, kind, traits);
+  }
+  FitSharedMemory(window, kind, policy, traits);
+  return policy;
 }
 
 /** Pixels of the largest window whose program is faster than local ranks.
@@ -407,17 +452,8 @@ IsFilteredInStrips(const Window & window)
 KernelPolicy
 GetKernelPolicy(const Window & window, const KernelKind & kind, const DeviceTraits & traits)
 {
-  const auto found = FindTuningRow(window, kind, traits);
-  if (!window.IsMedian() || kind.pixelBytes == 8 || found.row == nullptr)
-  {
-    return SearchPolicy(window, kind, traits);
-  }
-  auto policy = MakePolicy(*found.row, window, kind, traits);
-  if (!found.isAlike && !SuitsDevice(policy, window, kind, traits))
-  {
-    return SearchPolicy(window, kind, traits);
-  }
-  FitSharedMemory(window, kind, policy, traits);
+  auto policy = ChoosePolicy(window, kind, traits);
+  policy.residentBlocks = CountResidentBlocks(policy, window, kind, traits);
   return policy;
 }
 

@@ -68,6 +68,8 @@ struct KernelPolicy
   int             blockY{ 4 };  ///< threads along axis 1
   /** Values that a thread keeps in registers, 0 for no limit; the rest is saved in shared memory (RegisterPlan.h). */
   std::size_t registers{ 0 };
+  /** Blocks that a multiprocessor has to have registers for, 0 where that is left to the compiler. */
+  int residentBlocks{ 0 };
 };
 
 /** The largest radius and the largest number of window pixels that kernels run as tile programs: 17x17. Beyond, a
