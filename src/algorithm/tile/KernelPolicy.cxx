@@ -301,10 +301,10 @@ FindTuningRow(const Window & window, const KernelKind & kind, const DeviceTraits
   return found;
 }
 
-/** Blocks that the compiler has to leave registers for. A block of numbered keys may run twice, and in the order that
- * the compiler takes by itself 5x5 has 92 registers and 3x3x3 97, of which 20 and 16 warps find room. It is held to
- * what 24 warps have, as the single form's 80 registers, if the program's values are fewer: counted in the code of
- * nvcc 13.0 for sm_89, three values of 5x5 then go through local memory, and none of 3x3x3. */
+/** Blocks that the compiler has to leave registers for. A block of numbered keys may run twice, for which the compiler
+ * gives 5x5 92 registers and 3x3x3 97, so that 20 and 16 warps find room. Where the program's values are fewer, a block
+ * is held to the registers that 24 warps have: 80, as many as the single form takes. Counted in the code of nvcc 13.0
+ * for sm_89, one value of 5x5 then goes through local memory, and none of 3x3x3. */
 int
 CountResidentBlocks(const KernelPolicy & policy,
                     const Window &       window,
