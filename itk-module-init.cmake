@@ -37,6 +37,16 @@ if(CUDAMEDIAN_USE_CUDA STREQUAL "AUTO" OR CUDAMEDIAN_USE_CUDA)
        AND NOT "${newest}-virtual" IN_LIST CMAKE_CUDA_ARCHITECTURES)
       list(APPEND CMAKE_CUDA_ARCHITECTURES "${newest}-virtual")
     endif()
+    # Four 8-bit keys at once are compared only in code for the family of 12.0, from CUDA 13.2 on. Newer GPUs run none of
+    # it: their PTX is that of 12.1, which has pairs.
+    if(CMAKE_CUDA_COMPILER_ID STREQUAL "NVIDIA" AND CMAKE_CUDA_COMPILER_VERSION VERSION_GREATER_EQUAL 13.2
+       AND ("120" IN_LIST CMAKE_CUDA_ARCHITECTURES OR "120-real" IN_LIST CMAKE_CUDA_ARCHITECTURES))
+      list(REMOVE_ITEM CMAKE_CUDA_ARCHITECTURES 120 120-real 120-virtual)
+      list(APPEND CMAKE_CUDA_ARCHITECTURES 120f-real)
+      if(newest EQUAL 120)
+        list(APPEND CMAKE_CUDA_ARCHITECTURES 121-virtual)
+      endif()
+    endif()
     unset(newest)
     find_package(CUDAToolkit REQUIRED)
     set(CUDAMEDIAN_HAS_CUDA ON)

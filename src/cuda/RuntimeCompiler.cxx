@@ -89,6 +89,7 @@ RuntimeCompiler::RuntimeCompiler()
       int major = 0;
       int minor = 0;
       m_Version(&major, &minor);
+      m_Release = 100 * major + minor;
       m_Description = "NVRTC " + std::to_string(major) + "." + std::to_string(minor);
       return;
     }

@@ -36,16 +36,18 @@ const std::vector<KernelSource> &
 GetKernelSources();
 
 /** What a kernel is compiled for at first use: machine code of an architecture, such as "sm_90", or PTX, such as
- * "compute_90", which the driver translates for newer devices. */
+ * "compute_90", which the driver translates for newer devices; and either for a family of architectures, such as
+ * "sm_120f", which has instructions that others have not. */
 struct KernelTarget
 {
   int  architecture{ 0 }; ///< major * 10 + minor
   bool isPtx{ false };
+  bool isForFamily{ false };
 
   std::string
   GetName() const
   {
-    return (isPtx ? "compute_" : "sm_") + std::to_string(architecture);
+    return (isPtx ? "compute_" : "sm_") + std::to_string(architecture) + (isForFamily ? "f" : "");
   }
 };
 
@@ -77,6 +79,14 @@ public:
   int
   GetNewestArchitecture(int computeCapability) const;
 
+  /** Whether the compiler makes code for the families of architectures that has all of their instructions: from
+   * CUDA 13.2 on, whose PTX compares four 8-bit keys at once. */
+  bool
+  KnowsFamilies() const
+  {
+    return m_Release >= 1302;
+  }
+
   /** Compiles a source for a target, to a cubin or to PTX.
    * \returns what was made; "" where it failed, and the compiler's words in `error`. */
   std::string
@@ -102,6 +112,7 @@ private:
   int (*m_GetLog)(Program, char *){ nullptr };
   const char * (*m_GetErrorString)(int){ nullptr };
   std::string m_Description;
+  int         m_Release{ 0 }; ///< major * 100 + minor
 };
 
 } // namespace cudamedian

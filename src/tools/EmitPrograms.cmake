@@ -22,12 +22,18 @@ if(NOT TARGET CudaMedianEmitPrograms)
   set_target_properties(CudaMedianEmitPrograms PROPERTIES CXX_STANDARD 17 CXX_STANDARD_REQUIRED ON)
 endif()
 
-# The numbers of the architectures that nvcc compiles for, separated by commas.
+# The numbers of the architectures that nvcc compiles for, separated by commas. "f" follows one that it compiles for the
+# family of, with all that the family has (GetKeyPacking() in KeyPacking.h).
 function(cudamedian_get_architectures variable)
   set(numbers "")
   foreach(architecture IN LISTS CMAKE_CUDA_ARCHITECTURES)
     string(REGEX MATCH "[0-9]+" number "${architecture}")
-    if(number)
+    if(architecture MATCHES "^12[0-9][af]" AND NOT "${number}" IN_LIST CMAKE_CUDA_ARCHITECTURES
+       AND NOT "${number}-real" IN_LIST CMAKE_CUDA_ARCHITECTURES
+       AND NOT "${number}-virtual" IN_LIST CMAKE_CUDA_ARCHITECTURES
+       AND CMAKE_CUDA_COMPILER_ID STREQUAL "NVIDIA" AND CMAKE_CUDA_COMPILER_VERSION VERSION_GREATER_EQUAL 13.2)
+      list(APPEND numbers ${number}f)
+    elseif(number)
       list(APPEND numbers ${number})
     endif()
   endforeach()

@@ -56,12 +56,13 @@ IsSame(const KernelPolicy & one, const KernelPolicy & other)
                            policy.lowering.sumPercent,
                            policy.blockX,
                            policy.blockY,
-                           policy.registers);
+                           policy.registers,
+                           policy.residentBlocks);
   };
   return list(one) == list(other);
 }
 
-/** The programs that pixels of a width need on a list of architectures such as "75,90". */
+/** The programs that pixels of a width need on a list of architectures such as "75,90,120f". */
 std::vector<Variant>
 ListVariants(const Window & window, int pixelBytes, const std::string & architectures)
 {
@@ -70,7 +71,7 @@ ListVariants(const Window & window, int pixelBytes, const std::string & architec
   for (std::string text; std::getline(list, text, ',');)
   {
     const int  architecture = std::stoi(text);
-    const auto kind = GetKernelKind(pixelBytes, architecture);
+    const auto kind = GetKernelKind(pixelBytes, architecture, text.back() == 'f');
     const auto policy = GetKernelPolicy(window, kind, GetArchitectureTraits(architecture));
     const auto same = std::find_if(variants.begin(), variants.end(), [&](const Variant & variant) {
       return variant.kind.packing == kind.packing && IsSame(variant.policy, policy);
@@ -84,7 +85,7 @@ ListVariants(const Window & window, int pixelBytes, const std::string & architec
     const auto name = GetEmittedName(window, kind);
     const bool isTaken = std::any_of(
       variants.begin(), variants.end(), [&](const Variant & variant) { return variant.kind.packing == kind.packing; });
-    variants.push_back({ kind, policy, isTaken ? name + "_" + text : name, { architecture } });
+    variants.push_back({ kind, policy, isTaken ? name + "_" + std::to_string(architecture) : name, { architecture } });
   }
   return variants;
 }
@@ -117,7 +118,7 @@ WriteProgramsOfArchitectures(const Window & window, const std::vector<Variant> &
     for (const int architecture : variant.architectures)
     {
       os << "template <>\nstruct " << name << "::Of<" << architecture << ">\n{\n  using Type = " << variant.name
-         << ";\n};\n";
+         << ";\n  static constexpr auto Packing = KeyPacking::" << ToString(variant.kind.packing) << ";\n};\n";
     }
   }
 }
@@ -212,7 +213,7 @@ WriteFile(const std::string & path, const std::string & text)
 }
 
 constexpr char usage[] =
-  "usage: EmitPrograms radiusX radiusY radiusZ radiusW [rank] pixelBytes architecture[,architecture...] file";
+  "usage: EmitPrograms radiusX radiusY radiusZ radiusW [rank] pixelBytes architecture[f][,architecture[f]...] file";
 
 } // namespace
 

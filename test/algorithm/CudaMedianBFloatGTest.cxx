@@ -304,3 +304,21 @@ TEST(CudaMedianBFloat, ShapeIsThatOfThePolicy)
     EXPECT_EQ(shape.sharedBytes, static_cast<int>(Kernel::SharedBytes));
   }
 }
+
+/** 24 warps where the program's values and the shared memory allow as many. */
+TEST(CudaMedianBFloat, BlocksThatMayRunTwiceAreHeldToRegisters)
+{
+  const auto countBlocks = [](const Extent & radius, int architecture) {
+    const auto kind = GetKernelKind(2, architecture);
+    return GetKernelPolicy(radius, kind, GetArchitectureTraits(architecture)).residentBlocks;
+  };
+  for (const int architecture : { 80, 86, 89 })
+  {
+    EXPECT_EQ(countBlocks({ { 2, 2, 0, 0 } }, architecture), 6); // of 4 warps
+    EXPECT_EQ(countBlocks({ { 1, 1, 1, 0 } }, architecture), 3); // of 8 warps
+    EXPECT_EQ(countBlocks({ { 2, 2, 1, 0 } }, architecture), 0) << "157 values";
+  }
+  EXPECT_EQ(countBlocks({ { 3, 3, 0, 0 } }, 86), 2) << "38 KiB of shared memory";
+  EXPECT_EQ(countBlocks({ { 2, 2, 0, 0 } }, 75), 0);
+  EXPECT_EQ(countBlocks({ { 2, 2, 0, 0 } }, 90), 0);
+}

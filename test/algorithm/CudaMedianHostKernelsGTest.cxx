@@ -531,6 +531,7 @@ CheckStrips(PixelType type)
 constexpr auto Integer = KeyMapping::Integer;
 constexpr auto Float = KeyMapping::Float;
 constexpr auto Pair = KeyPacking::Pair;
+constexpr auto Quad = KeyPacking::Quad;
 constexpr auto HalfPair = KeyPacking::HalfPair;
 constexpr auto BFloatPair = KeyPacking::BFloatPair;
 constexpr auto Single = KeyPacking::Single;
@@ -540,7 +541,9 @@ constexpr auto Single = KeyPacking::Single;
 TEST(CudaMedianHostKernels, Emitted3x3)
 {
   CheckEmitted<TileProgram_3x3x1x1_8Pair, std::uint8_t, Integer, Pair>(sizes2D, PixelType::Int8);
+  CheckEmitted<TileProgram_3x3x1x1_8Quad, std::uint8_t, Integer, Quad>(sizes2D, PixelType::UInt8);
   CheckEmitted<TileProgram_3x3x1x1_8Pair, std::uint8_t, Integer, Pair>(sizes3D, PixelType::UInt8);
+  CheckEmitted<TileProgram_3x3x1x1_8Quad, std::uint8_t, Integer, Quad>(sizes3D, PixelType::Int8);
   CheckEmitted<TileProgram_3x3x1x1_8HalfPair, std::uint8_t, Integer, HalfPair>(sizes2D, PixelType::Int8);
   CheckEmitted<TileProgram_3x3x1x1_8Single, std::uint8_t, Integer, Single>(sizes2D, PixelType::UInt8);
   CheckEmitted<TileProgram_3x3x1x1_16Pair, std::uint16_t, Integer, Pair>(sizes2D, PixelType::Int16);
@@ -602,6 +605,7 @@ TEST(CudaMedianHostKernels, StripsOfAllZeroOneWindows)
 TEST(CudaMedianHostKernels, Emitted5x5)
 {
   CheckEmitted<TileProgram_5x5x1x1_8Pair, std::uint8_t, Integer, Pair>(sizes2D, PixelType::UInt8);
+  CheckEmitted<TileProgram_5x5x1x1_8Quad, std::uint8_t, Integer, Quad>(sizes2D, PixelType::Int8);
   CheckEmitted<TileProgram_5x5x1x1_8HalfPair, std::uint8_t, Integer, HalfPair>(sizes2D, PixelType::UInt8);
   CheckEmitted<TileProgram_5x5x1x1_8Single, std::uint8_t, Integer, Single>(sizes2D, PixelType::Int8);
   CheckEmitted<TileProgram_5x5x1x1_16Pair, std::uint16_t, Integer, Pair>(sizes2D, PixelType::Int16);
@@ -610,6 +614,7 @@ TEST(CudaMedianHostKernels, Emitted5x5)
 TEST(CudaMedianHostKernels, Emitted7x7)
 {
   CheckEmitted<TileProgram_7x7x1x1_8Pair, std::uint8_t, Integer, Pair>(sizes2D, PixelType::UInt8);
+  CheckEmitted<TileProgram_7x7x1x1_8Quad, std::uint8_t, Integer, Quad>(sizes2D, PixelType::Int8);
   CheckEmitted<TileProgram_7x7x1x1_16Pair, std::uint16_t, Integer, Pair>(sizes2D, PixelType::UInt16);
   CheckEmitted<TileProgram_7x7x1x1_32Single, std::uint32_t, Integer, Single>(sizes2D, PixelType::UInt32);
 }
@@ -625,6 +630,7 @@ TEST(CudaMedianHostKernels, Emitted11x11)
 TEST(CudaMedianHostKernels, Emitted3x3x3)
 {
   CheckEmitted<TileProgram_3x3x3x1_8Pair, std::uint8_t, Integer, Pair>(sizes3D, PixelType::Int8);
+  CheckEmitted<TileProgram_3x3x3x1_8Quad, std::uint8_t, Integer, Quad>(sizes3D, PixelType::UInt8);
   CheckEmitted<TileProgram_3x3x3x1_8HalfPair, std::uint8_t, Integer, HalfPair>(sizes3D, PixelType::Int8);
   CheckEmitted<TileProgram_3x3x3x1_16Pair, std::uint16_t, Integer, Pair>(sizes3D, PixelType::Int16);
   CheckEmitted<TileProgram_3x3x3x1_32Single, std::uint32_t, Float, Single>(sizes3D, PixelType::Float32);
@@ -632,6 +638,7 @@ TEST(CudaMedianHostKernels, Emitted3x3x3)
 TEST(CudaMedianHostKernels, Emitted5x5x3)
 {
   CheckEmitted<TileProgram_5x5x3x1_8Pair, std::uint8_t, Integer, Pair>(sizes3D, PixelType::UInt8);
+  CheckEmitted<TileProgram_5x5x3x1_8Quad, std::uint8_t, Integer, Quad>(sizes3D, PixelType::Int8);
   CheckEmitted<TileProgram_5x5x3x1_16Pair, std::uint16_t, Integer, Pair>(sizes3D, PixelType::Int16);
   CheckEmitted<TileProgram_5x5x3x1_32Single, std::uint32_t, Integer, Single>(sizes3D, PixelType::Int32);
 }
@@ -646,6 +653,7 @@ TEST(CudaMedianHostKernels, EmittedForOtherRanks)
   CheckEmitted<TileProgram_5x5x1x1at6_16Pair, std::uint16_t, Integer, Pair>(sizes2D, PixelType::Int16, 6);
   CheckEmitted<TileProgram_5x5x1x1at6_16Single, std::uint16_t, Integer, Single>(sizes2D, PixelType::UInt16, 6);
   CheckEmitted<TileProgram_5x5x1x1at24_8Pair, std::uint8_t, Integer, Pair>(sizes2D, PixelType::Int8, 24);
+  CheckEmitted<TileProgram_5x5x1x1at24_8Quad, std::uint8_t, Integer, Quad>(sizes2D, PixelType::UInt8, 24);
   CheckEmitted<TileProgram_5x5x1x1at24_8HalfPair, std::uint8_t, Integer, HalfPair>(sizes2D, PixelType::UInt8, 24);
   CheckEmitted<TileProgram_3x3x3x1at6_32Single, std::uint32_t, Float, Single>(sizes3D, PixelType::Float32, 6);
 }
@@ -653,6 +661,7 @@ TEST(CudaMedianHostKernels, EmittedAlongSomeAxes)
 {
   CheckEmitted<TileProgram_1x7x1x1_16Pair, std::uint16_t, Integer, Pair>(sizes3D, PixelType::Int16);
   CheckEmitted<TileProgram_3x1x1x5_8Pair, std::uint8_t, Integer, Pair>(sizes3D, PixelType::UInt8);
+  CheckEmitted<TileProgram_3x1x1x5_8Quad, std::uint8_t, Integer, Quad>(sizes3D, PixelType::Int8);
   CheckEmitted<TileProgram_1x1x1x1_16Pair, std::uint16_t, Integer, Pair>(sizes3D, PixelType::Int16);
 }
 
@@ -806,11 +815,11 @@ TEST(CudaMedianHostKernels, LaunchShapeVisitsEveryTileOnce)
 /** The launch shape that the host computes is the one the kernel has. */
 template <typename TProgram, typename TBits, KeyPacking VPacking>
 void
-CheckShape(int computeCapability)
+CheckShape(int computeCapability, bool isForFamily = false)
 {
   using Kernel = TileKernel<TProgram, TBits, Integer, VPacking, TProgram::BlockX, TProgram::BlockY>;
   const Extent radius{ { TProgram::RadiusX, TProgram::RadiusY, TProgram::RadiusZ, TProgram::RadiusW } };
-  const auto   kind = GetKernelKind(static_cast<int>(sizeof(TBits)), computeCapability);
+  const auto   kind = GetKernelKind(static_cast<int>(sizeof(TBits)), computeCapability, isForFamily);
   const auto   policy = GetKernelPolicy(radius, kind, GetArchitectureTraits(computeCapability));
   const auto   shape = GetKernelShape(radius, policy, kind, BuildKernelProgram(radius, policy, kind));
   EXPECT_EQ(static_cast<int>(kind.packing), static_cast<int>(VPacking));
@@ -822,12 +831,15 @@ CheckShape(int computeCapability)
   EXPECT_EQ(shape.sharedBytes, static_cast<int>(Kernel::SharedBytes));
 }
 
-/** Programs are emitted for sm_75, sm_80 and sm_90; the name without a number is the oldest one's. */
+/** Programs are emitted for sm_75, sm_80 and sm_90, and those of 8 bits for sm_120f; the name without a number is the
+ * oldest one's. */
 TEST(CudaMedianHostKernels, ShapeIsThatOfThePolicy)
 {
   CheckShape<TileProgram_3x3x1x1_8Single, std::uint8_t, Single>(75);
   CheckShape<TileProgram_3x3x1x1_8HalfPair, std::uint8_t, HalfPair>(89);
   CheckShape<TileProgram_3x3x1x1_8Pair, std::uint8_t, Pair>(90);
+  CheckShape<TileProgram_3x3x1x1_8Quad, std::uint8_t, Quad>(120, true);
+  CheckShape<TileProgram_5x5x3x1_8Quad, std::uint8_t, Quad>(121, true);
   CheckShape<TileProgram_5x5x1x1_16Pair, std::uint16_t, Pair>(90);
   CheckShape<TileProgram_5x5x3x1_32Single, std::uint32_t, Single>(75);
   CheckShape<TileProgram_3x3x1x1_64Single, std::uint64_t, Single>(75);

@@ -29,14 +29,14 @@ namespace
 using namespace cudamedian;
 
 void
-CheckCompiles(const Extent & radius, int pixelBytes, bool isFloat, int architecture)
+CheckCompiles(const Extent & radius, int pixelBytes, bool isFloat, int architecture, bool isForFamily = false)
 {
-  const auto     kind = GetKernelKind(pixelBytes, architecture);
+  const auto     kind = GetKernelKind(pixelBytes, architecture, isForFamily);
   const auto     policy = GetKernelPolicy(radius, kind);
   EmittedProgram count;
   const auto     source = MakeKernelSource(BuildKernelProgram(radius, policy, kind), policy, kind, isFloat, count);
   std::string    error;
-  const auto     binary = RuntimeCompiler::Get().Compile(source, { architecture }, error);
+  const auto     binary = RuntimeCompiler::Get().Compile(source, { architecture, false, isForFamily }, error);
   EXPECT_EQ(error, "");
   EXPECT_EQ(binary.substr(0, 4), "\177ELF");
   EXPECT_NE(binary.find(runtimeKernelName), std::string::npos);
@@ -80,6 +80,20 @@ TEST(CudaMedianRuntimeCompiler, CompilesEveryPackingOfEveryWidth)
       SCOPED_TRACE("sm_" + std::to_string(architecture) + ", " + std::to_string(pixelBytes) + " bytes");
       CheckCompiles({ { 1, 1, 0, 0 } }, pixelBytes, pixelBytes >= 4, architecture);
     }
+  }
+}
+
+TEST(CudaMedianRuntimeCompiler, CompilesQuadsForAFamily)
+{
+  REQUIRE_NVRTC();
+  if (!RuntimeCompiler::Get().KnowsFamilies())
+  {
+    GTEST_SKIP() << RuntimeCompiler::Get().GetDescription() << " compares pairs";
+  }
+  for (const int architecture : { 120, 121 })
+  {
+    ASSERT_EQ(GetKernelKind(1, architecture, true).packing, KeyPacking::Quad);
+    CheckCompiles({ { 1, 1, 0, 0 } }, 1, false, architecture, true);
   }
 }
 

@@ -381,6 +381,13 @@ TEST(CudaMedianKernelPolicy, NamesThePackingOfEachArchitecture)
   EXPECT_EQ(GetKernelKind(1, 80).packing, KeyPacking::HalfPair);
   EXPECT_EQ(GetKernelKind(1, 89).packing, KeyPacking::HalfPair);
   EXPECT_EQ(GetKernelKind(1, 90).packing, KeyPacking::Pair);
+  EXPECT_EQ(GetKernelKind(1, 120).packing, KeyPacking::Pair);
+  EXPECT_EQ(GetKernelKind(1, 120, true).packing, KeyPacking::Quad);
+  EXPECT_EQ(GetKernelKind(1, 121, true).packing, KeyPacking::Quad);
+  EXPECT_EQ(GetKernelKind(1, 100, true).packing, KeyPacking::Pair);
+  EXPECT_EQ(GetKernelKind(1, 120, true).GetPixels(), 4);
+  EXPECT_EQ(GetKernelKind(2, 120, true).packing, KeyPacking::Pair);
+  EXPECT_EQ(GetKernelKind(4, 120, true).packing, KeyPacking::Single);
   EXPECT_EQ(GetKernelKind(2, 75).packing, KeyPacking::Single);
   EXPECT_EQ(GetKernelKind(2, 80).packing, KeyPacking::BFloatPair);
   EXPECT_EQ(GetKernelKind(2, 89).packing, KeyPacking::BFloatPair);

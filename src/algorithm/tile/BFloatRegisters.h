@@ -171,6 +171,27 @@ struct NumberedKeys
                   : bfloat::Min(unclamped, bfloat::infinities);
   }
 
+  /** Does so with a thread's share of the staged keys. \pre all threads have staged. */
+  template <unsigned int VThreads, unsigned int VCount>
+  CUDAMEDIAN_HOST_DEVICE void
+  ClampShare(unsigned int thread, std::uint32_t * staged) const
+  {
+    constexpr unsigned int atOnce = 4;
+    static_assert(VCount % atOnce == 0, "whole vectors are clamped");
+    CUDAMEDIAN_KEEP_LOOP
+    for (unsigned int index = atOnce * thread; index < VCount; index += atOnce * VThreads)
+    {
+      PixelVector<std::uint32_t, atOnce> numbers;
+      numbers.Load(staged + index);
+      CUDAMEDIAN_UNROLL
+      for (unsigned int i = 0; i < atOnce; ++i)
+      {
+        numbers.words[i] = Clamp(numbers.words[i]);
+      }
+      numbers.Store(staged + index);
+    }
+  }
+
   CUDAMEDIAN_HOST_DEVICE std::uint32_t
                          GetKeys(std::uint32_t numbers) const
   {
@@ -203,10 +224,10 @@ struct NumberedKeys
 
 /** Two 16-bit keys as numbers of bfloat16: see NumberedKeys. */
 template <>
-class KeyRegisters<std::uint16_t, KeyPacking::BFloatPair> : public PairedRegisters
+class KeyRegisters<std::uint16_t, KeyPacking::BFloatPair> : public PackedRegisters<2>
 {
 public:
-  using PairedRegisters::PairedRegisters;
+  using PackedRegisters<2>::PackedRegisters;
 
   CUDAMEDIAN_HOST_DEVICE Keys
   Min(Keys a, Keys b) const

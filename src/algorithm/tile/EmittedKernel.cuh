@@ -31,7 +31,7 @@ namespace cudamedian
 // the architecture that the loaded code names.
 
 #ifdef __CUDA_ARCH__
-/** The packing of the code that is being compiled. */
+/** The packing of strips in the code that is being compiled: never Quad, since memory is what strips wait for. */
 template <typename TPixelBits>
 constexpr KeyPacking compiledPacking = GetKeyPacking(static_cast<int>(sizeof(TPixelBits)), __CUDA_ARCH__ / 10);
 #else
@@ -40,14 +40,9 @@ template <typename TPixelBits>
 constexpr KeyPacking compiledPacking = KeyPacking::Single;
 #endif
 
-/** The kernel of a program that was emitted for an architecture. */
-template <typename TProgram, typename TPixelBits, KeyMapping VMapping, int VArchitecture>
-using EmittedTileKernelOf = TileKernel<TProgram,
-                                       TPixelBits,
-                                       VMapping,
-                                       GetKeyPacking(static_cast<int>(sizeof(TPixelBits)), VArchitecture),
-                                       TProgram::BlockX,
-                                       TProgram::BlockY>;
+/** The kernel of a program that was emitted for a packing. */
+template <typename TProgram, typename TPixelBits, KeyMapping VMapping, KeyPacking VPacking>
+using EmittedTileKernelOf = TileKernel<TProgram, TPixelBits, VMapping, VPacking, TProgram::BlockX, TProgram::BlockY>;
 
 /** The architecture whose program code for another one runs: the newest that is no newer. */
 template <typename TPrograms>
@@ -81,16 +76,30 @@ GetCompiledThreads()
 #endif
 }
 
+/** Blocks of it that a multiprocessor has to have registers for, or 0. */
+template <typename TPrograms>
+constexpr int
+GetCompiledResidentBlocks()
+{
+#ifdef __CUDA_ARCH__
+  return TPrograms::template Of<compiledArchitecture<TPrograms>>::Type::ResidentBlocks;
+#else
+  return 0;
+#endif
+}
+
 /** The kernel of a window and a pixel type.
- * \tparam TPrograms has the window's program for each of TPrograms::Architectures, as TPrograms::Of<…>::Type. */
+ * \tparam TPrograms has the window's program for each of TPrograms::Architectures, as TPrograms::Of<…>::Type, and how
+ * its keys are packed, as TPrograms::Of<…>::Packing. */
 template <typename TPrograms, typename TPixelBits, KeyMapping VMapping>
 __global__ void
-__launch_bounds__(GetCompiledThreads<TPrograms>()) EmittedTileKernel(const __grid_constant__ KernelArguments arguments)
+__launch_bounds__(GetCompiledThreads<TPrograms>(), GetCompiledResidentBlocks<TPrograms>())
+  EmittedTileKernel(const __grid_constant__ KernelArguments arguments)
 {
 #ifdef __CUDA_ARCH__
   constexpr int architecture = compiledArchitecture<TPrograms>;
-  using Program = typename TPrograms::template Of<architecture>::Type;
-  RunTileKernelBlock<EmittedTileKernelOf<Program, TPixelBits, VMapping, architecture>>(arguments);
+  using Emitted = typename TPrograms::template Of<architecture>;
+  RunTileKernelBlock<EmittedTileKernelOf<typename Emitted::Type, TPixelBits, VMapping, Emitted::Packing>>(arguments);
 #endif
 }
 
@@ -113,13 +122,14 @@ template <typename TPrograms, typename TPixelBits, KeyMapping VMapping, int VArc
 EmittedKernel
 DescribeEmittedKernel(KeyFormat keyFormat)
 {
-  using Program = typename TPrograms::template Of<VArchitecture>::Type;
-  using Kernel = EmittedTileKernelOf<Program, TPixelBits, VMapping, VArchitecture>;
+  using Emitted = typename TPrograms::template Of<VArchitecture>;
+  using Program = typename Emitted::Type;
+  using Kernel = EmittedTileKernelOf<Program, TPixelBits, VMapping, Emitted::Packing>;
   EmittedKernel emitted;
   emitted.window = Extent{ { Program::RadiusX, Program::RadiusY, Program::RadiusZ, Program::RadiusW } };
   emitted.keyFormat = keyFormat;
   emitted.architecture = VArchitecture;
-  emitted.packing = GetKeyPacking(static_cast<int>(sizeof(TPixelBits)), VArchitecture);
+  emitted.packing = Emitted::Packing;
   emitted.tile = { { Program::TileX, Program::TileY, Program::TileZ, Program::TileW } };
   emitted.operations = Program::Operations;
   emitted.shape.threads = Kernel::Threads;

@@ -17,6 +17,7 @@
  *=========================================================================*/
 #include "KernelPolicy.h"
 
+#include "DivideUp.h"
 #include "KernelProgram.h"
 #include "TileTuning.h"
 
@@ -51,13 +52,13 @@ GetRegisterValues(const KernelKind & kind)
   return kind.pixelBytes == 8 ? registerValues / 2 : registerValues;
 }
 
-/** Whether min and max of three keys are one instruction. Pairs that are compared as floating-point numbers have none.
- */
+/** Whether min and max of three keys are one instruction. Four keys have none, nor have pairs that are compared as
+ * floating-point numbers. */
 bool
 HasThreeInputs(const KernelKind & kind, const DeviceTraits & traits)
 {
-  return traits.pipes.threeInput && kind.pixelBytes != 8 && kind.packing != KeyPacking::HalfPair &&
-         kind.packing != KeyPacking::BFloatPair;
+  return traits.pipes.threeInput && kind.pixelBytes != 8 && kind.packing != KeyPacking::Quad &&
+         kind.packing != KeyPacking::HalfPair && kind.packing != KeyPacking::BFloatPair;
 }
 
 /** Sizes of a root tile along an axis: the two largest powers of two below the window, up to 4. With smaller ones
@@ -275,7 +276,7 @@ FoundRow
 FindTuningRow(const Window & window, const KernelKind & kind, const DeviceTraits & traits)
 {
   // Keys that have a register each are filtered alike, whatever pixels they come from.
-  const int pixelBytes = kind.GetPixels() == 2 ? 2 : 4;
+  const int pixelBytes = kind.GetPixels() > 1 ? 2 : 4;
   FoundRow  found;
   for (const auto & row : tuningRows)
   {
@@ -298,6 +299,32 @@ FindTuningRow(const Window & window, const KernelKind & kind, const DeviceTraits
     }
   }
   return found;
+}
+
+/** Blocks that the compiler has to leave registers for. A block of numbered keys may run twice, for which the compiler
+ * gives 5x5 92 registers and 3x3x3 97, so that 20 and 16 warps find room. Where the program's values are fewer, a block
+ * is held to the registers that 24 warps have: 80, as many as the single form takes. Counted in the code of nvcc 13.0
+ * for sm_89, one value of 5x5 then goes through local memory, and none of 3x3x3. */
+int
+CountResidentBlocks(const KernelPolicy & policy,
+                    const Window &       window,
+                    const KernelKind &   kind,
+                    const DeviceTraits & traits)
+{
+  if (kind.packing != KeyPacking::BFloatPair)
+  {
+    return 0;
+  }
+  constexpr int others = 11; // registers of addresses, factors and operands on their way: those of 3x3x3
+  constexpr int warps = 24;
+  const auto    program = BuildKernelProgram(window, policy, kind);
+  const auto    counted = CountPhases(program.phases, policy.lowering, policy.blockX);
+  const auto    shape = GetKernelShape(window, policy, kind, program);
+  const auto    registers = RoundUp(static_cast<int>(counted.cost.liveValues) + others, 8);
+  const int     blocks = std::min({ traits.registers / (registers * shape.threads),
+                                    traits.CountBlocks(shape.sharedBytes, shape.threads),
+                                    warps * 32 / shape.threads });
+  return blocks > 1 ? blocks : 0;
 }
 
 /** The policy of a row. */
@@ -327,6 +354,24 @@ SuitsDevice(const KernelPolicy & policy, const Window & window, const KernelKind
   return traits.pipes.mostSumPercent > 0 &&
          GetKernelShape(window, policy, kind, program).sharedBytes <= traits.blockSharedBytes &&
          CountPhases(program.phases, policy.lowering, policy.blockX).code <= traits.pipes.cachedInstructions;
+}
+
+/** The policy but for its resident blocks. */
+KernelPolicy
+ChoosePolicy(const Window & window, const KernelKind & kind, const DeviceTraits & traits)
+{
+  const auto found = FindTuningRow(window, kind, traits);
+  if (!window.IsMedian() || kind.pixelBytes == 8 || found.row == nullptr)
+  {
+    return SearchPolicy(window, kind, traits);
+  }
+  auto policy = MakePolicy(*found.row, window, kind, traits);
+  if (!found.isAlike && !SuitsDevice(policy, window, kind, traits))
+  {
+    return SearchPolicy(window, kind, traits);
+  }
+  FitSharedMemory(window, kind, policy, traits);
+  return policy;
 }
 
 /** Pixels of the largest window whose program is faster than local ranks.
@@ -366,17 +411,18 @@ const char *
 ToString(KeyPacking packing)
 {
   return packing == KeyPacking::Pair         ? "Pair"
+         : packing == KeyPacking::Quad       ? "Quad"
          : packing == KeyPacking::HalfPair   ? "HalfPair"
          : packing == KeyPacking::BFloatPair ? "BFloatPair"
                                              : "Single";
 }
 
 KernelKind
-GetKernelKind(int pixelBytes, int architecture)
+GetKernelKind(int pixelBytes, int architecture, bool isForFamily)
 {
   KernelKind kind;
   kind.pixelBytes = pixelBytes;
-  kind.packing = GetKeyPacking(pixelBytes, architecture);
+  kind.packing = GetKeyPacking(pixelBytes, architecture, isForFamily);
   return kind;
 }
 
@@ -406,17 +452,8 @@ IsFilteredInStrips(const Window & window)
 KernelPolicy
 GetKernelPolicy(const Window & window, const KernelKind & kind, const DeviceTraits & traits)
 {
-  const auto found = FindTuningRow(window, kind, traits);
-  if (!window.IsMedian() || kind.pixelBytes == 8 || found.row == nullptr)
-  {
-    return SearchPolicy(window, kind, traits);
-  }
-  auto policy = MakePolicy(*found.row, window, kind, traits);
-  if (!found.isAlike && !SuitsDevice(policy, window, kind, traits))
-  {
-    return SearchPolicy(window, kind, traits);
-  }
-  FitSharedMemory(window, kind, policy, traits);
+  auto policy = ChoosePolicy(window, kind, traits);
+  policy.residentBlocks = CountResidentBlocks(policy, window, kind, traits);
   return policy;
 }
 

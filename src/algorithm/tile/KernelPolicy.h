@@ -28,7 +28,7 @@
 namespace cudamedian
 {
 
-/** "Pair", "HalfPair", "BFloatPair" or "Single". */
+/** "Pair", "Quad", "HalfPair", "BFloatPair" or "Single". */
 const char *
 ToString(KeyPacking packing);
 
@@ -48,18 +48,19 @@ struct KernelKind
   int
   GetPixels() const
   {
-    return packing == KeyPacking::Single ? 1 : 2;
+    return packing == KeyPacking::Single ? 1 : packing == KeyPacking::Quad ? 4 : 2;
   }
 };
 
-/** The kind for a pixel width in code compiled for an architecture (major * 10 + minor): see GetKeyPacking(). */
+/** The kind for a pixel width in code compiled for an architecture (major * 10 + minor), or for its family: see
+ * GetKeyPacking(). */
 KernelKind
-GetKernelKind(int pixelBytes, int architecture);
+GetKernelKind(int pixelBytes, int architecture, bool isForFamily = false);
 
 /** What is chosen for a kernel that runs a tile program. */
 struct KernelPolicy
 {
-  Extent          tile; ///< outputs of one thread (twice as many with packed keys)
+  Extent          tile; ///< outputs of one thread (as many times more as keys are packed)
   TilingOptions   tiling;
   PhaseOptions    phases;
   LoweringOptions lowering;
@@ -67,6 +68,8 @@ struct KernelPolicy
   int             blockY{ 4 };  ///< threads along axis 1
   /** Values that a thread keeps in registers, 0 for no limit; the rest is saved in shared memory (RegisterPlan.h). */
   std::size_t registers{ 0 };
+  /** Blocks that a multiprocessor has to have registers for, 0 where that is left to the compiler. */
+  int residentBlocks{ 0 };
 };
 
 /** The largest radius and the largest number of window pixels that kernels run as tile programs: 17x17. Beyond, a

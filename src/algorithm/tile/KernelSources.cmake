@@ -3,7 +3,8 @@ set(CudaMedian_SOURCES_ROOT ${CMAKE_CURRENT_LIST_DIR}/../..)
 function(cudamedian_write_kernel_sources fileVariable)
   set(texts "")
   foreach(header IN ITEMS core/Clamp.h core/KeyPacking.h core/PixelKey.h cuda/KernelArguments.h algorithm/tile/PixelVector.h
-      algorithm/tile/KeyRegisters.h algorithm/tile/BFloatRegisters.h algorithm/tile/TileKernel.h
+      algorithm/tile/KeyRegisters.h algorithm/tile/BFloatRegisters.h algorithm/tile/QuadRegisters.h
+      algorithm/tile/TileKernel.h
       algorithm/tile/TileBlock.h)
     set(path ${CudaMedian_SOURCES_ROOT}/${header})
     get_filename_component(name ${header} NAME)

@@ -65,19 +65,20 @@ AddAndSubtract(std::uint32_t a, std::uint32_t b, std::uint32_t c, std::uint32_t 
 template <typename TPixelBits, KeyPacking VPacking>
 class KeyRegisters;
 
-/** What the two packed forms share: two pixels to a 32-bit register. */
-class PairedRegisters
+/** What the packed forms share: several pixels to a 32-bit register. */
+template <int VPixels>
+class PackedRegisters
 {
 public:
   using Keys = std::uint32_t;
-  static constexpr int Pixels = 2;
+  static constexpr int Pixels = VPixels;
 
-  CUDAMEDIAN_HOST_DEVICE explicit PairedRegisters(const KernelArguments & arguments)
+  CUDAMEDIAN_HOST_DEVICE explicit PackedRegisters(const KernelArguments & arguments)
     : m_One(arguments.one), m_MinusOne(arguments.minusOne)
   {}
 
-  /** max(a, b), given min(a, b): the halves of a + b - min do not disturb each other, since the sum of both halves as
-   * one number is exact. */
+  /** max(a, b), given min(a, b): the keys of a + b - min do not disturb each other, since the sum of all as one number
+   * is exact. */
   CUDAMEDIAN_HOST_DEVICE Keys
   MaxBySum(Keys a, Keys b, Keys min) const
   {
@@ -92,10 +93,10 @@ private:
 /** Two 16-bit keys. An 8-bit pixel is the high byte of its key, and a neighbour, which decides nothing but ties, the
  * low byte: one instruction makes a register from two pixels. */
 template <typename TPixelBits>
-class KeyRegisters<TPixelBits, KeyPacking::Pair> : public PairedRegisters
+class KeyRegisters<TPixelBits, KeyPacking::Pair> : public PackedRegisters<2>
 {
 public:
-  using PairedRegisters::PairedRegisters;
+  using PackedRegisters<2>::PackedRegisters;
 
 #ifdef __CUDA_ARCH__
   CUDAMEDIAN_HOST_DEVICE Keys
@@ -260,12 +261,12 @@ private:
 
 /** Two 8-bit keys as the bits of two halves: the numbers 0 to 255 are denormal halves in the same order. */
 template <typename TPixelBits>
-class KeyRegisters<TPixelBits, KeyPacking::HalfPair> : public PairedRegisters
+class KeyRegisters<TPixelBits, KeyPacking::HalfPair> : public PackedRegisters<2>
 {
   static_assert(sizeof(TPixelBits) == 1, "wider keys are not ordered as halves");
 
 public:
-  using PairedRegisters::PairedRegisters;
+  using PackedRegisters<2>::PackedRegisters;
 
   CUDAMEDIAN_HOST_DEVICE Keys
   Min(Keys a, Keys b) const

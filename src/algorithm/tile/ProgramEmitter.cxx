@@ -270,6 +270,7 @@ WriteConstants(const KernelProgram & program, const KernelPolicy & policy, const
          { "LoadKeys", GetLoadKeys(last.GetTile(), kind) },
          { "BlockX", policy.blockX },
          { "BlockY", policy.blockY },
+         { "ResidentBlocks", policy.residentBlocks },
          { "Margin", program.margin },
          { "SavedKeys", static_cast<std::int64_t>(program.savedValues) },
          { "SharedVectors", static_cast<std::int64_t>(shared.numberOfVectors) },
@@ -335,7 +336,8 @@ MakeKernelSource(const KernelProgram & program,
   source << "using Kernel = TileKernel<Program, std::uint" << 8 * kind.pixelBytes
          << "_t, KeyMapping::" << (isFloat ? "Float" : "Integer") << ", KeyPacking::" << ToString(kind.packing)
          << ", Program::BlockX, Program::BlockY>;\n}\n"
-         << "extern \"C\" __global__ void __launch_bounds__(cudamedian::Kernel::Threads)\n"
+         << "extern \"C\" __global__ void __launch_bounds__(cudamedian::Kernel::Threads, "
+         << "cudamedian::Program::ResidentBlocks)\n"
          << runtimeKernelName << "(const __grid_constant__ cudamedian::KernelArguments arguments)\n{\n"
          << "  cudamedian::RunTileKernelBlock<cudamedian::Kernel>(arguments);\n}\n";
   return source.str();

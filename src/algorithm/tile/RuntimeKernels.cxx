@@ -148,11 +148,15 @@ FindRuntimeKernel(const Window & window, KeyFormat keyFormat, int pixelBytes, co
   {
     return entry->second;
   }
-  const auto         known = RuntimeCompiler::Get().GetNewestArchitecture(traits.computeCapability);
-  const auto         newest = known == 0 ? traits.computeCapability : known;
-  const KernelTarget target{ newest, newest != traits.computeCapability || traits.pretendedOn > newest };
-  const auto         kind = GetKernelKind(pixelBytes, target.architecture);
-  const auto         policy = GetKernelPolicy(window, kind, traits);
+  const auto   known = RuntimeCompiler::Get().GetNewestArchitecture(traits.computeCapability);
+  const auto   newest = known == 0 ? traits.computeCapability : known;
+  KernelTarget target{ newest, newest != traits.computeCapability || traits.pretendedOn > newest };
+  // What is made for a family runs on no other one.
+  const auto device = traits.pretendedOn != 0 ? traits.pretendedOn : traits.computeCapability;
+  const auto kind =
+    GetKernelKind(pixelBytes, newest, RuntimeCompiler::Get().KnowsFamilies() && device / 10 == newest / 10);
+  target.isForFamily = kind.packing == KeyPacking::Quad;
+  const auto policy = GetKernelPolicy(window, kind, traits);
   // A device that is taken for another stands for a build that has this one's kernels.
   const auto & ahead = GetEmittedKernels();
   const bool   isAhead = std::any_of(ahead.begin(), ahead.end(), [&](const EmittedKernel & kernel) {
@@ -163,7 +167,8 @@ FindRuntimeKernel(const Window & window, KeyFormat keyFormat, int pixelBytes, co
   auto kernel = CompileRuntimeKernel(window, keyFormat, kind, policy, target, largest);
   if (!kernel.loads && !target.isPtx)
   {
-    kernel = CompileRuntimeKernel(window, keyFormat, kind, policy, { target.architecture, true }, largest);
+    target.isPtx = true;
+    kernel = CompileRuntimeKernel(window, keyFormat, kind, policy, target, largest);
   }
   return found.emplace(key, std::move(kernel)).first->second;
 }

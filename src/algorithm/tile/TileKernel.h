@@ -20,6 +20,7 @@
 
 #include "BFloatRegisters.h"
 #include "Clamp.h"
+#include "QuadRegisters.h"
 
 namespace cudamedian
 {
@@ -28,9 +29,9 @@ namespace cudamedian
  * thread runs the program on its tile, phase by phase if there are values that neighbouring tiles share. What a block
  * does in turn is in TileBlock.h, which the tests run on the host.
  *
- * With two keys to a register, the block's outputs are two halves along axis 1: a register holds a pixel and the one
- * half a block below it, so that no value moves between the halves of registers until the medians are stored, and
- * neighbouring keys lie side by side in shared memory, to be read four at a time. */
+ * With several keys to a register, the block's outputs are as many parts along axis 1: a register holds a pixel and
+ * those one part of a block below each other, so that no value moves within registers until the medians are stored,
+ * and neighbouring keys lie side by side in shared memory, to be read four at a time. */
 template <typename TProgram, typename TPixelBits, KeyMapping VMapping, KeyPacking VPacking, int VBlockX, int VBlockY>
 class TileKernel
 {
@@ -41,20 +42,20 @@ public:
 
   static constexpr int Threads = VBlockX * VBlockY;
   static constexpr int Phases = TProgram::Phases;
-  static constexpr int Halves = Registers::Pixels;
+  static constexpr int Parts = Registers::Pixels;
   /** Whether registers have more keys than they can tell apart at once: see NumberedKeys. */
   static constexpr bool IsNumbered = VPacking == KeyPacking::BFloatPair;
-  /** Outputs of a block along axes 0 and 1, and of one half of it. */
+  /** Outputs of a block along axes 0 and 1, and of one part of it. */
   static constexpr int BlockWidth = VBlockX * TProgram::TileX;
-  static constexpr int HalfHeight = VBlockY * TProgram::TileY;
-  static constexpr int BlockHeight = Halves * HalfHeight;
+  static constexpr int PartHeight = VBlockY * TProgram::TileY;
+  static constexpr int BlockHeight = Parts * PartHeight;
   /** Pixels that a thread stages at once: 16 bytes, or 8 of 8-bit pixels, whose keys are twice as wide. */
   static constexpr int StagePixels = sizeof(TPixelBits) == 1 ? 8 : 16 / static_cast<int>(sizeof(TPixelBits));
   /** Columns staged on either side, whole vectors. */
   static constexpr int Halo = (TProgram::Margin + StagePixels - 1) / StagePixels * StagePixels;
   /** Keys of a staged line, and lines: axes 1, 2 and 3 of the footprint, axis 1 fastest. */
   static constexpr int Pitch = BlockWidth + 2 * Halo;
-  static constexpr int Rows = HalfHeight + 2 * TProgram::RadiusY;
+  static constexpr int Rows = PartHeight + 2 * TProgram::RadiusY;
   static constexpr int Slices = TProgram::TileZ + 2 * TProgram::RadiusZ;
   static constexpr int Volumes = TProgram::TileW + 2 * TProgram::RadiusW;
   static constexpr int Lines = Rows * Slices * Volumes;
@@ -89,7 +90,7 @@ public:
 
   /** Brings a thread's share of the footprint into shared memory. Rows, slices and volumes are clamped to the input
    * box; columns beyond it get whatever the nearest vector holds, and StageBorder puts them right.
-   * \returns whether keys are without a number, and ClampKeys() has to be called. */
+   * \returns whether keys are without a number, and NumberedKeys::ClampShare() has to be called. */
   static CUDAMEDIAN_HOST_DEVICE bool
   Stage(const KernelArguments & arguments, const Block & block, unsigned int thread, Keys * shared)
   {
@@ -118,7 +119,7 @@ public:
     Keys               seen = 0;
     for (unsigned int round = 0; round < rounds; round += roundsAtOnce)
     {
-      PixelVector<TPixelBits, StagePixels> pixels[roundsAtOnce][Halves];
+      PixelVector<TPixelBits, StagePixels> pixels[roundsAtOnce][Parts];
       CUDAMEDIAN_UNROLL
       for (unsigned int i = 0; i < roundsAtOnce; ++i)
       {
@@ -126,6 +127,11 @@ public:
         if (line < Lines)
         {
           LoadLine(arguments, block, inner, line, pixels[i]);
+        }
+        else if constexpr (IsNumbered)
+        {
+          // A block may run twice, and what is not set would keep its registers all the time: 120 instead of 92 at 5x5.
+          pixels[i][0] = pixels[i][1] = {};
         }
       }
       CUDAMEDIAN_UNROLL
@@ -146,7 +152,7 @@ public:
         const unsigned int line = index / haloVectors;
         const unsigned int vector = index - line * haloVectors;
         const unsigned int haloColumn = vector * StagePixels + (vector < haloVectors / 2 ? 0 : BlockWidth);
-        PixelVector<TPixelBits, StagePixels> pixels[Halves];
+        PixelVector<TPixelBits, StagePixels> pixels[Parts];
         LoadLine(
           arguments, block, input + ClampColumn(arguments, left + static_cast<std::int32_t>(haloColumn)), line, pixels);
         StageKeys(pixels, signMask, shared + line * Pitch + haloColumn, seen);
@@ -157,25 +163,6 @@ public:
       return bfloat::HasNaN(seen);
     }
     return false;
-  }
-
-  /** Numbers a thread's share of the staged keys as the block says. \pre all threads have staged. */
-  static CUDAMEDIAN_HOST_DEVICE void
-  ClampKeys(const Block & block, unsigned int thread, Keys * shared)
-  {
-    constexpr int count = 4; // Pitch is a multiple
-    CUDAMEDIAN_KEEP_LOOP
-    for (unsigned int index = count * thread; index < FootprintKeys; index += count * Threads)
-    {
-      PixelVector<Keys, count> keys;
-      keys.Load(shared + index);
-      CUDAMEDIAN_UNROLL
-      for (int i = 0; i < count; ++i)
-      {
-        keys.words[i] = block.numbered.Clamp(keys.words[i]);
-      }
-      keys.Store(shared + index);
-    }
   }
 
   /** Whether some staged column lies beyond the input box. */
@@ -327,11 +314,11 @@ public:
             m_Extreme = m_Numbered.GetMoreExtreme(m_Extreme, keys[i]);
           }
         }
-        StoreHalves<KeyRegisters<TPixelBits, KeyPacking::Pair>>(y, z, w, pairs);
+        StoreParts<KeyRegisters<TPixelBits, KeyPacking::Pair>>(y, z, w, pairs);
       }
       else
       {
-        StoreHalves<Registers>(y, z, w, keys);
+        StoreParts<Registers>(y, z, w, keys);
       }
     }
 
@@ -345,16 +332,16 @@ public:
   private:
     template <typename TRegisters>
     CUDAMEDIAN_HOST_DEVICE void
-    StoreHalves(int y, int z, int w, const Keys (&keys)[TProgram::TileX]) const
+    StoreParts(int y, int z, int w, const Keys (&keys)[TProgram::TileX]) const
     {
       if ((TProgram::TileZ > 1 && z >= m_Slices) || (TProgram::TileW > 1 && w >= m_Volumes))
       {
         return;
       }
       CUDAMEDIAN_UNROLL
-      for (int half = 0; half < Halves; ++half)
+      for (int part = 0; part < Parts; ++part)
       {
-        const int row = half * HalfHeight + y;
+        const int row = part * PartHeight + y;
         if (row >= m_Rows)
         {
           return;
@@ -365,7 +352,7 @@ public:
         if constexpr (IsNumbered)
         {
           StoreMedians<TRegisters, Key>(keys,
-                                        half,
+                                        part,
                                         signMask,
                                         m_Whole && !m_Numbered.isSecond,
                                         m_Skip,
@@ -375,7 +362,7 @@ public:
         }
         else
         {
-          StoreMedians<TRegisters, Key>(keys, half, signMask, m_Whole, m_Skip, m_Columns, output);
+          StoreMedians<TRegisters, Key>(keys, part, signMask, m_Whole, m_Skip, m_Columns, output);
         }
       }
     }
@@ -435,7 +422,7 @@ public:
 private:
   /** Stages a vector, and keeps in mind whether keys are without a number. */
   static CUDAMEDIAN_HOST_DEVICE void
-  StageKeys(const PixelVector<TPixelBits, StagePixels> (&pixels)[Halves],
+  StageKeys(const PixelVector<TPixelBits, StagePixels> (&pixels)[Parts],
             TPixelBits signMask,
             Keys *     destination,
             Keys &     seen)
@@ -459,13 +446,13 @@ private:
     return Clamp(column, (arguments.inputExtent[0] - 1) / StagePixels * StagePixels);
   }
 
-  /** Loads a vector of a staged line, one for each half. */
+  /** Loads a vector of a staged line, one for each part. */
   static CUDAMEDIAN_HOST_DEVICE void
   LoadLine(const KernelArguments & arguments,
            const Block &           block,
            const TPixelBits *      input,
            unsigned int            line,
-           PixelVector<TPixelBits, StagePixels> (&pixels)[Halves])
+           PixelVector<TPixelBits, StagePixels> (&pixels)[Parts])
   {
     unsigned int row = line;
     if constexpr (Slices * Volumes > 1)
@@ -488,9 +475,9 @@ private:
     }
     const std::int32_t y = block.first[1] + static_cast<std::int32_t>(row) - TProgram::RadiusY;
     CUDAMEDIAN_UNROLL
-    for (int half = 0; half < Halves; ++half)
+    for (int part = 0; part < Parts; ++part)
     {
-      pixels[half].Load(input + Clamp(y + half * HalfHeight, arguments.inputExtent[1] - 1) * arguments.inputPitch[1]);
+      pixels[part].Load(input + Clamp(y + part * PartHeight, arguments.inputExtent[1] - 1) * arguments.inputPitch[1]);
     }
   }
 };
