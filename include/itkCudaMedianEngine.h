@@ -81,7 +81,8 @@ enum class Backend : std::uint8_t
  * - `SlidingHistogram`: windows of 256 bins slide over the histograms of columns. Bins are the values of 8-bit pixels,
  *   and ranks in a sorted region of wider ones.
  * - `Selection`: each window on its own, any size (CPU: nth_element on keys; CUDA: bitwise counting on keys).
- * - `MergeTiling`: hierarchical tiling whose sorted columns, rows and cores are lists in memory that merges extend. */
+ * - `MergeTiling`: hierarchical tiling whose sorted columns, rows and cores are lists in memory that merges extend.
+ * - `Extremum`: ranks 0 and N-1 alone: the extreme of a box is that of its rows' extremes. */
 enum class Algorithm : std::uint8_t
 {
   Automatic,
@@ -89,7 +90,8 @@ enum class Algorithm : std::uint8_t
   LocalRank,
   SlidingHistogram,
   Selection,
-  MergeTiling
+  MergeTiling,
+  Extremum
 };
 
 /** What lies beyond the image along an axis, for windows that reach there; behind each the names of scipy.ndimage. */

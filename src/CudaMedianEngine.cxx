@@ -374,6 +374,8 @@ ToString(Algorithm algorithm)
       return "selection";
     case Algorithm::MergeTiling:
       return "merge tiling";
+    case Algorithm::Extremum:
+      return "reduction along axes";
     default:
       return "automatic";
   }

@@ -21,6 +21,8 @@ namespace cudamedian
 {
 
 const MedianAlgorithm &
+GetExtremumAlgorithm();
+const MedianAlgorithm &
 GetTileAlgorithm();
 const MedianAlgorithm &
 GetRankAlgorithm();
@@ -36,7 +38,7 @@ GetMedianAlgorithms()
 {
   // Never destroyed: a thread may be at work when the process ends.
   static const auto & algorithms = *new std::vector<const MedianAlgorithm *>{
-    &GetTileAlgorithm(), &GetRankAlgorithm(), &GetHistogramAlgorithm(), &GetMergeAlgorithm(), &GetSelectionAlgorithm()
+    &GetExtremumAlgorithm(), &GetTileAlgorithm(), &GetRankAlgorithm(), &GetHistogramAlgorithm(), &GetMergeAlgorithm(), &GetSelectionAlgorithm()
   };
   return algorithms;
 }

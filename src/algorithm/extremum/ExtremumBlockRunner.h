@@ -1,0 +1,233 @@
+/*=========================================================================
+ *
+ *  Copyright NumFOCUS
+ *
+ *  Licensed under the Apache License, Version 2.0 (the "License");
+ *  you may not use this file except in compliance with the License.
+ *  You may obtain a copy of the License at
+ *
+ *         https://www.apache.org/licenses/LICENSE-2.0.txt
+ *
+ *  Unless required by applicable law or agreed to in writing, software
+ *  distributed under the License is distributed on an "AS IS" BASIS,
+ *  WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ *  See the License for the specific language governing permissions and
+ *  limitations under the License.
+ *
+ *=========================================================================*/
+#ifndef ExtremumBlockRunner_h
+#define ExtremumBlockRunner_h
+
+#include "AlignedVector.h"
+#include "DivideUp.h"
+#include "ExtremumRows.h"
+#include "KeyedImage.h"
+#include "RequestWindow.h"
+
+#include <algorithm>
+
+namespace cudamedian
+{
+
+/** Finds least or greatest values block by block: the keys of a block with its halo are reduced along one axis after
+ * the other, since the extreme of a box is that of its rows' extremes. One object per work unit.
+ *
+ * Along an axis extremes of 5 neighbours are taken, then of 5 such that lie 5 apart, and so on, the last ones
+ * overlapping: a window of w takes some 1.7 log2 w comparisons (in the way of doubling; van Herk 1992 takes 3, with
+ * more traffic). */
+template <typename TKey, KeyMapping VMapping>
+class ExtremumBlockRunner
+{
+public:
+  ExtremumBlockRunner(const MedianRequest & request, const PixelBox & output)
+    : m_Image(request), m_Extent(request.inputExtent), m_Window(GetWindow(request)), m_Output(output),
+      m_Block(ChooseBlock(request, output)), m_IsMax(m_Window.rank > 0)
+  {
+    m_Keys.resize(static_cast<std::size_t>(Volume(m_Window.GetFootprint(m_Block))));
+  }
+
+  static std::size_t
+  CountRows(const MedianRequest & request, const PixelBox & output)
+  {
+    const auto  block = ChooseBlock(request, output);
+    std::size_t blocks = 1;
+    for (int axis = 0; axis < Dimension; ++axis)
+    {
+      blocks *= static_cast<std::size_t>(DivideUp(output.extent[axis], block[axis]));
+    }
+    return blocks;
+  }
+
+  std::size_t
+  GetScratchBytes() const
+  {
+    return GetBytes(m_Keys);
+  }
+
+  void
+  Run(std::size_t number)
+  {
+    auto     rest = static_cast<std::int64_t>(number);
+    PixelBox outputs;
+    for (int axis = 0; axis < Dimension; ++axis)
+    {
+      const auto blocks = DivideUp(m_Output.extent[axis], m_Block[axis]);
+      const auto first = rest % blocks * m_Block[axis];
+      rest /= blocks;
+      outputs.origin[axis] = m_Output.origin[axis] + first;
+      outputs.extent[axis] = std::min(m_Block[axis], m_Output.extent[axis] - first);
+    }
+    m_Size = m_Window.GetFootprint(outputs.extent);
+    m_Stride = GetPackedStride(m_Size);
+    LoadKeys(outputs.origin);
+    for (int axis = Dimension - 1; axis >= 0; --axis)
+    {
+      Reduce(axis, outputs.extent[axis]);
+    }
+    StoreKeys(outputs);
+  }
+
+private:
+  /** Blocks stay in the nearest caches, as far as their halo is not larger than they are. */
+  static Extent
+  ChooseBlock(const MedianRequest & request, const PixelBox & output)
+  {
+    constexpr std::int64_t nearBytes = 64 << 10;
+    constexpr std::int64_t mostBytes = 16 << 20;
+    constexpr std::int64_t longRow = 1024;
+    const auto             window = GetWindow(request);
+    Extent                 block{ { std::min(output.extent[0], longRow), 1, 1, 1 } };
+    for (;;)
+    {
+      // The axis along which the halo costs most.
+      int    widest = -1;
+      double most = 1;
+      for (int axis = 0; axis < Dimension; ++axis)
+      {
+        const double cost =
+          static_cast<double>(block[axis] + window.GetSize(axis) - 1) / static_cast<double>(block[axis]);
+        if (block[axis] < output.extent[axis] && cost > most)
+        {
+          most = cost;
+          widest = axis;
+        }
+      }
+      if (widest < 0)
+      {
+        return block;
+      }
+      auto larger = block;
+      larger[widest] = std::min(2 * block[widest], output.extent[widest]);
+      const auto bytes = Volume(window.GetFootprint(larger)) * static_cast<std::int64_t>(sizeof(TKey));
+      if (bytes > mostBytes || (bytes > nearBytes && most < 1.5))
+      {
+        return block;
+      }
+      block = larger;
+    }
+  }
+
+  TKey *
+  GetKeys(std::int64_t y, std::int64_t z, std::int64_t w)
+  {
+    return m_Keys.data() + y * m_Stride[1] + z * m_Stride[2] + w * m_Stride[3];
+  }
+
+  void
+  LoadKeys(const Extent & origin)
+  {
+    const auto first = origin[0] - m_Window.radius[0];
+    const auto inside = std::min(std::max<std::int64_t>(-first, 0), m_Size[0]);
+    const auto beyond = std::max(inside, std::min(m_Extent[0] - first, m_Size[0]));
+    for (std::int64_t w = 0; w < m_Size[3]; ++w)
+    {
+      for (std::int64_t z = 0; z < m_Size[2]; ++z)
+      {
+        for (std::int64_t y = 0; y < m_Size[1]; ++y)
+        {
+          const TKey * row = m_Image.GetRow(m_Image.Clamp(1, origin[1] - m_Window.radius[1] + y),
+                                            m_Image.Clamp(2, origin[2] - m_Window.radius[2] + z),
+                                            m_Image.Clamp(3, origin[3] - m_Window.radius[3] + w));
+          TKey *       keys = GetKeys(y, z, w);
+          std::fill_n(keys, inside, m_Image.ToKey(row[0]));
+          m_Image.ToKeys(row + first + inside, keys + inside, beyond - inside);
+          std::fill(keys + beyond, keys + m_Size[0], m_Image.ToKey(row[m_Extent[0] - 1]));
+        }
+      }
+    }
+  }
+
+  /** Replaces keys by the extremes of the window along an axis that begins with them, for so many positions. */
+  void
+  Reduce(int axis, std::int64_t positions)
+  {
+    const auto window = m_Window.GetSize(axis);
+    for (std::int64_t reached = 1; reached < window;)
+    {
+      // Windows of the length reached so far, side by side; the last overlaps the one before.
+      const auto   number = static_cast<int>(std::min<std::int64_t>(mostExtremumRows, DivideUp(window, reached)));
+      const auto   next = std::min(window, number * reached);
+      std::int64_t offsets[mostExtremumRows];
+      for (int i = 0; i < number; ++i)
+      {
+        offsets[i] = std::min(i * reached, next - reached) * m_Stride[axis];
+      }
+      const auto kept = positions + window - next;
+      TakeAlong(axis, kept, offsets, number);
+      reached = next;
+    }
+    m_Size[axis] = positions;
+  }
+
+  /** One step of it. Rows that follow each other in memory are one. */
+  void
+  TakeAlong(int axis, std::int64_t kept, const std::int64_t * offsets, int number)
+  {
+    Extent extent = m_Size;
+    extent[axis] = kept;
+    const int    inner = std::max(axis, 1); // positions along axes inside of this one follow each other without gaps
+    std::int64_t count = axis == 0 ? kept : m_Stride[axis];
+    Extent       outer = extent;
+    for (int i = 0; i < inner; ++i)
+    {
+      outer[i] = 1;
+    }
+    ForEachBox(outer, { { 1, 1, 1, 1 } }, [&](const PixelBox & box) {
+      TKey *       target = m_Keys.data() + GetOffset(box.origin, m_Stride);
+      const void * rows[mostExtremumRows];
+      for (int i = 0; i < number; ++i)
+      {
+        rows[i] = target + offsets[i];
+      }
+      TakeExtremes(target, rows, number, static_cast<std::size_t>(count), sizeof(TKey), m_IsMax);
+    });
+  }
+
+  void
+  StoreKeys(const PixelBox & outputs)
+  {
+    const auto rows = outputs.extent[1] * outputs.extent[2] * outputs.extent[3];
+    for (std::int64_t row = 0; row < rows; ++row)
+    {
+      const auto position = GetRowOfBox(outputs, row);
+      TKey *     keys =
+        GetKeys(position[1] - outputs.origin[1], position[2] - outputs.origin[2], position[3] - outputs.origin[3]);
+      m_Image.ToBits(keys, outputs.extent[0]);
+      m_Image.StoreRow(position, keys, outputs.extent[0]);
+    }
+  }
+
+  KeyedImage<TKey, VMapping> m_Image;
+  Extent                     m_Extent;
+  Window                     m_Window;
+  PixelBox                   m_Output;
+  Extent                     m_Block;
+  bool                       m_IsMax;
+  AlignedVector<TKey>        m_Keys; ///< of a block with its halo; later extremes
+  Extent                     m_Size{};
+  Extent                     m_Stride{};
+};
+
+} // namespace cudamedian
+
+#endif

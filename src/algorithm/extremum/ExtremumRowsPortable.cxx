@@ -1,0 +1,63 @@
+/*=========================================================================
+ *
+ *  Copyright NumFOCUS
+ *
+ *  Licensed under the Apache License, Version 2.0 (the "License");
+ *  you may not use this file except in compliance with the License.
+ *  You may obtain a copy of the License at
+ *
+ *         https://www.apache.org/licenses/LICENSE-2.0.txt
+ *
+ *  Unless required by applicable law or agreed to in writing, software
+ *  distributed under the License is distributed on an "AS IS" BASIS,
+ *  WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ *  See the License for the specific language governing permissions and
+ *  limitations under the License.
+ *
+ *=========================================================================*/
+#include "ExtremumRows.h"
+
+#include <algorithm>
+#include <cstdint>
+
+namespace cudamedian
+{
+namespace
+{
+
+template <typename TKey>
+void
+TakeKeys(void * target, const void * const * rows, int number, std::size_t count, bool isMax)
+{
+  auto * keys = static_cast<TKey *>(target);
+  for (std::size_t i = 0; i < count; ++i)
+  {
+    TKey extreme = static_cast<const TKey *>(rows[0])[i];
+    for (int row = 1; row < number; ++row)
+    {
+      const TKey key = static_cast<const TKey *>(rows[row])[i];
+      extreme = isMax ? std::max(extreme, key) : std::min(extreme, key);
+    }
+    keys[i] = extreme;
+  }
+}
+
+} // namespace
+
+void
+TakeExtremes(void * target, const void * const * rows, int number, std::size_t count, std::size_t keyBytes, bool isMax)
+{
+  switch (keyBytes)
+  {
+    case 1:
+      return TakeKeys<std::uint8_t>(target, rows, number, count, isMax);
+    case 2:
+      return TakeKeys<std::uint16_t>(target, rows, number, count, isMax);
+    case 4:
+      return TakeKeys<std::uint32_t>(target, rows, number, count, isMax);
+    default:
+      return TakeKeys<std::uint64_t>(target, rows, number, count, isMax);
+  }
+}
+
+} // namespace cudamedian
