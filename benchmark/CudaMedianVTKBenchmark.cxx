@@ -93,6 +93,61 @@ TimedUpdate(vtkImageMedian3D & filter)
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
 }
 
+vtkIdType
+CountDifferences(vtkImageMedian3D & one, vtkImageMedian3D & other)
+{
+  vtkDataArray * const a = one.GetOutput()->GetPointData()->GetScalars();
+  vtkDataArray * const b = other.GetOutput()->GetPointData()->GetScalars();
+  vtkIdType            differences = 0;
+  for (vtkIdType i = 0; i < a->GetNumberOfValues(); ++i)
+  {
+    differences += a->GetComponent(i, 0) != b->GetComponent(i, 0) ? 1 : 0;
+  }
+  return differences;
+}
+
+/** Runs VTK's class, ours and the engine alone on an image, and prints a row of the table. */
+void
+Compare(vtkImageData & image, cudamedian::PixelType type, int size, int threads)
+{
+  vtkNew<vtkImageMedian3D>     theirs;
+  vtkNew<vtkCudaMedianImage3D> ours;
+  ours->SetBackendToCpu();
+  for (vtkImageMedian3D * const filter : { theirs.Get(), static_cast<vtkImageMedian3D *>(ours.Get()) })
+  {
+    filter->SetInputData(&image);
+    filter->SetKernelSize(size, size, size);
+    filter->SetNumberOfThreads(threads);
+    filter->SetEnableSMP(false);
+    filter->Update();
+  }
+  double            theirTime = 1e300;
+  double            ourTime = 1e300;
+  double            engineTime = 1e300;
+  std::vector<char> engineOutput;
+  for (int repetition = 0; repetition < 3; ++repetition)
+  {
+    theirTime = std::min(theirTime, TimedUpdate(*theirs));
+    for (int i = 0; i < 15; ++i)
+    {
+      ourTime = std::min(ourTime, TimedUpdate(*ours));
+      engineTime = std::min(engineTime, TimedEngine(image, type, size, static_cast<unsigned>(threads), engineOutput));
+    }
+  }
+  const std::string report = ours->GetExecutionReport();
+  const auto        line = report.find("Algorithm: ");
+  std::printf("| %s | %dx%dx%d | %.0f | %.0f | %lld | %s |\n",
+              image.GetScalarTypeAsString(),
+              size,
+              size,
+              size,
+              theirTime / ourTime,
+              theirTime / engineTime,
+              static_cast<long long>(CountDifferences(*theirs, *ours)),
+              line == std::string::npos ? "" : report.substr(line + 11, report.find(" (", line) - line - 11).c_str());
+  std::fflush(stdout);
+}
+
 } // namespace
 
 int
@@ -129,56 +184,12 @@ main(int argc, char * argv[])
     {
       vtkTemplateMacro(FillRandomly(static_cast<VTK_TT *>(image->GetScalarPointer()), image->GetNumberOfPoints()));
     }
+    const auto pixelType = type == VTK_SHORT   ? cudamedian::PixelType::Int16
+                           : type == VTK_FLOAT ? cudamedian::PixelType::Float32
+                                               : cudamedian::PixelType::UInt8;
     for (const int size : { 3, 5 })
     {
-      vtkNew<vtkImageMedian3D>     theirs;
-      vtkNew<vtkCudaMedianImage3D> ours;
-      ours->SetBackendToCpu();
-      for (vtkImageMedian3D * const filter : { theirs.Get(), static_cast<vtkImageMedian3D *>(ours.Get()) })
-      {
-        filter->SetInputData(image);
-        filter->SetKernelSize(size, size, size);
-        filter->SetNumberOfThreads(numbers[3]);
-        filter->SetEnableSMP(false);
-        filter->Update();
-      }
-      double            theirTime = 1e300;
-      double            ourTime = 1e300;
-      double            engineTime = 1e300;
-      std::vector<char> engineOutput;
-      const auto        pixelType = type == VTK_SHORT   ? cudamedian::PixelType::Int16
-                                    : type == VTK_FLOAT ? cudamedian::PixelType::Float32
-                                                        : cudamedian::PixelType::UInt8;
-      for (int repetition = 0; repetition < 3; ++repetition)
-      {
-        theirTime = std::min(theirTime, TimedUpdate(*theirs));
-        for (int i = 0; i < 15; ++i)
-        {
-          ourTime = std::min(ourTime, TimedUpdate(*ours));
-          engineTime =
-            std::min(engineTime, TimedEngine(*image, pixelType, size, static_cast<unsigned>(numbers[3]), engineOutput));
-        }
-      }
-      vtkDataArray * const a = theirs->GetOutput()->GetPointData()->GetScalars();
-      vtkDataArray * const b = ours->GetOutput()->GetPointData()->GetScalars();
-      vtkIdType            differences = 0;
-      for (vtkIdType i = 0; i < a->GetNumberOfValues(); ++i)
-      {
-        differences += a->GetComponent(i, 0) != b->GetComponent(i, 0) ? 1 : 0;
-      }
-      const std::string report = ours->GetExecutionReport();
-      const auto        line = report.find("Algorithm: ");
-      std::printf("| %s | %dx%dx%d | %.0f | %.0f | %lld | %s |\n",
-                  image->GetScalarTypeAsString(),
-                  size,
-                  size,
-                  size,
-                  theirTime / ourTime,
-                  theirTime / engineTime,
-                  static_cast<long long>(differences),
-                  line == std::string::npos ? ""
-                                            : report.substr(line + 11, report.find(" (", line) - line - 11).c_str());
-      std::fflush(stdout);
+      Compare(*image, pixelType, size, numbers[3]);
     }
   }
   return 0;

@@ -210,6 +210,73 @@ SetPixels(gdcm::DataSet & dataSet, const DicomHeader & header, const std::string
   dataSet.Replace(element);
 }
 
+void
+AppendText(gdcm::DataSet &     dataSet,
+           const Tag &         tag,
+           const VR &          type,
+           const std::string & separator,
+           const std::string & addition,
+           std::size_t         most)
+{
+  SetText(dataSet, tag, type, Append(Text(dataSet, tag), separator, addition, most));
+}
+
+void
+RemoveOutdated(gdcm::DataSet & dataSet)
+{
+  std::vector<Tag> outdated;
+  for (const gdcm::DataElement & element : dataSet.GetDES())
+  {
+    if (IsOutdated(dataSet, element.GetTag()))
+    {
+      outdated.push_back(element.GetTag());
+    }
+  }
+  for (const Tag & tag : outdated)
+  {
+    dataSet.Remove(tag);
+  }
+}
+
+/** DERIVED and SECONDARY, and what the input said behind those two. */
+void
+SetImageType(gdcm::DataSet & dataSet)
+{
+  const std::string imageType = Text(dataSet, Tag(0x0008, 0x0008));
+  const std::size_t second = imageType.find('\\');
+  const std::size_t third = second == std::string::npos ? second : imageType.find('\\', second + 1);
+  SetText(dataSet,
+          Tag(0x0008, 0x0008),
+          VR::CS,
+          "DERIVED\\SECONDARY" + (third == std::string::npos ? "" : imageType.substr(third)));
+}
+
+void
+AddEquipment(gdcm::DataSet & dataSet)
+{
+  gdcm::DataSet equipment;
+  AddCode(equipment, Tag(0x0040, 0xA170), "109102", "Processing Equipment");
+  SetText(equipment, Tag(0x0008, 0x0070), VR::LO, "CudaMedian");
+  SetText(equipment, Tag(0x0008, 0x1090), VR::LO, "CudaMedianImageFilter");
+  AddItem(dataSet, Tag(0x0018, 0xA001), equipment);
+}
+
+/** \returns whether the file could be written */
+bool
+WriteDataSet(const gdcm::DataSet & dataSet, const gdcm::TransferSyntax & source, const std::string & path)
+{
+  // A new head: that of the input names the program that wrote it.
+  gdcm::FileMetaInformation head;
+  // Without pixels in a compressed form, what remains is whether the elements say their types.
+  head.SetDataSetTransferSyntax(source.IsImplicit() ? gdcm::TransferSyntax::ImplicitVRLittleEndian
+                                                    : gdcm::TransferSyntax::ExplicitVRLittleEndian);
+  gdcm::Writer writer;
+  writer.GetFile().SetHeader(head);
+  writer.GetFile().SetDataSet(dataSet);
+  writer.SetFileName(path.c_str());
+  return writer.Write();
+}
+
 } // namespace
 
 DicomDerivation::DicomDerivation(const std::vector<DicomSlice> & slices, const std::vector<std::uint64_t> & radius)
@@ -226,38 +293,9 @@ DicomDerivation::DicomDerivation(const std::vector<DicomSlice> & slices, const s
 }
 
 void
-DicomDerivation::WriteSlice(std::size_t number, const std::string & pixels, const std::string & path) const
+DicomDerivation::SetIdentity(std::size_t number, gdcm::DataSet & dataSet) const
 {
-  const DicomHeader & header = m_Slices[number].header;
-  gdcm::Reader        reader;
-  reader.SetFileName(header.path.c_str());
-  if (!reader.Read())
-  {
-    throw UserError("'" + header.path + "' cannot be read a second time");
-  }
-  const gdcm::TransferSyntax source = reader.GetFile().GetHeader().GetDataSetTransferSyntax();
-  gdcm::DataSet              dataSet = reader.GetFile().GetDataSet();
-
-  std::vector<Tag> outdated;
-  for (const gdcm::DataElement & element : dataSet.GetDES())
-  {
-    if (IsOutdated(dataSet, element.GetTag()))
-    {
-      outdated.push_back(element.GetTag());
-    }
-  }
-  for (const Tag & tag : outdated)
-  {
-    dataSet.Remove(tag);
-  }
-
-  // DERIVED and SECONDARY, and what the input said behind those two.
-  std::string       imageType = Text(dataSet, Tag(0x0008, 0x0008));
-  const std::size_t second = imageType.find('\\');
-  const std::size_t third = second == std::string::npos ? second : imageType.find('\\', second + 1);
-  imageType = "DERIVED\\SECONDARY" + (third == std::string::npos ? "" : imageType.substr(third));
-  SetText(dataSet, Tag(0x0008, 0x0008), VR::CS, imageType);
-
+  SetImageType(dataSet);
   SetText(dataSet, Tag(0x0008, 0x0018), VR::UI, m_InstanceUids[number]);
   SetText(dataSet, Tag(0x0020, 0x000E), VR::UI, m_SeriesUid);
   SetText(dataSet, Tag(0x0020, 0x0013), VR::IS, std::to_string(number + 1)); // InstanceNumber
@@ -267,20 +305,20 @@ DicomDerivation::WriteSlice(std::size_t number, const std::string & pixels, cons
   SetText(dataSet, Tag(0x0020, 0x0011), VR::IS, std::to_string(fits ? seriesNumber + apart : apart));
   constexpr std::size_t mostOfLong = 64; // letters of type LO, of SH and of ST
   constexpr std::size_t mostOfText = 1024;
-  SetText(dataSet,
-          Tag(0x0008, 0x103E),
-          VR::LO,
-          Append(Text(dataSet, Tag(0x0008, 0x103E)), " ", "median " + m_Window, mostOfLong));
+  AppendText(dataSet, Tag(0x0008, 0x103E), VR::LO, " ", "median " + m_Window, mostOfLong);
   SetContentTime(dataSet);
-
-  SetText(dataSet,
-          Tag(0x0008, 0x2111),
-          VR::ST,
-          Append(Text(dataSet, Tag(0x0008, 0x2111)),
-                 "; ",
-                 "median of a window of " + m_Window + " voxels, the nearest voxel repeated beyond the border",
-                 mostOfText));
+  AppendText(dataSet,
+             Tag(0x0008, 0x2111),
+             VR::ST,
+             "; ",
+             "median of a window of " + m_Window + " voxels, the nearest voxel repeated beyond the border",
+             mostOfText);
   AddCode(dataSet, Tag(0x0008, 0x9215), "113087", "Smoothing");
+}
+
+void
+DicomDerivation::AddSourceImages(std::size_t number, gdcm::DataSet & dataSet) const
+{
   const std::size_t first = number - static_cast<std::size_t>(std::min<std::uint64_t>(number, m_SlicesAside));
   const std::size_t last =
     number + static_cast<std::size_t>(std::min<std::uint64_t>(m_Slices.size() - 1 - number, m_SlicesAside));
@@ -292,24 +330,25 @@ DicomDerivation::WriteSlice(std::size_t number, const std::string & pixels, cons
     AddCode(sourceImage, Tag(0x0040, 0xA170), "121322", "Source image for image processing operation");
     AddItem(dataSet, Tag(0x0008, 0x2112), sourceImage);
   }
-  gdcm::DataSet equipment;
-  AddCode(equipment, Tag(0x0040, 0xA170), "109102", "Processing Equipment");
-  SetText(equipment, Tag(0x0008, 0x0070), VR::LO, "CudaMedian");
-  SetText(equipment, Tag(0x0008, 0x1090), VR::LO, "CudaMedianImageFilter");
-  AddItem(dataSet, Tag(0x0018, 0xA001), equipment);
-  SetPixels(dataSet, header, pixels);
+}
 
-  // Without pixels in a compressed form, what remains is whether the elements say their types.
-  const bool   isImplicit = source.IsImplicit();
-  gdcm::Writer writer;
-  // A new head: that of the input names the program that wrote it.
-  gdcm::FileMetaInformation head;
-  head.SetDataSetTransferSyntax(isImplicit ? gdcm::TransferSyntax::ImplicitVRLittleEndian
-                                           : gdcm::TransferSyntax::ExplicitVRLittleEndian);
-  writer.GetFile().SetHeader(head);
-  writer.GetFile().SetDataSet(dataSet);
-  writer.SetFileName(path.c_str());
-  if (!writer.Write())
+void
+DicomDerivation::WriteSlice(std::size_t number, const std::string & pixels, const std::string & path) const
+{
+  const DicomHeader & header = m_Slices[number].header;
+  gdcm::Reader        reader;
+  reader.SetFileName(header.path.c_str());
+  if (!reader.Read())
+  {
+    throw UserError("'" + header.path + "' cannot be read a second time");
+  }
+  gdcm::DataSet dataSet = reader.GetFile().GetDataSet();
+  RemoveOutdated(dataSet);
+  SetIdentity(number, dataSet);
+  AddSourceImages(number, dataSet);
+  AddEquipment(dataSet);
+  SetPixels(dataSet, header, pixels);
+  if (!WriteDataSet(dataSet, reader.GetFile().GetHeader().GetDataSetTransferSyntax(), path))
   {
     throw UserError("slice " + std::to_string(number + 1) + " cannot be written");
   }

@@ -24,6 +24,11 @@
 #include <string>
 #include <vector>
 
+namespace gdcm
+{
+class DataSet;
+}
+
 /** \class DicomDerivation
  * What a new series says of itself: that it is the median of another one, and of which of its slices.
  *
@@ -43,6 +48,14 @@ public:
   WriteSlice(std::size_t number, const std::string & pixels, const std::string & path) const;
 
 private:
+  /** Sets what tells the new image from the old one, and what was done to it. */
+  void
+  SetIdentity(std::size_t number, gdcm::DataSet & dataSet) const;
+
+  /** Names the slices that the window reaches. */
+  void
+  AddSourceImages(std::size_t number, gdcm::DataSet & dataSet) const;
+
   const std::vector<DicomSlice> & m_Slices;
   std::uint64_t                   m_SlicesAside;
   std::string                     m_Window;

@@ -25,6 +25,7 @@
 #include <filesystem>
 #include <fstream>
 #include <limits>
+#include <optional>
 #include <vector>
 
 #include <itk_zlib.h>
@@ -560,33 +561,38 @@ BeginOfDicom(Bytes & bytes)
   return group == 8 && element < 0x20 && (hasType || hasLength) ? 0 : Most;
 }
 
-/** Looks at the data elements up to the pixels, and at these if they are wanted. */
+/** Reads a short text. */
 std::string
-WhyDicomIncomplete(Bytes & bytes, std::uint64_t position, bool withPixels)
+ReadDicomText(Bytes & bytes, const DicomElement & element)
+{
+  std::string value;
+  for (std::uint64_t i = 0; i < std::min<std::uint64_t>(element.length, 64); ++i)
+  {
+    const char letter = static_cast<char>(bytes.At(element.value + i));
+    value += letter == '\0' || letter == ' ' ? "" : std::string(1, letter);
+  }
+  return value;
+}
+
+/** How a DICOM file writes its data elements. */
+struct DicomSyntax
+{
+  std::string uid;
+  bool        isExplicit{ true }; ///< elements say their types
+  bool        isNative{ true };   ///< pixels are not compressed
+};
+
+/** Reads the elements about the file itself, moves behind them, and sets the order of bytes of the others.
+ * \returns why the file is incomplete, or nothing where it can be told already; no value where the others tell */
+std::optional<std::string>
+ReadDicomSyntax(Bytes & bytes, std::uint64_t & position, DicomSyntax & syntax)
 {
   constexpr std::uint64_t transferSyntax = 0x00020010;
-  constexpr std::uint64_t samplesTag = 0x00280002;
-  constexpr std::uint64_t framesTag = 0x00280008;
-  constexpr std::uint64_t rowsTag = 0x00280010;
-  constexpr std::uint64_t columnsTag = 0x00280011;
-  constexpr std::uint64_t bitsTag = 0x00280100;
-  constexpr std::uint64_t pixels = 0x7FE00010;
-
-  std::string  syntax;
-  DicomElement element;
-  const auto   text = [&] {
-    std::string value;
-    for (std::uint64_t i = 0; i < std::min<std::uint64_t>(element.length, 64); ++i)
-    {
-      const char letter = static_cast<char>(bytes.At(element.value + i));
-      value += letter == '\0' || letter == ' ' ? "" : std::string(1, letter);
-    }
-    return value;
-  };
-  // The elements about the file itself are little endian with types, whatever the others are.
+  // These elements are little endian with types, whatever the others are.
   bytes.SetBigEndian(false);
   while (position < bytes.Size() && bytes.Number(position, 2) == 2)
   {
+    DicomElement element;
     if (!ReadDicomElement(bytes, position, true, element) || element.length == DicomUndefinedLength)
     {
       return "";
@@ -595,86 +601,123 @@ WhyDicomIncomplete(Bytes & bytes, std::uint64_t position, bool withPixels)
     {
       return Ends(bytes.Size(), element.End());
     }
-    syntax = element.tag == transferSyntax ? text() : syntax;
+    syntax.uid = element.tag == transferSyntax ? ReadDicomText(bytes, element) : syntax.uid;
     position = element.End();
   }
-  const bool isDeflated = syntax == "1.2.840.10008.1.2.1.99";
-  const bool isBigEndian = syntax == "1.2.840.10008.1.2.2";
-  bool       isExplicit = syntax != "1.2.840.10008.1.2" && syntax != "1.2.840.113619.5.2";
-  const bool isNative = !isExplicit || isBigEndian || syntax == "1.2.840.10008.1.2.1" || syntax.empty();
+  const bool isDeflated = syntax.uid == "1.2.840.10008.1.2.1.99";
   if (isDeflated)
   {
     return "";
   }
-  if (syntax.empty())
-  {
-    isExplicit = bytes.At(position + 4) >= 'A' && bytes.At(position + 5) >= 'A';
-  }
+  const bool isBigEndian = syntax.uid == "1.2.840.10008.1.2.2";
+  const bool isImplicit = syntax.uid == "1.2.840.10008.1.2" || syntax.uid == "1.2.840.113619.5.2";
+  syntax.isNative = isImplicit || isBigEndian || syntax.uid == "1.2.840.10008.1.2.1" || syntax.uid.empty();
+  syntax.isExplicit = syntax.uid.empty() ? bytes.At(position + 4) >= 'A' && bytes.At(position + 5) >= 'A' : !isImplicit;
   bytes.SetBigEndian(isBigEndian);
+  return std::nullopt;
+}
 
-  std::uint64_t samples = 1;
-  std::uint64_t frames = 1;
-  std::uint64_t count = 1;
-  std::uint64_t bits = 0;
+constexpr std::uint64_t DicomPixels = 0x7FE00010;
+
+/** Moves behind an element. \returns what ReadDicomSyntax() does */
+std::optional<std::string>
+SkipDicomElement(Bytes & bytes, const DicomElement & element, bool isExplicit, std::uint64_t & position)
+{
+  if (element.length != DicomUndefinedLength)
+  {
+    position = element.End();
+    return position > bytes.Size() ? std::optional(Ends(bytes.Size(), position)) : std::nullopt;
+  }
+  position = SkipDicomElements(bytes, element.value, isExplicit && element.type != "UN", DicomSequenceEnd);
+  if (position == DicomIsUnknown)
+  {
+    return "";
+  }
+  if (position > bytes.Size())
+  {
+    return element.tag == DicomPixels ? "the file ends within its compressed pixels"
+                                      : "the file ends within its header";
+  }
+  return std::nullopt;
+}
+
+/** What the data elements say of the pixels. */
+class DicomPixelCount
+{
+public:
+  void
+  Take(Bytes & bytes, const DicomElement & element)
+  {
+    switch (element.tag)
+    {
+      case 0x00280002:
+        m_Samples = bytes.Number(element.value, 2);
+        break;
+      case 0x00280008: // NumberOfFrames
+        m_Frames =
+          static_cast<std::uint64_t>(std::max(1L, std::strtol(ReadDicomText(bytes, element).c_str(), nullptr, 10)));
+        break;
+      case 0x00280010: // Rows
+      case 0x00280011: // Columns
+        m_Count *= bytes.Number(element.value, 2);
+        break;
+      case 0x00280100:
+        m_Bits = bytes.Number(element.value, 2);
+        break;
+      default:
+        break;
+    }
+  }
+
+  /** Why `length` bytes are too few for pixels that are not compressed, or nothing. */
+  std::string
+  WhyShort(std::uint64_t length) const
+  {
+    const std::uint64_t needed = MultiplyAdd(MultiplyAdd(m_Count, m_Frames, 0), m_Bits, 7) / 8;
+    // Some forms of colours take less than their samples.
+    const bool isShort = m_Samples == 1 && length < needed;
+    return isShort ? "it holds " + std::to_string(length) + " of " + std::to_string(needed) + " bytes of its pixels"
+                   : "";
+  }
+
+private:
+  std::uint64_t m_Samples{ 1 };
+  std::uint64_t m_Frames{ 1 };
+  std::uint64_t m_Count{ 1 };
+  std::uint64_t m_Bits{ 0 };
+};
+
+/** Looks at the data elements up to the pixels, and at these if they are wanted. */
+std::string
+WhyDicomIncomplete(Bytes & bytes, std::uint64_t position, bool withPixels)
+{
+  DicomSyntax syntax;
+  if (const auto why = ReadDicomSyntax(bytes, position, syntax))
+  {
+    return *why;
+  }
+  DicomPixelCount pixels;
   while (position < bytes.Size())
   {
     if (bytes.Size() - position < 8)
     {
       return Ends(bytes.Size(), position + 8);
     }
-    if (!ReadDicomElement(bytes, position, isExplicit, element))
+    DicomElement element;
+    const bool   isElement = ReadDicomElement(bytes, position, syntax.isExplicit, element);
+    if (!isElement || (element.tag == DicomPixels && !withPixels))
     {
       return "";
     }
-    if (element.tag == pixels && !withPixels)
+    if (const auto why = SkipDicomElement(bytes, element, syntax.isExplicit, position))
     {
-      return "";
+      return *why;
     }
-    if (element.length == DicomUndefinedLength)
+    if (element.tag == DicomPixels)
     {
-      position = SkipDicomElements(bytes, element.value, isExplicit && element.type != "UN", DicomSequenceEnd);
-      if (position == DicomIsUnknown)
-      {
-        return "";
-      }
-      if (position > bytes.Size())
-      {
-        return element.tag == pixels ? "the file ends within its compressed pixels" : "the file ends within its header";
-      }
+      return syntax.isNative ? pixels.WhyShort(element.length) : "";
     }
-    else
-    {
-      position = element.End();
-      if (position > bytes.Size())
-      {
-        return Ends(bytes.Size(), position);
-      }
-    }
-    if (element.tag == samplesTag)
-    {
-      samples = bytes.Number(element.value, 2);
-    }
-    else if (element.tag == framesTag)
-    {
-      frames = static_cast<std::uint64_t>(std::max(1L, std::strtol(text().c_str(), nullptr, 10)));
-    }
-    else if (element.tag == rowsTag || element.tag == columnsTag)
-    {
-      count *= bytes.Number(element.value, 2);
-    }
-    else if (element.tag == bitsTag)
-    {
-      bits = bytes.Number(element.value, 2);
-    }
-    else if (element.tag == pixels)
-    {
-      // Some forms of colours take less than their samples.
-      const std::uint64_t needed = MultiplyAdd(MultiplyAdd(count, frames, 0), bits, 7) / 8;
-      const bool          isShort = isNative && samples == 1 && element.length < needed;
-      return isShort
-               ? "it holds " + std::to_string(element.length) + " of " + std::to_string(needed) + " bytes of its pixels"
-               : "";
-    }
+    pixels.Take(bytes, element);
   }
   return "";
 }

@@ -29,8 +29,10 @@
 #include <algorithm>
 #include <exception>
 #include <memory>
-#include <optional>
 #include <sstream>
+#include <stdexcept>
+#include <string>
+#include <utility>
 
 namespace
 {
@@ -59,16 +61,28 @@ TypeOf()
                           : (isSigned ? PixelType::Int64 : PixelType::UInt64);
 }
 
-/** The engine's type of an array's values, if it has one. */
-std::optional<cudamedian::PixelType>
-GetPixelType(int vtkType)
+/** The engine's type of two arrays' values. \throws std::invalid_argument when it has none, or when they differ. */
+cudamedian::PixelType
+GetPixelType(const vtkDataArray & input, const vtkDataArray & output)
 {
-  switch (vtkType)
+  const auto getType = [&input] {
+    switch (input.GetDataType())
+    {
+      vtkTemplateMacro(return TypeOf<VTK_TT>());
+      default:
+        throw std::invalid_argument(std::string("The median of values of type ") + input.GetDataTypeAsString() +
+                                    " is not defined");
+    }
+  };
+  const auto type = getType();
+  if (input.GetDataType() != output.GetDataType() || input.GetNumberOfComponents() != output.GetNumberOfComponents())
   {
-    vtkTemplateMacro(return TypeOf<VTK_TT>());
-    default:
-      return std::nullopt;
+    std::ostringstream text;
+    text << "The input has " << input.GetNumberOfComponents() << " components of type " << input.GetDataTypeAsString()
+         << ", but the output has " << output.GetNumberOfComponents() << " of type " << output.GetDataTypeAsString();
+    throw std::invalid_argument(text.str());
   }
+  return type;
 }
 
 cudamedian::ClippedBox
@@ -124,6 +138,67 @@ CopyComponent(std::size_t bytes, const void * from, int fromStep, void * to, int
     default:
       return CopyComponent<std::uint64_t>(from, fromStep, to, toStep, pixels);
   }
+}
+
+/** Runs a request for each component, which lies without gaps then, as the engine takes it. The first wanted pixel is
+ * the one of number `first` in the output, whose rows and slices are as far apart as the request says. */
+cudamedian::ExecutionReport
+RunOnComponents(cudamedian::ClippedRequest request,
+                vtkDataArray &             inputArray,
+                vtkDataArray &             outputArray,
+                std::int64_t               first,
+                int &                      component)
+{
+  const auto   bytes = static_cast<std::size_t>(inputArray.GetDataTypeSize());
+  const int    components = inputArray.GetNumberOfComponents();
+  const auto * input = static_cast<const char *>(inputArray.GetVoidPointer(0));
+  auto *       output = static_cast<char *>(outputArray.GetVoidPointer(0));
+  if (components == 1)
+  {
+    request.input = input;
+    request.output = output + static_cast<std::size_t>(first) * bytes;
+    return cudamedian::RunClippedMedian(request);
+  }
+  const auto                    pixels = request.image.GetVolume();
+  const auto                    wanted = request.wanted.GetVolume();
+  const std::unique_ptr<char[]> plane(new char[static_cast<std::size_t>(pixels) * bytes]);
+  const std::unique_ptr<char[]> result(new char[static_cast<std::size_t>(wanted) * bytes]);
+  const auto                    row = request.wanted.size[0];
+  const auto                    rows = request.wanted.size[1];
+  const auto                    rowStep = std::exchange(request.outputRow, row);
+  const auto                    sliceStep = std::exchange(request.outputSlice, row * rows);
+  request.input = plane.get();
+  request.output = result.get();
+  cudamedian::ExecutionReport report;
+  for (; component < components; ++component)
+  {
+    const auto place = static_cast<std::size_t>(component) * bytes;
+    CopyComponent(bytes, input + place, components, plane.get(), 1, pixels);
+    report = cudamedian::RunClippedMedian(request);
+    for (std::int64_t number = 0; number < wanted / std::max<std::int64_t>(row, 1); ++number)
+    {
+      const auto target = first + number % rows * rowStep + number / rows * sliceStep;
+      CopyComponent(bytes,
+                    result.get() + static_cast<std::size_t>(number * row) * bytes,
+                    1,
+                    output + static_cast<std::size_t>(target * components) * bytes + place,
+                    components,
+                    row);
+    }
+  }
+  return report;
+}
+
+std::string
+ToText(const cudamedian::ExecutionReport & report)
+{
+  if (report.backend.empty())
+  {
+    return "Backend: CPU (kernels of even size, and nothing else, are selected window by window)\n";
+  }
+  std::ostringstream text;
+  report.Print(text);
+  return text.str();
 }
 
 } // namespace
@@ -200,109 +275,39 @@ vtkCudaMedianImage3D::ThreadedRequestData(vtkInformation *        vtkNotUsed(req
     return;
   }
   outputArray->SetName(inputArray->GetName());
-  const auto type = GetPixelType(inputArray->GetDataType());
-  if (!type)
-  {
-    vtkErrorMacro("The median of values of type " << inputArray->GetDataTypeAsString() << " is not defined");
-    return;
-  }
-  if (inputArray->GetDataType() != outputArray->GetDataType() ||
-      inputArray->GetNumberOfComponents() != outputArray->GetNumberOfComponents())
-  {
-    vtkErrorMacro("The input has " << inputArray->GetNumberOfComponents() << " components of type "
-                                   << inputArray->GetDataTypeAsString() << ", but the output has "
-                                   << outputArray->GetNumberOfComponents() << " of type "
-                                   << outputArray->GetDataTypeAsString());
-    return;
-  }
-  const int                  components = inputArray->GetNumberOfComponents();
-  vtkNew<vtkMultiThreader>   threader;
-  cudamedian::ClippedRequest request;
-  request.type = *type;
-  request.image = ToBox(input->GetExtent());
-  request.wanted = ToBox(extent);
-  for (std::size_t axis = 0; axis < 3; ++axis)
-  {
-    request.kernel[axis] = this->KernelSize[axis];
-  }
-  request.workUnits = static_cast<unsigned>(std::max(1, this->WorkUnits));
-  request.parallelFor = [&threader](std::size_t count, const std::function<void(std::size_t)> & body) {
-    RunOnThreads(*threader, count, body);
-  };
-  request.backend = this->Backend == Cuda  ? cudamedian::Backend::Cuda
-                    : this->Backend == Cpu ? cudamedian::Backend::Cpu
-                                           : cudamedian::Backend::Auto;
-  request.deviceMemoryBudget = this->DeviceMemoryBudget;
-  int component = 0;
-  request.progress = [this, &component, components](double fraction) {
-    this->UpdateProgress((component + fraction) / components);
-    if (this->AbortExecute)
-    {
-      throw Aborted();
-    }
-  };
-  const auto outputBox = ToBox(output->GetExtent());
-  request.outputRow = outputBox.size[0];
-  request.outputSlice = outputBox.size[0] * outputBox.size[1];
-  // Where the first wanted pixel lies in the output, which may have more.
-  const auto         bytes = static_cast<std::size_t>(inputArray->GetDataTypeSize());
-  std::int64_t       offset = 0;
-  const std::int64_t steps[3] = { 1, request.outputRow, request.outputSlice };
-  for (std::size_t axis = 0; axis < 3; ++axis)
-  {
-    offset += (request.wanted.first[axis] - outputBox.first[axis]) * steps[axis];
-  }
   try
   {
-    cudamedian::ExecutionReport report;
-    if (components == 1)
-    {
-      request.input = inputArray->GetVoidPointer(0);
-      request.output = static_cast<char *>(outputArray->GetVoidPointer(0)) + static_cast<std::size_t>(offset) * bytes;
-      report = cudamedian::RunClippedMedian(request);
-    }
-    else
-    {
-      const auto pixels = request.image.GetVolume();
-      const auto wanted = request.wanted.GetVolume();
-      // One component at a time, without gaps, as the engine takes it.
-      const std::unique_ptr<char[]> plane(new char[static_cast<std::size_t>(pixels) * bytes]);
-      const std::unique_ptr<char[]> result(new char[static_cast<std::size_t>(wanted) * bytes]);
-      request.input = plane.get();
-      request.output = result.get();
-      request.outputRow = request.wanted.size[0];
-      request.outputSlice = request.wanted.size[0] * request.wanted.size[1];
-      for (; component < components; ++component)
+    const int                  components = inputArray->GetNumberOfComponents();
+    vtkNew<vtkMultiThreader>   threader;
+    cudamedian::ClippedRequest request;
+    request.type = GetPixelType(*inputArray, *outputArray);
+    request.image = ToBox(input->GetExtent());
+    request.wanted = ToBox(extent);
+    std::copy_n(this->KernelSize, 3, request.kernel.begin());
+    request.workUnits = static_cast<unsigned>(std::max(1, this->WorkUnits));
+    request.parallelFor = [&threader](std::size_t count, const std::function<void(std::size_t)> & body) {
+      RunOnThreads(*threader, count, body);
+    };
+    request.backend = this->Backend == Cuda  ? cudamedian::Backend::Cuda
+                      : this->Backend == Cpu ? cudamedian::Backend::Cpu
+                                             : cudamedian::Backend::Auto;
+    request.deviceMemoryBudget = this->DeviceMemoryBudget;
+    int component = 0;
+    request.progress = [this, &component, components](double fraction) {
+      this->UpdateProgress((component + fraction) / components);
+      if (this->AbortExecute)
       {
-        const auto place = static_cast<std::size_t>(component) * bytes;
-        CopyComponent(
-          bytes, static_cast<const char *>(inputArray->GetVoidPointer(0)) + place, components, plane.get(), 1, pixels);
-        report = cudamedian::RunClippedMedian(request);
-        const auto row = request.wanted.size[0];
-        for (std::int64_t number = 0; number < wanted / std::max<std::int64_t>(row, 1); ++number)
-        {
-          const auto target =
-            offset + number % request.wanted.size[1] * steps[1] + number / request.wanted.size[1] * steps[2];
-          CopyComponent(bytes,
-                        result.get() + static_cast<std::size_t>(number * row) * bytes,
-                        1,
-                        static_cast<char *>(outputArray->GetVoidPointer(0)) +
-                          static_cast<std::size_t>(target * components) * bytes + place,
-                        components,
-                        row);
-        }
+        throw Aborted();
       }
-    }
-    std::ostringstream text;
-    if (report.backend.empty())
-    {
-      text << "Backend: CPU (kernels of even size, and nothing else, are selected window by window)\n";
-    }
-    else
-    {
-      report.Print(text);
-    }
-    this->ExecutionReport = text.str();
+    };
+    const auto outputBox = ToBox(output->GetExtent());
+    request.outputRow = outputBox.size[0];
+    request.outputSlice = outputBox.size[0] * outputBox.size[1];
+    // Where the first wanted pixel lies in the output, which may have more.
+    const std::int64_t first = request.wanted.first[0] - outputBox.first[0] +
+                               (request.wanted.first[1] - outputBox.first[1]) * request.outputRow +
+                               (request.wanted.first[2] - outputBox.first[2]) * request.outputSlice;
+    this->ExecutionReport = ToText(RunOnComponents(request, *inputArray, *outputArray, first, component));
   }
   catch (const Aborted &)
   {
@@ -310,7 +315,7 @@ vtkCudaMedianImage3D::ThreadedRequestData(vtkInformation *        vtkNotUsed(req
   }
   catch (const std::bad_alloc &)
   {
-    vtkErrorMacro("There is not enough memory for an image of " << request.image.GetVolume() << " pixels");
+    vtkErrorMacro("There is not enough memory for an image of " << ToBox(input->GetExtent()).GetVolume() << " pixels");
   }
   catch (const std::exception & error)
   {

@@ -27,7 +27,7 @@ namespace cudamedian
 {
 
 /** Whether pixels are half floats, which algorithms see as signed 16-bit integers of the same order. */
-constexpr bool
+CUDAMEDIAN_HOST_DEVICE constexpr bool
 IsHalfFloat(PixelType type)
 {
   return type == PixelType::Float16 || type == PixelType::BFloat16;

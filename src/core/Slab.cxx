@@ -53,7 +53,7 @@ GetDeviceOutputStride(const Slab & slab, std::size_t pixelBytes)
 std::int64_t
 GetOutputLead(const Slab & slab, std::size_t pixelBytes)
 {
-  return (slab.output.origin[0] - slab.input.origin[0]) % GetDevicePitch(1, pixelBytes);
+  return slab.GetPlace(0) % GetDevicePitch(1, pixelBytes);
 }
 
 PixelBox

@@ -56,6 +56,14 @@ struct Slab
 {
   PixelBox input;
   PixelBox output;
+  Extent   shift{ { 0, 0, 0, 0 } }; ///< of the windows against their outputs
+
+  /** Where the windows of the first output have their middle in the input box. */
+  std::int64_t
+  GetPlace(int axis) const
+  {
+    return output.origin[axis] + shift[axis] - input.origin[axis];
+  }
 };
 
 /** Rows of device buffers start at multiples of this many bytes, so that kernels can move 16 bytes at once. */

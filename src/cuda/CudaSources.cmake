@@ -25,6 +25,7 @@ set(CudaMedian_CUDA_SRCS
   cuda/CudaError.cxx
   cuda/CurrentDevice.cxx
   cuda/DeviceContext.cxx
+  cuda/DeviceGather.cu
   cuda/DeviceImage.cxx
   cuda/DeviceQuery.cxx
   cuda/DeviceTraits.cxx

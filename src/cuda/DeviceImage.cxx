@@ -20,12 +20,14 @@
 #include "BorrowedContext.h"
 #include "BoxTransfer.h"
 #include "CurrentDevice.h"
+#include "DeviceGather.h"
 #include "Gather.h"
 #include "RequestCheck.h"
 #include "SlabKernel.h"
 
 #include <algorithm>
 #include <optional>
+#include <utility>
 
 namespace cudamedian
 {
@@ -99,13 +101,30 @@ FindDevice(const void * pointer, const char * name)
   return attributes.device;
 }
 
+/** From the first byte of an image to behind its last. */
+std::pair<std::uintptr_t, std::uintptr_t>
+GetSpan(const void * image, const MedianRequest & request, const Extent & stride)
+{
+  std::int64_t first = 0;
+  std::int64_t last = 0;
+  for (int axis = 0; axis < Dimension; ++axis)
+  {
+    const auto reach = std::max<std::int64_t>(request.inputExtent[axis] - 1, 0) * stride[axis];
+    (reach < 0 ? first : last) += reach;
+  }
+  const auto bytes = static_cast<std::int64_t>(PixelBytes(request.pixelType));
+  const auto begin = reinterpret_cast<std::uintptr_t>(image);
+  return { begin + static_cast<std::uintptr_t>(first * bytes),
+           begin + static_cast<std::uintptr_t>((last + 1) * bytes) };
+}
+
 void
 ValidateDeviceRequest(const MedianRequest & request)
 {
   ValidateRequest(request);
   constexpr std::int64_t largestExtent = std::int64_t{ 1 } << 30;
   constexpr std::int64_t largestImage = std::int64_t{ 1 } << 59;
-  std::int64_t           stride = 1;
+  std::int64_t           pixels = 1;
   for (int axis = 0; axis < Dimension; ++axis)
   {
     const auto extent = request.inputExtent[axis];
@@ -124,41 +143,53 @@ ValidateDeviceRequest(const MedianRequest & request)
     {
       throw RequestError("In device memory the output is as large as the input");
     }
-    if (extent > 1 && request.outputStride[axis] != stride)
-    {
-      throw RequestError("The output's stride along axis " + std::to_string(axis) + " is " +
-                         std::to_string(request.outputStride[axis]) + "; in device memory it must be " +
-                         std::to_string(stride));
-    }
-    if (extent > 0 && stride > largestImage / extent)
+    if (extent > 0 && pixels > largestImage / extent)
     {
       throw RequestError("The image has more than " + std::to_string(largestImage) + " pixels");
     }
-    stride *= extent;
+    pixels *= extent;
   }
-  if (!IsReadAsItIs(request) || request.evenMedian != EvenMedian::Upper)
+  const auto pixelsOfWindow = GetWindow(request).CountPixels();
+  if (HasShrunkBorder(request) || (request.evenMedian == EvenMedian::Mean && pixelsOfWindow % 2 == 0))
   {
-    throw RequestError("In device memory pixels follow each other without gaps, half floats are refused, the border is "
-                       "zero-flux Neumann and a median one of the values");
+    throw RequestError("In device memory windows are not clipped to the image, and a median is one of the values");
   }
   if (request.convertRow != nullptr)
   {
     throw RequestError("In device memory the output has the input's pixel type");
   }
-  const auto bytes = static_cast<std::uintptr_t>(stride) * PixelBytes(request.pixelType);
-  const auto input = reinterpret_cast<std::uintptr_t>(request.input);
-  const auto output = reinterpret_cast<std::uintptr_t>(request.output);
-  if (bytes != 0 && input < output + bytes && output < input + bytes)
+  const auto input = GetSpan(request.input, request, GetInputStride(request));
+  const auto output = GetSpan(request.output, request, request.outputStride);
+  if (pixels != 0 && input.first < output.second && output.first < input.second)
   {
     throw RequestError("The output overlaps the input");
   }
 }
 
-/** Whether kernels can read and write both images where they lie. */
+/** Whether kernels can read an input where it lies. */
 bool
-IsFilteredInPlace(const MedianRequest & request)
+IsReadInPlace(const MedianRequest & request)
 {
-  return IsAligned(request.input, GetRows(request)) && IsAligned(request.output, GetRows(request));
+  return IsReadAsItIs(request) && IsAligned(request.input, GetRows(request));
+}
+
+/** Whether results lie in the output as in an image without gaps. */
+bool
+HasPackedOutput(const MedianRequest & request)
+{
+  const auto packed = GetPackedStride(request.outputExtent);
+  bool       isPacked = IsWrittenInRows(request);
+  for (int axis = 0; axis < Dimension; ++axis)
+  {
+    isPacked = isPacked && (request.outputExtent[axis] <= 1 || request.outputStride[axis] == packed[axis]);
+  }
+  return isPacked;
+}
+
+bool
+IsWrittenInPlace(const MedianRequest & request)
+{
+  return HasPackedOutput(request) && IsAligned(request.output, GetRows(request));
 }
 
 /** Those of a plan, where rows have to be copied and the copies count against a budget: they are copied one after the
@@ -166,13 +197,14 @@ IsFilteredInPlace(const MedianRequest & request)
 std::vector<Slab>
 GetSlabs(const MedianRequest & request, const Plan & plan)
 {
-  if (!IsFilteredInPlace(request) && request.deviceMemoryBudget != 0)
+  if (!(IsReadInPlace(request) && IsWrittenInPlace(request)) && request.deviceMemoryBudget != 0)
   {
     return plan.slabs;
   }
   Slab whole;
-  whole.input.extent = request.inputExtent;
   whole.output.extent = request.inputExtent;
+  whole.input = GetInputBox(request, whole.output);
+  whole.shift = request.shift;
   return { whole };
 }
 
@@ -193,8 +225,7 @@ GetLargest(const std::vector<Slab> & slabs, std::size_t pixelBytes, Extent (*get
 struct Copies
 {
   Copies(const MedianRequest & request, const std::vector<Slab> & slabs)
-    : ofInput(slabs.size() > 1 || !IsAligned(request.input, GetRows(request))),
-      ofOutput(slabs.size() > 1 || !IsAligned(request.output, GetRows(request))),
+    : ofInput(slabs.size() > 1 || !IsReadInPlace(request)), ofOutput(slabs.size() > 1 || !IsWrittenInPlace(request)),
       inputBytes(ofInput ? GetLargest(slabs, PixelBytes(request.pixelType), GetDeviceInputStride) : 0),
       outputBytes(ofOutput ? GetLargest(slabs, PixelBytes(request.pixelType), GetDeviceOutputStride) : 0)
   {}
@@ -300,7 +331,23 @@ Launch(const MedianRequest &     request,
   }
   for (const auto & slab : slabs)
   {
-    if (copies.ofInput)
+    if (copies.ofInput && !IsReadAsItIs(request))
+    {
+      CheckCuda(LaunchGather({ request.input,
+                               input->Get(),
+                               slab.input.origin,
+                               slab.input.extent,
+                               GetInputStride(request),
+                               GetDeviceInputStride(slab, pixelBytes),
+                               request.inputExtent,
+                               request.border,
+                               request.borderValue,
+                               request.pixelType },
+                             stream),
+                "copying the image with its border");
+      ClearPadding(static_cast<char *>(input->Get()), slab, pixelBytes, stream);
+    }
+    else if (copies.ofInput)
     {
       CopyBox(static_cast<char *>(input->Get()),
               GetDeviceInputStride(slab, pixelBytes),
@@ -315,7 +362,22 @@ Launch(const MedianRequest &     request,
       kernel.Launch(
         slab, copies.ofInput ? input->Get() : request.input, copies.ofOutput ? output->Get() : request.output, stream),
       "launching the kernel");
-    if (copies.ofOutput)
+    if (copies.ofOutput && !HasPackedOutput(request))
+    {
+      CheckCuda(LaunchScatter({ static_cast<const char *>(output->Get()) + GetOutputLead(slab, pixelBytes) * bytes,
+                                request.output,
+                                slab.output.origin,
+                                slab.output.extent,
+                                GetDeviceOutputStride(slab, pixelBytes),
+                                request.outputStride,
+                                request.outputExtent,
+                                {},
+                                {},
+                                request.pixelType },
+                              stream),
+                "copying results to their places");
+    }
+    else if (copies.ofOutput)
     {
       CopyBox(static_cast<char *>(request.output) + GetOffset(slab.output.origin, stride) * bytes,
               stride,
@@ -351,9 +413,11 @@ public:
   {
     report.numberOfSlabs = m_Slabs.size();
     report.algorithmReason += m_Origin;
-    report.slabReason = m_Copies->ofInput || m_Copies->ofOutput
-                          ? "copied on the device to rows that start at multiples of 16 bytes"
-                          : "filtered where it lies";
+    report.slabReason =
+      m_Copies->ofInput || m_Copies->ofOutput
+        ? (IsReadAsItIs(m_Request) ? "copied on the device to rows that start at multiples of 16 bytes"
+                                   : "copied on the device with its border")
+        : "filtered where it lies";
     m_Kernel->GetLauncher().Describe(report);
     report.deviceBytes = m_Context->GetDeviceBytes() + m_Copies->inputBytes + m_Copies->outputBytes;
     try

@@ -47,7 +47,7 @@ SlabKernel::Launch(const Slab & slab, const void * input, void * output, cudaStr
     arguments.outputPitch[axis] = outputStride[axis];
     arguments.inputExtent[axis] = static_cast<std::int32_t>(slab.input.extent[axis]);
     arguments.outputExtent[axis] = static_cast<std::int32_t>(slab.output.extent[axis]);
-    arguments.outputOrigin[axis] = static_cast<std::int32_t>(slab.output.origin[axis] - slab.input.origin[axis]);
+    arguments.outputOrigin[axis] = static_cast<std::int32_t>(slab.GetPlace(axis));
     arguments.radius[axis] = m_Request.radius[axis];
   }
   arguments.rank = GetWindow(m_Request).rank;

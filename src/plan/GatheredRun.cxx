@@ -19,17 +19,13 @@
 
 #include "Gather.h"
 #include "HalfFloat.h"
-#include "PixelFormat.h"
+#include "MiddleValues.h"
 #include "RequestWindow.h"
 
 #include <algorithm>
 #include <atomic>
-#include <cmath>
 #include <exception>
-#include <limits>
 #include <mutex>
-#include <new>
-#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -46,160 +42,6 @@ constexpr std::int64_t cudaCopyBytes = std::int64_t{ 128 } << 20;
 
 /** Rows shorter than this are exchanged with another axis, where that is longer. */
 constexpr std::int64_t shortRow = 64;
-
-/** Values of one of the two ranks next to the middle: of two ways to fill what lies beyond the image, the lesser or the
- * greater value is right. */
-struct Middle
-{
-  std::int64_t            rank{ 0 };
-  std::vector<ShrinkFill> fills{ ShrinkFill::Chessboard };
-  bool                    isGreater{ false };
-};
-
-/** What makes up the result of a box: one value, or the mean of two. */
-struct Recipe
-{
-  Middle upper;
-  Middle lower;
-  bool   isMean{ false };
-};
-
-Recipe
-GetRecipe(const MedianRequest & request)
-{
-  const auto                    window = GetWindow(request);
-  const auto                    pixels = window.CountPixels();
-  const std::vector<ShrinkFill> both{ ShrinkFill::Chessboard, ShrinkFill::OppositeChessboard };
-  const bool                    isEven = pixels % 2 == 0;
-  Recipe                        recipe;
-  recipe.upper.rank = window.rank;
-  recipe.lower.rank = isEven ? window.rank - 1 : window.rank;
-  recipe.isMean = request.evenMedian == EvenMedian::Mean && isEven;
-  if (!HasShrunkBorder(request) || pixels == 1)
-  {
-    return recipe;
-  }
-  if (window.rank == 0 || window.rank == pixels - 1)
-  {
-    // Two pixels are the only window whose median is a maximum.
-    if (!(isEven && request.rank < 0))
-    {
-      recipe.upper.fills = { window.rank == 0 ? ShrinkFill::Greatest : ShrinkFill::Least };
-      return recipe;
-    }
-  }
-  recipe.isMean = request.evenMedian == EvenMedian::Mean;
-  recipe.upper.fills = both;
-  recipe.lower.fills = both;
-  recipe.upper.isGreater = !isEven;
-  recipe.lower.isGreater = isEven;
-  return recipe;
-}
-
-/** The mean of two values: of integers rounded down, of floats as they are. */
-template <typename T>
-T
-GetMean(T a, T b)
-{
-  if constexpr (std::is_floating_point_v<T>)
-  {
-    // Halves first where the sum has no room.
-    const T sum = a + b;
-    return std::isinf(sum) && !std::isinf(a) && !std::isinf(b) ? a / 2 + b / 2 : sum / 2;
-  }
-  else
-  {
-    // What both have, and half of what one of them has.
-    return static_cast<T>((a & b) + ((a ^ b) >> 1));
-  }
-}
-
-/** Half floats, as integers of their order. */
-template <PixelType VType>
-std::int16_t
-GetMeanOfHalves(std::int16_t a, std::int16_t b)
-{
-  const auto getValue = [](std::int16_t key) {
-    return GetHalfFloat(VType, DecodeHalfFloat(VType, static_cast<std::uint16_t>(key)));
-  };
-  return static_cast<std::int16_t>(EncodeHalfFloat(VType, RoundToHalfFloat(VType, (getValue(a) + getValue(b)) / 2)));
-}
-
-/** Calls function(T()) with the type of pixels that copies have. */
-template <typename TFunction>
-void
-DispatchPixel(PixelType type, const TFunction & function)
-{
-  switch (type)
-  {
-    case PixelType::Int8:
-      return function(std::int8_t());
-    case PixelType::UInt8:
-      return function(std::uint8_t());
-    case PixelType::Int16:
-    case PixelType::Float16:
-    case PixelType::BFloat16:
-      return function(std::int16_t());
-    case PixelType::UInt16:
-      return function(std::uint16_t());
-    case PixelType::Int32:
-      return function(std::int32_t());
-    case PixelType::UInt32:
-      return function(std::uint32_t());
-    case PixelType::Int64:
-      return function(std::int64_t());
-    case PixelType::UInt64:
-      return function(std::uint64_t());
-    case PixelType::Float32:
-      return function(float());
-    case PixelType::Float64:
-      return function(double());
-  }
-}
-
-using Pixels = std::vector<char>;
-
-/** Keeps the greater or the lesser of each two values. */
-void
-KeepOne(PixelType type, Pixels & kept, const Pixels & other, std::size_t pixelBytes, bool isGreater)
-{
-  const auto copied = IsHalfFloat(type) ? PixelType::Int16 : type;
-  DispatchKeys(GetKeyFormat(copied), [&](auto keys) {
-    using Key = decltype(keys);
-    using Bits = typename Key::Bits;
-    const auto   mask = static_cast<Bits>(GetSignMask(copied));
-    auto *       ours = reinterpret_cast<Bits *>(kept.data());
-    const auto * theirs = reinterpret_cast<const Bits *>(other.data());
-    for (std::size_t i = 0; i < kept.size() / pixelBytes; ++i)
-    {
-      const bool isLess = Key::FromBits(ours[i], mask) < Key::FromBits(theirs[i], mask);
-      ours[i] = isLess == isGreater ? theirs[i] : ours[i];
-    }
-  });
-}
-
-void
-TakeMeans(PixelType type, Pixels & kept, const Pixels & other, std::size_t pixelBytes)
-{
-  DispatchPixel(type, [&](auto pixel) {
-    using Pixel = decltype(pixel);
-    auto *       ours = reinterpret_cast<Pixel *>(kept.data());
-    const auto * theirs = reinterpret_cast<const Pixel *>(other.data());
-    for (std::size_t i = 0; i < kept.size() / pixelBytes; ++i)
-    {
-      if constexpr (std::is_same_v<Pixel, std::int16_t>)
-      {
-        ours[i] = type == PixelType::Float16    ? GetMeanOfHalves<PixelType::Float16>(ours[i], theirs[i])
-                  : type == PixelType::BFloat16 ? GetMeanOfHalves<PixelType::BFloat16>(ours[i], theirs[i])
-                                                : GetMean(ours[i], theirs[i]);
-      }
-      else
-      {
-        ours[i] = GetMean(ours[i], theirs[i]);
-      }
-    }
-  });
-}
 
 /** Exchanges two axes of a request. */
 MedianRequest
@@ -373,7 +215,7 @@ private:
     auto       result = FindMiddle(request, m_Recipe.upper, copied, outputs);
     if (m_Recipe.isMean)
     {
-      TakeMeans(request.pixelType, result, FindMiddle(request, m_Recipe.lower, copied, outputs), m_PixelBytes);
+      TakeMeans(request.pixelType, result, FindMiddle(request, m_Recipe.lower, copied, outputs));
     }
     const Gatherer gatherer(request);
     ForRows(request, outputs, [&](std::int64_t first, std::int64_t last) {
@@ -393,7 +235,7 @@ private:
         kept = std::move(found);
         continue;
       }
-      KeepOne(request.pixelType, kept, found, m_PixelBytes, middle.isGreater);
+      KeepOne(request.pixelType, kept, found, middle.isGreater);
     }
     return kept;
   }
@@ -527,7 +369,7 @@ bool
 IsGatheredForCuda(const MedianRequest & request)
 {
   const bool isMean = request.evenMedian == EvenMedian::Mean && GetWindow(request).CountPixels() % 2 == 0;
-  return isMean || HasShrunkBorder(request) || request.shift != Extent{ { 0, 0, 0, 0 } };
+  return isMean || HasShrunkBorder(request);
 }
 
 ExecutionReport

@@ -258,6 +258,7 @@ CutIntoSlabs(const MedianRequest & request, const Extent & extent, Plan & plan)
       slab.output.origin[axis] += request.outputOrigin[axis];
     }
     slab.input = GetInputBox(request, slab.output);
+    slab.shift = request.shift;
     plan.slabs.push_back(slab);
   });
 }

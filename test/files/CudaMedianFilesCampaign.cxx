@@ -269,34 +269,19 @@ public:
   {
     Cell       nothing, disk, limit, call, term, kill, randomTerm, randomKill;
     const bool hasDisk = MountDisk(m_Destination);
-    WriteInput(m_Format, m_Input / "input.mha", true, m_Seed);
-    WriteInput(m_Format, m_Input / "before.mha", false, m_Seed + 1);
-    const fs::path output = m_Destination / ("output" + m_Format.extension);
-    m_Command = { ProgramPath(), "--backend", "cpu", m_Input / "input.mha", output };
-    std::vector<std::string> first = m_Command;
-    first[3] = m_Input / "before.mha";
-    const RunOutcome made = this->Run(first, {});
-    if (made.exitCode != 0)
+    if (!this->WriteBefore(nothing))
     {
-      nothing.Count("not written: " + made.error.substr(0, made.error.size() - 1));
-      if (!IsOneLine(made.error) || !ReadFiles(m_Destination).empty())
-      {
-        nothing.Violate("left something behind");
-      }
       return { nothing };
     }
-    m_Before = ReadFiles(m_Destination);
-    m_PixelsBefore = ReadPixels(output);
     Fault counting;
     counting.count = CanTrace();
     const auto       start = std::chrono::steady_clock::now();
     const RunOutcome whole = this->Run(m_Command, counting);
     m_After = ReadFiles(m_Destination);
-    m_PixelsAfter = ReadPixels(output);
+    m_PixelsAfter = ReadPixels(m_Command.back());
     this->Judge(nothing, whole, "no fault");
-    const RunOutcome again = this->Run(m_Command, {});
-    const double     seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count() / 2;
-    static_cast<void>(again);
+    this->Run(m_Command, {});
+    const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count() / 2;
 
     if (hasDisk)
     {
@@ -306,52 +291,17 @@ public:
     {
       disk.Count("skipped: no disk of its own permitted");
     }
-    std::size_t largest = 0;
-    for (const auto & [name, content] : m_After)
-    {
-      largest = std::max(largest, content.size());
-    }
-    for (const std::size_t eighth : { 1, 3, 5, 7 })
-    {
-      Fault fault;
-      fault.largestFile = std::max<std::size_t>(1, largest * eighth / 8);
-      this->Try(limit, fault, "file size limit at " + std::to_string(eighth) + "/8");
-    }
+    this->LimitFiles(limit);
     if (CanTrace())
     {
-      for (const std::size_t number : this->SampleOf(whole.calls))
-      {
-        Fault fault;
-        fault.call = number;
-        fault.kind = Fault::Kind::FailedCall;
-        fault.error = number % 2 == 0 ? ENOSPC : EIO;
-        this->Try(call, fault, "call " + std::to_string(number) + " fails");
-      }
-      for (const std::size_t number : this->SampleOf(whole.calls))
-      {
-        Fault fault;
-        fault.call = number;
-        fault.kind = Fault::Kind::SignalAtCall;
-        fault.signal = SIGTERM;
-        this->Try(term, fault, "SIGTERM at call " + std::to_string(number));
-        fault.signal = SIGKILL;
-        this->Try(kill, fault, "SIGKILL at call " + std::to_string(number));
-      }
+      this->FailCalls(call, whole.calls);
+      this->SignalAtCalls(term, kill, whole.calls);
     }
     else
     {
       call.Count("skipped: tracing not permitted");
     }
-    for (int i = 0; i < (m_Full ? 20 : 2); ++i)
-    {
-      Fault fault;
-      fault.kind = Fault::Kind::SignalAfter;
-      fault.seconds = std::uniform_real_distribution<double>(0, seconds)(m_Random);
-      fault.signal = i % 2 == 0 ? SIGTERM : SIGINT;
-      this->Try(randomTerm, fault, "signal after " + std::to_string(fault.seconds) + " s");
-      fault.signal = SIGKILL;
-      this->Try(randomKill, fault, "SIGKILL after " + std::to_string(fault.seconds) + " s");
-    }
+    this->SignalAtAnyTime(randomTerm, randomKill, seconds);
     return { nothing, disk, limit, call, term, kill, randomTerm, randomKill };
   }
 
@@ -451,6 +401,29 @@ private:
     this->Judge(cell, this->Run(m_Command, fault), what);
   }
 
+  /** Writes the output that each run of the command finds. \returns whether this format is written at all */
+  bool
+  WriteBefore(Cell & cell)
+  {
+    WriteInput(m_Format, m_Input / "input.mha", true, m_Seed);
+    WriteInput(m_Format, m_Input / "before.mha", false, m_Seed + 1);
+    const fs::path output = m_Destination / ("output" + m_Format.extension);
+    m_Command = { ProgramPath(), "--backend", "cpu", m_Input / "input.mha", output };
+    std::vector<std::string> first = m_Command;
+    first[3] = m_Input / "before.mha";
+    const RunOutcome made = this->Run(first, {});
+    m_Before = ReadFiles(m_Destination);
+    if (made.exitCode != 0)
+    {
+      cell.Count("not written: " + made.error.substr(0, made.error.size() - 1));
+      if (!IsOneLine(made.error) || !m_Before.empty())
+      {
+        cell.Violate("left something behind");
+      }
+    }
+    return made.exitCode == 0;
+  }
+
   /** Leaves each eighth of the room that a run needs, from none to all. */
   void
   FillDisk(Cell & cell)
@@ -480,15 +453,83 @@ private:
     }
   }
 
+  /** Lets no file grow to the size of the largest. */
+  void
+  LimitFiles(Cell & cell)
+  {
+    std::size_t largest = 0;
+    for (const auto & [name, content] : m_After)
+    {
+      largest = std::max(largest, content.size());
+    }
+    for (const std::size_t eighth : { 1, 3, 5, 7 })
+    {
+      Fault fault;
+      fault.largestFile = std::max<std::size_t>(1, largest * eighth / 8);
+      this->Try(cell, fault, "file size limit at " + std::to_string(eighth) + "/8");
+    }
+  }
+
+  void
+  FailCalls(Cell & cell, std::size_t calls)
+  {
+    for (const std::size_t number : this->SampleOf(calls))
+    {
+      Fault fault;
+      fault.call = number;
+      fault.kind = Fault::Kind::FailedCall;
+      fault.error = number % 2 == 0 ? ENOSPC : EIO;
+      this->Try(cell, fault, "call " + std::to_string(number) + " fails");
+    }
+  }
+
+  void
+  SignalAtCalls(Cell & term, Cell & kill, std::size_t calls)
+  {
+    for (const std::size_t number : this->SampleOf(calls))
+    {
+      Fault fault;
+      fault.call = number;
+      fault.kind = Fault::Kind::SignalAtCall;
+      fault.signal = SIGTERM;
+      this->Try(term, fault, "SIGTERM at call " + std::to_string(number));
+      fault.signal = SIGKILL;
+      this->Try(kill, fault, "SIGKILL at call " + std::to_string(number));
+    }
+  }
+
+  /** Signals while the program runs, which takes so many seconds. */
+  void
+  SignalAtAnyTime(Cell & term, Cell & kill, double seconds)
+  {
+    for (int i = 0; i < (m_Full ? 20 : 2); ++i)
+    {
+      Fault fault;
+      fault.kind = Fault::Kind::SignalAfter;
+      fault.seconds = std::uniform_real_distribution<double>(0, seconds)(m_Random);
+      fault.signal = i % 2 == 0 ? SIGTERM : SIGINT;
+      this->Try(term, fault, "signal after " + std::to_string(fault.seconds) + " s");
+      fault.signal = SIGKILL;
+      this->Try(kill, fault, "SIGKILL after " + std::to_string(fault.seconds) + " s");
+    }
+  }
+
+  /** What takes the problems of a run. */
+  static auto
+  ViolationsOf(Cell & cell, const RunOutcome & outcome, const std::string & what)
+  {
+    return [&](const std::string & problem) {
+      cell.Violate(what + ": " + problem + " (exit code " + std::to_string(outcome.exitCode) + ", signal " +
+                   std::to_string(outcome.signal) + ", '" + outcome.error + "')");
+    };
+  }
+
   /** Compares what a run left at the destination with what may be there. */
   void
   Judge(Cell & cell, const RunOutcome & outcome, const std::string & what)
   {
-    const auto violate = [&](const std::string & problem) {
-      cell.Violate(what + ": " + problem + " (exit code " + std::to_string(outcome.exitCode) + ", signal " +
-                   std::to_string(outcome.signal) + ", '" + outcome.error + "')");
-    };
-    Files files = ReadFiles(m_Destination);
+    const auto violate = ViolationsOf(cell, outcome, what);
+    Files      files = ReadFiles(m_Destination);
     // A second process clears up after SIGKILL; it needs a moment.
     for (int i = 0; i < 500 && outcome.signal == SIGKILL && HasHidden(files); ++i)
     {
@@ -579,10 +620,7 @@ private:
     const RunOutcome outcome = this->Run(m_Command, fault);
     WriteFiles(m_Input, m_Inputs);
     const Files files = ReadFiles(m_Destination);
-    const auto  violate = [&](const std::string & problem) {
-      cell.Violate(what + ": " + problem + " (exit code " + std::to_string(outcome.exitCode) + ", signal " +
-                   std::to_string(outcome.signal) + ", '" + outcome.error + "')");
-    };
+    const auto  violate = ViolationsOf(cell, outcome, what);
     if (outcome.timedOut)
     {
       violate("took too long");
@@ -621,7 +659,6 @@ private:
   Files                              m_Before;
   Files                              m_After;
   Files                              m_Inputs;
-  std::vector<double>                m_PixelsBefore;
   std::vector<double>                m_PixelsAfter;
 };
 

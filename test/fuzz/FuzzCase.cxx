@@ -19,8 +19,10 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <sstream>
 #include <stdexcept>
+#include <utility>
 
 namespace cudamedianfuzz
 {
@@ -111,97 +113,82 @@ ToPixelType(const std::string & text)
   throw std::invalid_argument(text);
 }
 
+template <auto VMember, int VRest>
+void
+SetExtent(Case & c, const std::string & value)
+{
+  c.*VMember = ToExtent(value, VRest);
+}
+
+/** Of a member that is a number without a sign. */
+template <auto VMember>
+void
+SetUnsigned(Case & c, const std::string & value)
+{
+  c.*VMember = std::stoull(value, nullptr, 0);
+}
+
+template <auto VMember>
+void
+SetFlag(Case & c, const std::string & value)
+{
+  c.*VMember = ToNumber(value) != 0;
+}
+
+/** What a case may say, by name. */
+constexpr struct
+{
+  const char * name;
+  void (*set)(Case & c, const std::string & value);
+} fields[] = {
+  { "size",
+    [](Case & c, const std::string & value) {
+      c.dimension = static_cast<int>(Split(value, ',').size());
+      c.size = c.region = ToExtent(value, 1);
+    } },
+  { "index", SetExtent<&Case::index, 0> },
+  { "radius", SetExtent<&Case::radius, 0> },
+  { "offset", SetExtent<&Case::offset, 0> },
+  { "region", SetExtent<&Case::region, 1> },
+  { "type", [](Case & c, const std::string & value) { c.type = ToPixelType(value); } },
+  { "algorithm", [](Case & c, const std::string & value) { c.algorithm = ToEnum<Algorithm>(value, algorithmNames); } },
+  { "backend", [](Case & c, const std::string & value) { c.backend = ToEnum<Backend>(value, backendNames); } },
+  { "pattern", [](Case & c, const std::string & value) { c.pattern = ToEnum<Pattern>(value, patternNames); } },
+  { "devices",
+    [](Case & c, const std::string & value) {
+      for (const auto & word : Split(value, ','))
+      {
+        c.devices.push_back(static_cast<int>(ToNumber(word)));
+      }
+    } },
+  { "keys",
+    [](Case & c, const std::string & value) {
+      c.pattern = Pattern::List;
+      for (const auto & word : Split(value, ','))
+      {
+        c.keys.push_back(std::stoull(word, nullptr, 0));
+      }
+    } },
+  { "seed", SetUnsigned<&Case::seed> },
+  { "budget", SetUnsigned<&Case::budget> },
+  { "units", [](Case & c, const std::string & value) { c.units = static_cast<unsigned>(ToNumber(value)); } },
+  { "target", [](Case & c, const std::string & value) { c.target = ToNumber(value); } },
+  { "other", SetFlag<&Case::otherOutput> },
+  { "slices", SetFlag<&Case::sliceWise> },
+  { "pinned", SetFlag<&Case::pinned> },
+  { "again", SetFlag<&Case::again> },
+};
+
 void
 Set(Case & c, const std::string & name, const std::string & value)
 {
-  if (name == "size")
-  {
-    c.dimension = static_cast<int>(Split(value, ',').size());
-    c.size = c.region = ToExtent(value, 1);
-  }
-  else if (name == "index")
-  {
-    c.index = ToExtent(value, 0);
-  }
-  else if (name == "radius")
-  {
-    c.radius = ToExtent(value, 0);
-  }
-  else if (name == "offset")
-  {
-    c.offset = ToExtent(value, 0);
-  }
-  else if (name == "region")
-  {
-    c.region = ToExtent(value, 1);
-  }
-  else if (name == "type")
-  {
-    c.type = ToPixelType(value);
-  }
-  else if (name == "algorithm")
-  {
-    c.algorithm = ToEnum<Algorithm>(value, algorithmNames);
-  }
-  else if (name == "backend")
-  {
-    c.backend = ToEnum<Backend>(value, backendNames);
-  }
-  else if (name == "pattern")
-  {
-    c.pattern = ToEnum<Pattern>(value, patternNames);
-  }
-  else if (name == "devices")
-  {
-    for (const auto & word : Split(value, ','))
-    {
-      c.devices.push_back(static_cast<int>(ToNumber(word)));
-    }
-  }
-  else if (name == "keys")
-  {
-    c.pattern = Pattern::List;
-    for (const auto & word : Split(value, ','))
-    {
-      c.keys.push_back(std::stoull(word, nullptr, 0));
-    }
-  }
-  else if (name == "seed")
-  {
-    c.seed = std::stoull(value, nullptr, 0);
-  }
-  else if (name == "budget")
-  {
-    c.budget = std::stoull(value, nullptr, 0);
-  }
-  else if (name == "units")
-  {
-    c.units = static_cast<unsigned>(ToNumber(value));
-  }
-  else if (name == "target")
-  {
-    c.target = ToNumber(value);
-  }
-  else if (name == "other")
-  {
-    c.otherOutput = ToNumber(value) != 0;
-  }
-  else if (name == "slices")
-  {
-    c.sliceWise = ToNumber(value) != 0;
-  }
-  else if (name == "pinned")
-  {
-    c.pinned = ToNumber(value) != 0;
-  }
-  else if (name == "again")
-  {
-    c.again = ToNumber(value) != 0;
-  }
-  else
+  const auto found =
+    std::find_if(std::begin(fields), std::end(fields), [&name](const auto & field) { return name == field.name; });
+  if (found == std::end(fields))
   {
     throw std::invalid_argument(name);
   }
+  found->set(c, value);
 }
 
 /** Keeps the requested region inside an image that has become smaller. */
@@ -578,90 +565,143 @@ CaseSource::Next()
   return c;
 }
 
-std::vector<Case>
-GetSimplerCases(const Case & c)
+namespace
 {
-  std::vector<Case> simpler;
-  const auto        add = [&](const auto & change) {
-    auto other = c;
-    change(other);
-    if (other.ToText() != c.ToText())
-    {
-      simpler.push_back(other);
-    }
-  };
-  const bool listed = c.pattern == Pattern::List;
-  add([](Case & o) { o.devices.clear(); });
-  add([](Case & o) { o.again = false; });
-  add([](Case & o) { o.pinned = false; });
-  add([](Case & o) { o.units = 1; });
-  add([](Case & o) { o.budget = 0; });
-  add([](Case & o) { o.target = 0; });
-  add([](Case & o) { o.otherOutput = false; });
-  add([](Case & o) { o.index = { { 0, 0, 0, 0 } }; });
-  add([](Case & o) {
-    o.radius = o.GetEffectiveRadius();
-    o.sliceWise = false;
-  });
-  add([](Case & o) { o.algorithm = Algorithm::Automatic; });
-  add([](Case & o) {
-    if (o.devices.size() > 2)
-    {
-      o.devices.pop_back();
-    }
-  });
-  if (!listed)
+
+/** Gathers changes of a case that do change it. */
+class SimplerCases
+{
+public:
+  explicit SimplerCases(const Case & c) : m_Case(c)
+  {}
+
+  template <typename TChange>
+  void
+  Add(const TChange & change)
   {
-    add([](Case & o) { o.region = { { 1, 1, 1, 1 } }; });
-    if (c.dimension > 1 && c.size[c.dimension - 1] == 1 && c.radius[c.dimension - 1] == 0)
+    auto other = m_Case;
+    change(other);
+    if (other.ToText() != m_Case.ToText())
     {
-      add([](Case & o) {
+      m_Simpler.push_back(other);
+    }
+  }
+
+  /** Plainer ways to ask for the same. */
+  void
+  AddPlainerOptions()
+  {
+    Add([](Case & o) { o.devices.clear(); });
+    Add([](Case & o) { o.again = false; });
+    Add([](Case & o) { o.pinned = false; });
+    Add([](Case & o) { o.units = 1; });
+    Add([](Case & o) { o.budget = 0; });
+    Add([](Case & o) { o.target = 0; });
+    Add([](Case & o) { o.otherOutput = false; });
+    Add([](Case & o) { o.index = { { 0, 0, 0, 0 } }; });
+    Add([](Case & o) {
+      o.radius = o.GetEffectiveRadius();
+      o.sliceWise = false;
+    });
+    Add([](Case & o) { o.algorithm = Algorithm::Automatic; });
+    Add([](Case & o) {
+      if (o.devices.size() > 2)
+      {
+        o.devices.pop_back();
+      }
+    });
+  }
+
+  /** Fewer axes, smaller extents. */
+  void
+  AddSmallerExtents()
+  {
+    Add([](Case & o) { o.region = { { 1, 1, 1, 1 } }; });
+    if (m_Case.dimension > 1 && m_Case.size[m_Case.dimension - 1] == 1 && m_Case.radius[m_Case.dimension - 1] == 0)
+    {
+      Add([](Case & o) {
         --o.dimension;
         o.index[o.dimension] = 0;
       });
     }
-    for (int axis = 0; axis < c.dimension; ++axis)
+    for (int axis = 0; axis < m_Case.dimension; ++axis)
     {
       for (const bool bold : { true, false })
       {
         const auto less = [bold](std::int64_t value) {
           return bold ? value / 2 : std::max<std::int64_t>(value - 1, 0);
         };
-        add([&](Case & o) {
+        Add([&](Case & o) {
           o.size[axis] = less(o.size[axis]);
           KeepRegionInside(o);
         });
-        add([&](Case & o) {
+        Add([&](Case & o) {
           o.region[axis] = std::max(std::min<std::int64_t>(1, o.region[axis]), less(o.region[axis]));
         });
-        add([&](Case & o) {
+        Add([&](Case & o) {
           o.offset[axis] += o.region[axis] - std::max<std::int64_t>(1, less(o.region[axis]));
           o.region[axis] = std::max<std::int64_t>(1, less(o.region[axis]));
         });
-        add([&](Case & o) { o.offset[axis] = less(o.offset[axis]); });
-        add([&](Case & o) { o.radius[axis] = less(o.radius[axis]); });
+        Add([&](Case & o) { o.offset[axis] = less(o.offset[axis]); });
+        Add([&](Case & o) { o.radius[axis] = less(o.radius[axis]); });
       }
     }
+  }
+
+  void
+  AddPlainerPatterns()
+  {
     for (const auto pattern : { Pattern::Constant, Pattern::Two, Pattern::Sorted, Pattern::Few })
     {
-      if (pattern < c.pattern)
+      if (pattern < m_Case.pattern)
       {
-        add([&](Case & o) { o.pattern = pattern; });
+        Add([&](Case & o) { o.pattern = pattern; });
       }
     }
   }
-  else if (!c.keys.empty())
+
+  /** One key fewer that is above the least. */
+  void
+  AddLowerKeys()
   {
-    const auto least = *std::min_element(c.keys.begin(), c.keys.end());
-    for (std::size_t i = 0; i < c.keys.size(); ++i)
+    const auto least = std::min_element(m_Case.keys.begin(), m_Case.keys.end());
+    for (std::size_t i = 0; i < m_Case.keys.size(); ++i)
     {
-      if (c.keys[i] != least)
+      if (m_Case.keys[i] != *least)
       {
-        add([&](Case & o) { o.keys[i] = least; });
+        Add([&](Case & o) { o.keys[i] = *least; });
       }
     }
   }
-  return simpler;
+
+  std::vector<Case>
+  Take()
+  {
+    return std::move(m_Simpler);
+  }
+
+private:
+  const Case &      m_Case;
+  std::vector<Case> m_Simpler;
+};
+
+} // namespace
+
+std::vector<Case>
+GetSimplerCases(const Case & c)
+{
+  SimplerCases simpler(c);
+  simpler.AddPlainerOptions();
+  if (c.pattern == Pattern::List)
+  {
+    simpler.AddLowerKeys();
+  }
+  else
+  {
+    simpler.AddSmallerExtents();
+    simpler.AddPlainerPatterns();
+  }
+  return simpler.Take();
 }
 
 } // namespace cudamedianfuzz

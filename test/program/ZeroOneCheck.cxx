@@ -18,7 +18,6 @@
 #include "ZeroOneCheck.h"
 
 #include <algorithm>
-#include <numeric>
 #include <random>
 
 namespace cudamedian
@@ -110,6 +109,68 @@ CheckFootprints(const TileProgram &                                  program,
 constexpr std::uint64_t counting[6] = { 0xAAAAAAAAAAAAAAAAULL, 0xCCCCCCCCCCCCCCCCULL, 0xF0F0F0F0F0F0F0F0ULL,
                                         0xFF00FF00FF00FF00ULL, 0xFFFF0000FFFF0000ULL, 0xFFFFFFFF00000000ULL };
 
+/** Half planes and stripes: case `bit` compares a small integer combination of the position with a threshold. */
+void
+DrawStripes(const Extent & footprint, int pattern, std::mt19937_64 & generator, std::vector<std::uint64_t> & inputs)
+{
+  std::uniform_int_distribution<int> coefficient(-3, 3);
+  const int   c[4] = { coefficient(generator), coefficient(generator), coefficient(generator), coefficient(generator) };
+  const bool  isHalfPlane = pattern % 2 == 0;
+  const int   modulus = isHalfPlane ? 1 << 20 : 2 + pattern % 7;
+  const int   threshold = isHalfPlane ? 1 << 20 : modulus / 2;
+  std::size_t index = 0;
+  Extent      p;
+  for (p[3] = 0; p[3] < footprint[3]; ++p[3])
+    for (p[2] = 0; p[2] < footprint[2]; ++p[2])
+      for (p[1] = 0; p[1] < footprint[1]; ++p[1])
+        for (p[0] = 0; p[0] < footprint[0]; ++p[0])
+        {
+          const auto    sum = c[0] * p[0] + c[1] * p[1] + c[2] * p[2] + c[3] * p[3] + (1 << 21);
+          std::uint64_t word = 0;
+          for (int bit = 0; bit < 64; ++bit)
+          {
+            const auto position = isHalfPlane ? sum % modulus + (1 << 20) + bit - 32 : (sum + bit) % modulus;
+            word |= static_cast<std::uint64_t>(position > threshold) << bit;
+          }
+          inputs[index++] = pattern % 4 < 2 ? word : ~word;
+        }
+}
+
+/** Every pixel alike, with about as many ones as there are in a `balance` of both. */
+void
+DrawPixels(double balance, std::mt19937_64 & generator, std::vector<std::uint64_t> & inputs)
+{
+  std::uniform_real_distribution<double> density(std::max(0.0, balance - 0.2), std::min(1.0, balance + 0.2));
+  std::bernoulli_distribution            one(density(generator));
+  for (auto & input : inputs)
+  {
+    input = 0;
+    for (int bit = 0; bit < 64; ++bit)
+    {
+      input |= static_cast<std::uint64_t>(one(generator)) << bit;
+    }
+  }
+}
+
+/** Just as many ones in one window as are above the wanted value, or one more. */
+void
+FillWindow(std::vector<TileProgram::Value> window,
+           std::size_t                     above,
+           std::mt19937_64 &               generator,
+           std::vector<std::uint64_t> &    inputs)
+{
+  for (int bit = 0; bit < 64; ++bit)
+  {
+    std::shuffle(window.begin(), window.end(), generator);
+    const auto number = above + (bit & 1);
+    const auto mask = std::uint64_t{ 1 } << bit;
+    for (std::size_t j = 0; j < window.size(); ++j)
+    {
+      inputs[window[j]] = j < number ? inputs[window[j]] | mask : inputs[window[j]] & ~mask;
+    }
+  }
+}
+
 } // namespace
 
 std::vector<std::uint64_t>
@@ -186,78 +247,25 @@ CheckAllZeroOneWindows(const TileProgram & program)
 std::string
 CheckSampledZeroOneFootprints(const TileProgram & program, std::uint64_t seed, std::size_t count)
 {
+  constexpr std::size_t      patterns = 64;
   const auto                 windows = GetWindows(program);
-  const auto &               footprint = program.GetFootprint();
-  const auto                 size = program.GetNumberOfInputs();
   const auto                 above = static_cast<std::size_t>(program.GetWindow().CountAbove());
+  const auto                 balance = (static_cast<double>(above) + 0.5) / static_cast<double>(windows.front().size());
   std::mt19937_64            generator(seed);
-  std::vector<std::uint64_t> inputs(size);
-
-  const auto forEachPosition = [&](const auto & body) {
-    Extent      p;
-    std::size_t index = 0;
-    for (p[3] = 0; p[3] < footprint[3]; ++p[3])
-      for (p[2] = 0; p[2] < footprint[2]; ++p[2])
-        for (p[1] = 0; p[1] < footprint[1]; ++p[1])
-          for (p[0] = 0; p[0] < footprint[0]; ++p[0])
-          {
-            body(index++, p);
-          }
-  };
-
-  // Half planes and stripes: case `bit` compares a small integer combination of the position with a threshold.
-  for (int pattern = 0; pattern < 64; ++pattern)
+  std::vector<std::uint64_t> inputs(program.GetNumberOfInputs());
+  for (std::size_t round = 0; round < patterns + count; ++round)
   {
-    std::uniform_int_distribution<int> coefficient(-3, 3);
-    const int c[4] = { coefficient(generator), coefficient(generator), coefficient(generator), coefficient(generator) };
-    const int modulus = pattern % 2 == 0 ? 1 << 20 : 2 + pattern % 7;
-    forEachPosition([&](std::size_t index, const Extent & p) {
-      const auto    sum = c[0] * p[0] + c[1] * p[1] + c[2] * p[2] + c[3] * p[3] + (1 << 21);
-      std::uint64_t word = 0;
-      for (int bit = 0; bit < 64; ++bit)
-      {
-        const auto threshold = pattern % 2 == 0 ? (1 << 20) : modulus / 2;
-        const auto position = pattern % 2 == 0 ? sum % modulus + (1 << 20) + bit - 32 : (sum + bit) % modulus;
-        word |= static_cast<std::uint64_t>(position > threshold) << bit;
-      }
-      inputs[index] = pattern % 4 < 2 ? word : ~word;
-    });
-    const auto failure = CheckFootprints(program, windows, inputs);
-    if (!failure.empty())
+    if (round < patterns)
     {
-      return failure;
+      DrawStripes(program.GetFootprint(), static_cast<int>(round), generator, inputs);
     }
-  }
-
-  for (std::size_t round = 0; round < count; ++round)
-  {
-    // Half of the rounds draw every pixel alike, with about as many ones as are above the wanted value; the other half
-    // fill one window with just as many or one more, where a wrong program is most likely to show.
-    const auto balance = (static_cast<double>(above) + 0.5) / static_cast<double>(windows.front().size());
-    std::uniform_real_distribution<double> density(std::max(0.0, balance - 0.2), std::min(1.0, balance + 0.2));
-    const auto                             ones = density(generator);
-    std::bernoulli_distribution            one(ones);
-    for (auto & input : inputs)
+    else
     {
-      input = 0;
-      for (int bit = 0; bit < 64; ++bit)
+      DrawPixels(balance, generator, inputs);
+      // A wrong program is most likely to show where the ones are just as many as matter.
+      if (round % 2 == 1)
       {
-        input |= static_cast<std::uint64_t>(one(generator)) << bit;
-      }
-    }
-    if (round % 2 == 1)
-    {
-      const auto & window = windows[generator() % windows.size()];
-      auto         order = window;
-      for (int bit = 0; bit < 64; ++bit)
-      {
-        std::shuffle(order.begin(), order.end(), generator);
-        const auto number = above + (bit & 1);
-        for (std::size_t j = 0; j < order.size(); ++j)
-        {
-          const auto mask = std::uint64_t{ 1 } << bit;
-          inputs[order[j]] = j < number ? inputs[order[j]] | mask : inputs[order[j]] & ~mask;
-        }
+        FillWindow(windows[generator() % windows.size()], above, generator, inputs);
       }
     }
     const auto failure = CheckFootprints(program, windows, inputs);
