@@ -40,7 +40,17 @@ void
 ValidateRequest(const MedianRequest & request)
 {
   constexpr auto most = std::numeric_limits<std::int64_t>::max() / 16;
-  const auto     window = GetWindow(request);
+  for (int axis = 0; axis < Dimension; ++axis)
+  {
+    if (request.shorter[axis] < 0 || request.shorter[axis] > 1 ||
+        (request.shorter[axis] == 1 && request.radius[axis] < 1))
+    {
+      throw RequestError("A window of radius " + Describe(request.radius) + " cannot have " +
+                         Describe(request.shorter) +
+                         " pixels fewer behind its output: it is 0 or 1, and 0 where the radius is 0");
+    }
+  }
+  const auto window = GetWindow(request);
   for (int axis = 0; axis < Dimension; ++axis)
   {
     const auto size = request.inputExtent[axis];
@@ -73,10 +83,10 @@ ValidateRequest(const MedianRequest & request)
   }
   const auto isDefault = [](const Extent & extent) { return extent == Extent{ { 0, 0, 0, 0 } }; };
   const bool hasBorder = request.border != decltype(request.border){};
-  if (!isDefault(request.inputStride) || !isDefault(request.shorter) || !isDefault(request.shift) || hasBorder ||
+  if (!isDefault(request.inputStride) || !isDefault(request.shift) || hasBorder ||
       request.evenMedian != EvenMedian::Upper)
   {
-    throw RequestError("Strides of the input, even sizes, shifts and borders are refused");
+    throw RequestError("Strides of the input, shifts and borders are refused");
   }
   if (request.outputStride[0] != 1)
   {
