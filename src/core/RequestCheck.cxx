@@ -122,7 +122,17 @@ void
 ValidateRequest(const MedianRequest & request)
 {
   constexpr auto most = std::numeric_limits<std::int64_t>::max() / 16;
-  const auto     window = GetWindow(request);
+  for (int axis = 0; axis < Dimension; ++axis)
+  {
+    if (request.shorter[axis] < 0 || request.shorter[axis] > 1 ||
+        (request.shorter[axis] == 1 && request.radius[axis] < 1))
+    {
+      throw RequestError("A window of radius " + Describe(request.radius) + " cannot have " +
+                         Describe(request.shorter) +
+                         " pixels fewer behind its output: it is 0 or 1, and 0 where the radius is 0");
+    }
+  }
+  const auto window = GetWindow(request);
   for (int axis = 0; axis < Dimension; ++axis)
   {
     const auto size = request.inputExtent[axis];
