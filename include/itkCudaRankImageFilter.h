@@ -159,9 +159,6 @@ private:
   bool
   IsHistogramFaster(const InputImageRegionType & region) const;
 
-  bool
-  HasNaN() const;
-
   BackendEnum                 m_Backend{ BackendEnum::Auto };
   AlgorithmEnum               m_Algorithm{ AlgorithmEnum::Automatic };
   SizeValueType               m_DeviceMemoryBudget{ 0 };

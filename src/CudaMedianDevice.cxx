@@ -19,6 +19,7 @@
 
 #include "DeviceImage.h"
 #include "PlannedRun.h"
+#include "RequestWindow.h"
 
 #include <chrono>
 
@@ -35,7 +36,7 @@ RunMedianOnDevice(const MedianRequest & request, void * stream)
   report.backendReason = "the image is in device memory";
   for (int axis = 0; axis < Dimension; ++axis)
   {
-    report.window[axis] = 2 * request.radius[axis] + 1;
+    report.window[axis] = GetWindow(request).GetSize(axis);
   }
   if (device < 0)
   {

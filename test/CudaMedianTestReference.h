@@ -97,6 +97,27 @@ ForEachOtherRank(const Extent & radius, const TBody & body)
   }
 }
 
+/** The same, and windows of even size along the axes that have a radius, or along the last of them. */
+template <typename TBody>
+void
+ForEachOtherWindow(const Extent & radius, const TBody & body)
+{
+  ForEachOtherRank(radius, body);
+  Extent all{ { 0, 0, 0, 0 } };
+  Extent last{ { 0, 0, 0, 0 } };
+  for (int axis = 0; axis < Dimension; ++axis)
+  {
+    all[axis] = radius[axis] > 0 ? 1 : 0;
+    last = radius[axis] > 0 ? Extent{ { axis == 0, axis == 1, axis == 2, axis == 3 } } : last;
+  }
+  const auto pixels = Window(radius, all, 0).CountPixels();
+  for (const auto rank : { pixels / 4, pixels / 2, pixels - 1 })
+  {
+    body(Window(radius, all, rank));
+  }
+  body(Window(radius, last, -1));
+}
+
 /** The window's value of its rank around `center`, every coordinate clamped to the image, by sorting keys. */
 template <KeyMapping VMapping, typename TBits>
 TBits
@@ -104,16 +125,15 @@ GetReferenceMedian(BitsImage<TBits> & image, const Extent & center, const Window
 {
   const auto &       radius = window.radius;
   std::vector<TBits> keys;
-  ForEachPosition({ { 2 * radius[0] + 1, 2 * radius[1] + 1, 2 * radius[2] + 1, 2 * radius[3] + 1 } },
-                  [&](const Extent & offset) {
-                    Extent position;
-                    for (int axis = 0; axis < Dimension; ++axis)
-                    {
-                      const auto coordinate = center[axis] - radius[axis] + offset[axis];
-                      position[axis] = std::min(std::max<std::int64_t>(coordinate, 0), image.extent[axis] - 1);
-                    }
-                    keys.push_back(PixelKey<TBits, VMapping>::FromBits(image.At(position), signMask));
-                  });
+  ForEachPosition(window.GetExtent(), [&](const Extent & offset) {
+    Extent position;
+    for (int axis = 0; axis < Dimension; ++axis)
+    {
+      const auto coordinate = center[axis] - radius[axis] + offset[axis];
+      position[axis] = std::min(std::max<std::int64_t>(coordinate, 0), image.extent[axis] - 1);
+    }
+    keys.push_back(PixelKey<TBits, VMapping>::FromBits(image.At(position), signMask));
+  });
   std::sort(keys.begin(), keys.end());
   return PixelKey<TBits, VMapping>::ToBits(keys[static_cast<std::size_t>(window.rank)], signMask);
 }

@@ -53,6 +53,7 @@ CheckImage(BitsImage<TBits> & image, const Window & window, PixelType type, std:
   request.pixelType = type;
   request.inputExtent = extent;
   request.radius = window.radius;
+  request.shorter = window.shorter;
   request.rank = window.rank;
   request.outputExtent = extent;
   if (extent[0] > 2 && extent[1] > 1)
@@ -92,6 +93,7 @@ CheckImage(BitsImage<TBits> & image, const Window & window, PixelType type, std:
       arguments.outputExtent[axis] = static_cast<std::int32_t>(slab.output.extent[axis]);
       arguments.outputOrigin[axis] = static_cast<std::int32_t>(slab.output.origin[axis] - slab.input.origin[axis]);
       arguments.radius[axis] = window.radius[axis];
+      arguments.shorter[axis] = static_cast<std::int32_t>(window.shorter[axis]);
     }
     arguments.rank = window.rank;
     arguments.gridOrigin = arguments.outputOrigin[0] - static_cast<std::int32_t>(lead);

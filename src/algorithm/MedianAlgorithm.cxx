@@ -58,11 +58,11 @@ GetSlowness(const Problem & problem)
 double
 CountWindowPixels(const MedianRequest & request)
 {
-  double pixels = 1;
+  double       pixels = 1;
+  const Window window = GetWindow(request);
   for (int axis = 0; axis < Dimension; ++axis)
   {
-    pixels *=
-      std::min(2.0 * static_cast<double>(request.radius[axis]) + 1, static_cast<double>(request.inputExtent[axis]));
+    pixels *= static_cast<double>(std::min(window.GetSize(axis), request.inputExtent[axis]));
   }
   return pixels;
 }

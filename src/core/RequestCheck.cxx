@@ -63,11 +63,6 @@ CheckBorders(const MedianRequest & request)
     const auto number = std::to_string(axis);
     const auto shorter = request.shorter[axis];
     const auto shift = request.shift[axis];
-    if (shorter != 0 && (shorter != 1 || request.radius[axis] == 0))
-    {
-      throw RequestError("Along axis " + number + " the window is to be " + std::to_string(shorter) +
-                         " pixels shorter; it may be 0, or 1 where the radius is not 0");
-    }
     if (shift < shorter - request.radius[axis] || shift > request.radius[axis])
     {
       throw RequestError("Along axis " + number + " the window is shifted by " + std::to_string(shift) +
@@ -122,7 +117,17 @@ void
 ValidateRequest(const MedianRequest & request)
 {
   constexpr auto most = std::numeric_limits<std::int64_t>::max() / 16;
-  const auto     window = GetWindow(request);
+  for (int axis = 0; axis < Dimension; ++axis)
+  {
+    if (request.shorter[axis] < 0 || request.shorter[axis] > 1 ||
+        (request.shorter[axis] == 1 && request.radius[axis] < 1))
+    {
+      throw RequestError("Along axis " + std::to_string(axis) + " the window is to be " +
+                         std::to_string(request.shorter[axis]) +
+                         " pixels shorter; it may be 0, or 1 where the radius is not 0");
+    }
+  }
+  const auto window = GetWindow(request);
   for (int axis = 0; axis < Dimension; ++axis)
   {
     const auto size = request.inputExtent[axis];

@@ -28,7 +28,7 @@ namespace cudamedian
 inline Window
 GetWindow(const MedianRequest & request)
 {
-  return { request.radius, request.rank };
+  return { request.radius, request.shorter, request.rank };
 }
 
 } // namespace cudamedian

@@ -31,8 +31,9 @@ namespace cudamedian
  * The one place that knows how a radius becomes sizes, pixels and axes. A radius alone is the window of the median. */
 struct Window
 {
-  Extent       radius{ { 0, 0, 0, 0 } };
-  std::int64_t rank{ 0 }; ///< of the wanted value among the sorted ones, from 0 to CountPixels() - 1
+  Extent       radius{ { 0, 0, 0, 0 } };  ///< pixels before the output along each axis
+  Extent       shorter{ { 0, 0, 0, 0 } }; ///< 1 where there is one pixel fewer behind it: an even size; else 0
+  std::int64_t rank{ 0 };                 ///< of the wanted value among the sorted ones, from 0 to CountPixels() - 1
 
   /** A single pixel. */
   constexpr Window() = default;
@@ -42,11 +43,39 @@ struct Window
     : radius(givenRadius), rank(givenRank < 0 ? CountPixels() / 2 : givenRank)
   {}
 
-  /** Pixels along an axis: 2r+1. */
+  /** The same where sizes may be even. */
+  constexpr Window(const Extent & givenRadius, const Extent & givenShorter, std::int64_t givenRank)
+    : radius(givenRadius), shorter(givenShorter), rank(givenRank < 0 ? CountPixels() / 2 : givenRank)
+  {}
+
+  /** Pixels along an axis: 2r+1, or 2r where it is shorter. */
   constexpr std::int64_t
   GetSize(int axis) const
   {
-    return 2 * radius[static_cast<std::size_t>(axis)] + 1;
+    const auto i = static_cast<std::size_t>(axis);
+    return 2 * radius[i] + 1 - shorter[i];
+  }
+
+  /** Pixels behind the output along an axis. */
+  constexpr std::int64_t
+  CountBehind(int axis) const
+  {
+    const auto i = static_cast<std::size_t>(axis);
+    return radius[i] - shorter[i];
+  }
+
+  /** Whether some size is even. */
+  constexpr bool
+  HasEvenSize() const
+  {
+    for (const auto fewer : shorter)
+    {
+      if (fewer != 0)
+      {
+        return true;
+      }
+    }
+    return false;
   }
 
   /** Pixels along each axis. */
@@ -69,19 +98,21 @@ struct Window
     return footprint;
   }
 
-  /** Pixels of the window, or the largest number there is where they are more; 0 where a radius is negative. */
+  /** Pixels of the window, or the largest number there is where they are more; 0 where a radius is negative, or is 0
+   * and is to be shorter. */
   constexpr std::int64_t
   CountPixels() const
   {
     constexpr auto most = std::numeric_limits<std::int64_t>::max();
     std::int64_t   pixels = 1;
-    for (const auto r : radius)
+    for (int axis = 0; axis < Dimension; ++axis)
     {
-      if (r < 0)
+      const auto r = radius[static_cast<std::size_t>(axis)];
+      if (r < shorter[static_cast<std::size_t>(axis)] || r < 0)
       {
         return 0;
       }
-      pixels = r > (most / pixels - 1) / 2 ? most : pixels * (2 * r + 1);
+      pixels = r > (most / pixels - 1) / 2 ? most : pixels * GetSize(axis);
     }
     return pixels;
   }
@@ -131,7 +162,7 @@ struct Window
   bool
   operator==(const Window & other) const
   {
-    return radius == other.radius && rank == other.rank;
+    return radius == other.radius && shorter == other.shorter && rank == other.rank;
   }
   bool
   operator!=(const Window & other) const
@@ -142,7 +173,9 @@ struct Window
   bool
   operator<(const Window & other) const
   {
-    return radius != other.radius ? radius < other.radius : rank < other.rank;
+    return radius != other.radius     ? radius < other.radius
+           : shorter != other.shorter ? shorter < other.shorter
+                                      : rank < other.rank;
   }
 };
 

@@ -35,10 +35,10 @@ namespace hn = hwy::HWY_NAMESPACE;
 
 template <typename TKey, KeyMapping VMapping>
 HWY_INLINE void
-Split(const void * row, void * const * rowLines, int number, std::size_t count, std::uint64_t signMask)
+Split(const void * row, void * const * rowLines, int number, std::size_t count, std::uint64_t keyMask)
 {
   const KeyTag<TKey>               d;
-  const KeyVectors<TKey, VMapping> keys(signMask);
+  const KeyVectors<TKey, VMapping> keys(keyMask);
   const std::size_t                n = hn::Lanes(d);
   const auto *                     pixels = static_cast<const TKey *>(row);
   const auto                       line = [&](int i) HWY_ATTR { return static_cast<TKey *>(rowLines[i]); };
@@ -74,9 +74,8 @@ Split(const void * row, void * const * rowLines, int number, std::size_t count, 
       {
         for (std::size_t i = 0; i < count; ++i)
         {
-          line(column)[i] = PixelKey<TKey, VMapping>::FromBits(
-            pixels[i * static_cast<std::size_t>(number) + static_cast<std::size_t>(column)],
-            static_cast<TKey>(signMask));
+          const auto bits = pixels[i * static_cast<std::size_t>(number) + static_cast<std::size_t>(column)];
+          line(column)[i] = static_cast<TKey>(PixelKey<TKey, VMapping>::FromBits(bits, 0) ^ static_cast<TKey>(keyMask));
         }
       }
   }
@@ -84,10 +83,10 @@ Split(const void * row, void * const * rowLines, int number, std::size_t count, 
 
 template <typename TKey, KeyMapping VMapping>
 HWY_INLINE void
-Join(const void * const * rowLines, void * row, int number, std::size_t count, std::uint64_t signMask)
+Join(const void * const * rowLines, void * row, int number, std::size_t count, std::uint64_t keyMask)
 {
   const KeyTag<TKey>               d;
-  const KeyVectors<TKey, VMapping> keys(signMask);
+  const KeyVectors<TKey, VMapping> keys(keyMask);
   const std::size_t                n = hn::Lanes(d);
   auto *                           pixels = static_cast<TKey *>(row);
   const auto                       line = [&](int i) HWY_ATTR { return static_cast<const TKey *>(rowLines[i]); };
@@ -118,7 +117,7 @@ Join(const void * const * rowLines, void * row, int number, std::size_t count, s
         for (std::size_t i = 0; i < count; ++i)
         {
           pixels[i * static_cast<std::size_t>(number) + static_cast<std::size_t>(column)] =
-            PixelKey<TKey, VMapping>::ToBits(line(column)[i], static_cast<TKey>(signMask));
+            PixelKey<TKey, VMapping>::ToBits(static_cast<TKey>(line(column)[i] ^ static_cast<TKey>(keyMask)), 0);
         }
       }
   }
@@ -126,17 +125,23 @@ Join(const void * const * rowLines, void * row, int number, std::size_t count, s
 
 // Highway dispatches functions, not templates.
 void
-SplitAny(const PixelFormat & format, const void * pixels, void * const * lines, int number, std::size_t count)
+SplitAny(const PixelFormat & format,
+         const void *        pixels,
+         void * const *      lines,
+         int                 number,
+         std::size_t         count,
+         bool                isComplemented)
 {
   DispatchKeys(format.keys, [&](auto key) HWY_ATTR {
-    Split<typename decltype(key)::Bits, decltype(key)::mapping>(pixels, lines, number, count, GetSignMask(format));
+    Split<typename decltype(key)::Bits, decltype(key)::mapping>(
+      pixels, lines, number, count, GetKeyMask(format, isComplemented));
   });
 }
 void
 JoinAny(const PixelFormat & format, const void * const * lines, void * pixels, int number, std::size_t count)
 {
   DispatchKeys(format.keys, [&](auto key) HWY_ATTR {
-    Join<typename decltype(key)::Bits, decltype(key)::mapping>(lines, pixels, number, count, GetSignMask(format));
+    Join<typename decltype(key)::Bits, decltype(key)::mapping>(lines, pixels, number, count, GetKeyMask(format, false));
   });
 }
 
@@ -153,9 +158,14 @@ HWY_EXPORT(SplitAny);
 HWY_EXPORT(JoinAny);
 
 void
-PixelsToLines(const PixelFormat & format, const void * pixels, void * const * lines, int number, std::size_t count)
+PixelsToLines(const PixelFormat & format,
+              const void *        pixels,
+              void * const *      lines,
+              int                 number,
+              std::size_t         count,
+              bool                isComplemented)
 {
-  HWY_DYNAMIC_DISPATCH(SplitAny)(format, pixels, lines, number, count);
+  HWY_DYNAMIC_DISPATCH(SplitAny)(format, pixels, lines, number, count, isComplemented);
 }
 void
 LinesToPixels(const PixelFormat & format, const void * const * lines, void * pixels, int number, std::size_t count)

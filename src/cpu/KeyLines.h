@@ -41,14 +41,28 @@ RoundUpToBlocks(std::int64_t keys)
   return (keys + lineBlockKeys<TKey> - 1) / lineBlockKeys<TKey> * lineBlockKeys<TKey>;
 }
 
+/** What keys of a format are exclusive-ored with besides PixelKey.h's mapping: the sign mask of integers, and all bits
+ * where keys are to be complemented, which turns their order around. */
+constexpr std::uint64_t
+GetKeyMask(const PixelFormat & format, bool isComplemented)
+{
+  return GetSignMask(format) ^ (isComplemented ? ~std::uint64_t{ 0 } : 0);
+}
+
 /** Turns a row of pixels into lines of keys, one for each column of a tile: line c gets the keys of pixels c, c +
  * number, c + 2 number, ...
  *
  * \param pixels number * count pixels
  * \param lines `number` pointers, each to `count` keys
- * \param count a multiple of lineBlockBytes' worth of keys */
+ * \param count a multiple of lineBlockBytes' worth of keys
+ * \param isComplemented whether lines get the complements of keys */
 void
-PixelsToLines(const PixelFormat & format, const void * pixels, void * const * lines, int number, std::size_t count);
+PixelsToLines(const PixelFormat & format,
+              const void *        pixels,
+              void * const *      lines,
+              int                 number,
+              std::size_t         count,
+              bool                isComplemented = false);
 
 /** Turns lines of keys into a row of pixels. */
 void

@@ -24,7 +24,7 @@ namespace
 
 template <typename TKey, KeyMapping VMapping, std::size_t VNumber>
 void
-SplitBy(const void * row, void * const * lines, std::size_t number, std::size_t count, TKey signMask)
+SplitBy(const void * row, void * const * lines, std::size_t number, std::size_t count, TKey keyMask)
 {
   const auto *      pixels = static_cast<const TKey *>(row);
   const std::size_t stride = VNumber == 0 ? number : VNumber;
@@ -33,7 +33,7 @@ SplitBy(const void * row, void * const * lines, std::size_t number, std::size_t 
     auto * line = static_cast<TKey *>(lines[column]);
     for (std::size_t i = 0; i < count; ++i)
     {
-      line[i] = PixelKey<TKey, VMapping>::FromBits(pixels[i * stride + column], signMask);
+      line[i] = static_cast<TKey>(PixelKey<TKey, VMapping>::FromBits(pixels[i * stride + column], 0) ^ keyMask);
     }
   }
 }
@@ -57,13 +57,18 @@ JoinBy(const void * const * lines, void * row, std::size_t number, std::size_t c
 } // namespace
 
 void
-PixelsToLines(const PixelFormat & format, const void * pixels, void * const * lines, int number, std::size_t count)
+PixelsToLines(const PixelFormat & format,
+              const void *        pixels,
+              void * const *      lines,
+              int                 number,
+              std::size_t         count,
+              bool                isComplemented)
 {
   DispatchKeys(format.keys, [&](auto pixelKey) {
     using Key = typename decltype(pixelKey)::Bits;
     constexpr auto mapped = decltype(pixelKey)::mapping;
     const auto     columns = static_cast<std::size_t>(number);
-    const auto     mask = static_cast<Key>(GetSignMask(format));
+    const auto     mask = static_cast<Key>(GetKeyMask(format, isComplemented));
     number == 1   ? SplitBy<Key, mapped, 1>(pixels, lines, columns, count, mask)
         : number == 2 ? SplitBy<Key, mapped, 2>(pixels, lines, columns, count, mask)
         : number == 4 ? SplitBy<Key, mapped, 4>(pixels, lines, columns, count, mask)

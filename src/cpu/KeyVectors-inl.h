@@ -45,7 +45,7 @@ namespace hn = hwy::HWY_NAMESPACE;
 template <typename TKey>
 using KeyTag = hn::CappedTag<TKey, lineBlockBytes / sizeof(TKey)>;
 
-/** PixelKey.h in vectors. Members are no vectors, since those of SVE have no size. */
+/** PixelKey.h in vectors, with the mask of KeyLines.h. Members are no vectors, since those of SVE have no size. */
 template <typename TKey, KeyMapping VMapping>
 class KeyVectors
 {
@@ -54,8 +54,8 @@ public:
   using Vector = hn::Vec<Descriptor>;
 
   explicit HWY_INLINE
-  KeyVectors(std::uint64_t signMask)
-    : m_Mask(static_cast<TKey>(signMask)),
+  KeyVectors(std::uint64_t keyMask)
+    : m_Mask(static_cast<TKey>(keyMask)),
       m_FlippedLowest(static_cast<TKey>(PixelKey<TKey, VMapping>::ToBits(0, 0) ^ (static_cast<TKey>(~TKey{ 0 }) >> 1)))
   {}
 
@@ -68,7 +68,8 @@ public:
     }
     else
     {
-      return hn::Sub(FlipNegative(bits), hn::Set(Descriptor(), m_FlippedLowest));
+      const auto keys = hn::Sub(FlipNegative(bits), hn::Set(Descriptor(), m_FlippedLowest));
+      return hn::Xor(keys, hn::Set(Descriptor(), m_Mask));
     }
   }
 
@@ -81,7 +82,8 @@ public:
     }
     else
     {
-      return FlipNegative(hn::Add(keys, hn::Set(Descriptor(), m_FlippedLowest)));
+      const auto ordered = hn::Xor(keys, hn::Set(Descriptor(), m_Mask));
+      return FlipNegative(hn::Add(ordered, hn::Set(Descriptor(), m_FlippedLowest)));
     }
   }
 

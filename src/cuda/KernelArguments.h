@@ -44,7 +44,8 @@ struct KernelArguments
   std::uint64_t signMask;        ///< see KeyMapping::Integer
   std::uint32_t one;             ///< 1 and ~0, unknown to the compiler: see KeyRegisters::MaxBySum
   std::uint32_t minusOne;
-  std::int32_t  stripRows; ///< rows of a strip (StripKernel.h), an even number
+  std::int32_t  stripRows;  ///< rows of a strip (StripKernel.h), an even number
+  std::int32_t  shorter[4]; ///< 1 where the window has one pixel fewer behind an output than the radius, else 0
 };
 
 } // namespace cudamedian

@@ -49,6 +49,7 @@ SlabKernel::Launch(const Slab & slab, const void * input, void * output, cudaStr
     arguments.outputExtent[axis] = static_cast<std::int32_t>(slab.output.extent[axis]);
     arguments.outputOrigin[axis] = static_cast<std::int32_t>(slab.GetPlace(axis));
     arguments.radius[axis] = m_Request.radius[axis];
+    arguments.shorter[axis] = static_cast<std::int32_t>(m_Request.shorter[axis]);
   }
   arguments.rank = GetWindow(m_Request).rank;
   arguments.gridOrigin = arguments.outputOrigin[0] - static_cast<std::int32_t>(GetOutputLead(slab, m_PixelBytes));

@@ -69,6 +69,7 @@ TrialImage::TrialImage(const Window & window, PixelType type)
 {
   request.pixelType = type;
   request.radius = window.radius;
+  request.shorter = window.shorter;
   request.rank = window.rank;
   request.inputExtent = request.outputExtent = ChooseExtent(window);
   request.outputPixelBytes = PixelBytes(type);

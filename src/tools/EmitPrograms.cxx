@@ -218,8 +218,8 @@ constexpr char usage[] =
 } // namespace
 
 /** Build-time program: writes the tile programs of one window and pixel width, as the source of the kernels that are
- * compiled ahead (.cu), as a header without kernels (.h), or for the CPU (-inl.h). What is compiled ahead is for
- * medians only; headers take any rank. */
+ * compiled ahead (.cu), as a header without kernels (.h), or for the CPU (-inl.h). Kernels compiled ahead are for
+ * medians of odd sizes; headers take any rank and size, 1.5 being the radius of 4 pixels. */
 int
 main(int argc, char * argv[])
 {
@@ -230,18 +230,22 @@ main(int argc, char * argv[])
       throw std::invalid_argument(usage);
     }
     Extent radius;
+    Extent shorter;
     for (int axis = 0; axis < Dimension; ++axis)
     {
-      radius[axis] = std::stoll(argv[1 + axis]);
+      // An even size has a radius and a half.
+      const std::string text = argv[1 + axis];
+      shorter[axis] = text.size() > 2 && text.substr(text.size() - 2) == ".5" ? 1 : 0;
+      radius[axis] = std::stoll(text) + shorter[axis];
     }
-    const Window      window(radius, argc == 9 ? std::stoll(argv[5]) : -1);
+    const Window      window(radius, shorter, argc == 9 ? std::stoll(argv[5]) : -1);
     const int         pixelBytes = std::stoi(argv[argc - 3]);
     const std::string path = argv[argc - 1];
     const auto        extension = path.substr(path.rfind('.'));
     const bool        isForHost = path.size() > 6 && path.substr(path.size() - 6) == "-inl.h";
-    if (!window.IsMedian() && (isForHost || extension != ".h"))
+    if ((!window.IsMedian() || window.HasEvenSize()) && !isForHost && extension != ".h")
     {
-      throw std::invalid_argument("only headers have programs for another rank than the median's");
+      throw std::invalid_argument("only headers have programs for other ranks than the median's and even sizes");
     }
     std::ostringstream text;
     if (isForHost)

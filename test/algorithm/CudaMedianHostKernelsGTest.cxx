@@ -30,6 +30,8 @@
 #include "emitted/TileProgram_11x11x1x1_16.h"
 #include "emitted/TileProgram_1x1x1x1_16.h"
 #include "emitted/TileProgram_1x7x1x1_16.h"
+#include "emitted/TileProgram_2x2x1x1_8.h"
+#include "emitted/TileProgram_2x2x2x1_32.h"
 #include "emitted/TileProgram_3x1x1x5_8.h"
 #include "emitted/TileProgram_3x3x1x1_16.h"
 #include "emitted/TileProgram_3x3x1x1_32.h"
@@ -43,6 +45,12 @@
 #include "emitted/TileProgram_5x5x1x1_16.h"
 #include "emitted/TileProgram_5x5x1x1_32.h"
 #include "emitted/TileProgram_5x5x1x1_8.h"
+#include "emitted/TileProgram_3x6x1x1_16.h"
+#include "emitted/TileProgram_4x4x1x1_16.h"
+#include "emitted/TileProgram_4x4x1x1_32.h"
+#include "emitted/TileProgram_4x4x1x1_8.h"
+#include "emitted/TileProgram_4x4x1x1at15_16.h"
+#include "emitted/TileProgram_4x4x1x1at7_16.h"
 #include "emitted/TileProgram_5x5x1x1at0_16.h"
 #include "emitted/TileProgram_5x5x1x1at24_8.h"
 #include "emitted/TileProgram_5x5x1x1at6_16.h"
@@ -75,7 +83,7 @@ using namespace cudamedian;
 using cudamediantest::BitsImage;
 using cudamediantest::CheckImage;
 using cudamediantest::CheckSlabs;
-using cudamediantest::ForEachOtherRank;
+using cudamediantest::ForEachOtherWindow;
 using cudamediantest::ForEachPosition;
 using cudamediantest::GetReferenceMedian;
 using cudamediantest::MakeHardImages;
@@ -229,7 +237,7 @@ CheckOtherRanks(PixelType type)
                                    { { 1, 0, 5, 1 } }, { { 0, 0, 17, 0 } }, { { 16, 16, 0, 0 } } };
   for (const auto & radius : radii)
   {
-    ForEachOtherRank(radius, [&](const Window & window) {
+    ForEachOtherWindow(radius, [&](const Window & window) {
       RankShape shape{};
       ASSERT_TRUE(FindRankShape(window, sizeof(TBits), shape));
       for (const Extent & size : { Extent{ { 3, 2, 1, 1 } }, Extent{ { 67, 41, 1, 1 } }, Extent{ { 13, 11, 7, 2 } } })
@@ -460,7 +468,7 @@ CheckRanksOfHistograms(PixelType type)
                                                       { { { 9, 7, 3, 4 } }, { { 2, 0, 0, 3 } } } };
   for (const auto & [size, radius] : cases)
   {
-    ForEachOtherRank(radius, [&, &size = size](const Window & window) {
+    ForEachOtherWindow(radius, [&, &size = size](const Window & window) {
       const auto shape = FindSmallHistogramShape<TBits>(window);
       CheckSlabs<TBits, VMapping>(size, window, type, std::size_t{ 1 } << 30, [&](const KernelArguments & arguments) {
         RunHistograms<TBits>(arguments, shape, GetKeyFormat(type));
@@ -499,9 +507,10 @@ const Extent sizes3D[] = { { { 1, 1, 1, 1 } }, { { 5, 1, 3, 1 } }, { { 13, 11, 7
 
 template <typename TProgram, typename TBits, KeyMapping VMapping, KeyPacking VPacking, typename TSizes>
 void
-CheckEmitted(const TSizes & sizes, PixelType type, std::int64_t rank = -1)
+CheckEmitted(const TSizes & sizes, PixelType type, std::int64_t rank = -1, const Extent & shorter = {})
 {
-  const Window window({ { TProgram::RadiusX, TProgram::RadiusY, TProgram::RadiusZ, TProgram::RadiusW } }, rank);
+  const Window window(
+    { { TProgram::RadiusX, TProgram::RadiusY, TProgram::RadiusZ, TProgram::RadiusW } }, shorter, rank);
   for (const auto & size : sizes)
   {
     for (const std::size_t budget : { std::size_t{ 1 } << 30, std::size_t{ 8000 } })
@@ -553,6 +562,23 @@ TEST(CudaMedianHostKernels, Emitted3x3)
   CheckEmitted<TileProgram_3x3x1x1_32Single, std::uint32_t, Float, Single>(sizes3D, PixelType::Float32);
   CheckEmitted<TileProgram_3x3x1x1_64Single, std::uint64_t, Integer, Single>(sizes2D, PixelType::UInt64);
   CheckEmitted<TileProgram_3x3x1x1_64Single, std::uint64_t, Float, Single>(sizes3D, PixelType::Float64);
+}
+TEST(CudaMedianHostKernels, EmittedOfEvenSizes)
+{
+  const Extent flat{ { 1, 1, 0, 0 } };
+  const Extent solid{ { 1, 1, 1, 0 } };
+  CheckEmitted<TileProgram_2x2x1x1_8Pair, std::uint8_t, Integer, Pair>(sizes3D, PixelType::Int8, -1, flat);
+  CheckEmitted<TileProgram_2x2x1x1_8HalfPair, std::uint8_t, Integer, HalfPair>(sizes2D, PixelType::UInt8, -1, flat);
+  CheckEmitted<TileProgram_4x4x1x1_8Pair, std::uint8_t, Integer, Pair>(sizes2D, PixelType::Int8, -1, flat);
+  CheckEmitted<TileProgram_4x4x1x1_16Pair, std::uint16_t, Integer, Pair>(sizes2D, PixelType::Int16, -1, flat);
+  CheckEmitted<TileProgram_4x4x1x1_16Pair, std::uint16_t, Integer, Pair>(sizes3D, PixelType::UInt16, -1, flat);
+  CheckEmitted<TileProgram_4x4x1x1_16Single, std::uint16_t, Integer, Single>(sizes2D, PixelType::Int16, -1, flat);
+  CheckEmitted<TileProgram_4x4x1x1_32Single, std::uint32_t, Float, Single>(sizes2D, PixelType::Float32, -1, flat);
+  CheckEmitted<TileProgram_3x6x1x1_16Pair, std::uint16_t, Integer, Pair>(
+    sizes2D, PixelType::UInt16, -1, { { 0, 1, 0, 0 } });
+  CheckEmitted<TileProgram_2x2x2x1_32Single, std::uint32_t, Float, Single>(sizes3D, PixelType::Float32, -1, solid);
+  CheckEmitted<TileProgram_4x4x1x1at7_16Pair, std::uint16_t, Integer, Pair>(sizes2D, PixelType::Int16, 7, flat);
+  CheckEmitted<TileProgram_4x4x1x1at15_16Pair, std::uint16_t, Integer, Pair>(sizes2D, PixelType::Int16, 15, flat);
 }
 TEST(CudaMedianHostKernels, Strips)
 {
@@ -752,7 +778,7 @@ TEST(CudaMedianHostKernels, InterpretedAndSelectedForOtherRanks)
   };
   for (const auto & radius : radii)
   {
-    ForEachOtherRank(radius, [&](const Window & window) {
+    ForEachOtherWindow(radius, [&](const Window & window) {
       const auto compiled = GetScheduledProgram(window, ChooseTile(window));
       for (const Extent & size : { Extent{ { 1, 1, 1, 1 } }, Extent{ { 13, 5, 3, 2 } } })
       {
@@ -815,13 +841,13 @@ TEST(CudaMedianHostKernels, LaunchShapeVisitsEveryTileOnce)
 /** The launch shape that the host computes is the one the kernel has. */
 template <typename TProgram, typename TBits, KeyPacking VPacking>
 void
-CheckShape(int computeCapability, bool isForFamily = false)
+CheckShape(int computeCapability, const Extent & shorter = {}, bool isForFamily = false)
 {
   using Kernel = TileKernel<TProgram, TBits, Integer, VPacking, TProgram::BlockX, TProgram::BlockY>;
-  const Extent radius{ { TProgram::RadiusX, TProgram::RadiusY, TProgram::RadiusZ, TProgram::RadiusW } };
+  const Window window({ { TProgram::RadiusX, TProgram::RadiusY, TProgram::RadiusZ, TProgram::RadiusW } }, shorter, -1);
   const auto   kind = GetKernelKind(static_cast<int>(sizeof(TBits)), computeCapability, isForFamily);
-  const auto   policy = GetKernelPolicy(radius, kind, GetArchitectureTraits(computeCapability));
-  const auto   shape = GetKernelShape(radius, policy, kind, BuildKernelProgram(radius, policy, kind));
+  const auto   policy = GetKernelPolicy(window, kind, GetArchitectureTraits(computeCapability));
+  const auto   shape = GetKernelShape(window, policy, kind, BuildKernelProgram(window, policy, kind));
   EXPECT_EQ(static_cast<int>(kind.packing), static_cast<int>(VPacking));
   EXPECT_EQ(shape.threads, static_cast<int>(Kernel::Threads));
   EXPECT_EQ(shape.block[0], static_cast<int>(Kernel::BlockWidth));
@@ -838,13 +864,15 @@ TEST(CudaMedianHostKernels, ShapeIsThatOfThePolicy)
   CheckShape<TileProgram_3x3x1x1_8Single, std::uint8_t, Single>(75);
   CheckShape<TileProgram_3x3x1x1_8HalfPair, std::uint8_t, HalfPair>(89);
   CheckShape<TileProgram_3x3x1x1_8Pair, std::uint8_t, Pair>(90);
-  CheckShape<TileProgram_3x3x1x1_8Quad, std::uint8_t, Quad>(120, true);
-  CheckShape<TileProgram_5x5x3x1_8Quad, std::uint8_t, Quad>(121, true);
+  CheckShape<TileProgram_3x3x1x1_8Quad, std::uint8_t, Quad>(120, {}, true);
+  CheckShape<TileProgram_5x5x3x1_8Quad, std::uint8_t, Quad>(121, {}, true);
   CheckShape<TileProgram_5x5x1x1_16Pair, std::uint16_t, Pair>(90);
   CheckShape<TileProgram_5x5x3x1_32Single, std::uint32_t, Single>(75);
   CheckShape<TileProgram_3x3x1x1_64Single, std::uint64_t, Single>(75);
   CheckShape<TileProgram_3x1x1x5_8Pair, std::uint8_t, Pair>(90);
   CheckShape<TileProgram_1x1x1x1_16Pair, std::uint16_t, Pair>(90);
+  CheckShape<TileProgram_4x4x1x1_16Pair, std::uint16_t, Pair>(90, { { 1, 1, 0, 0 } });
+  CheckShape<TileProgram_3x6x1x1_16Single, std::uint16_t, Single>(75, { { 0, 1, 0, 0 } });
 }
 
 TEST(CudaMedianProgramEmitter, WritesLoadsOperationsAndStores)

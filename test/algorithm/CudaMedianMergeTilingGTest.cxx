@@ -27,7 +27,7 @@ namespace
 using namespace cudamedian;
 using cudamediantest::CheckImage;
 using cudamediantest::CheckSlabs;
-using cudamediantest::ForEachOtherRank;
+using cudamediantest::ForEachOtherWindow;
 using cudamediantest::MakeHardImages;
 
 /** Runs a pass; what tasks keep between their rounds lies between guards.
@@ -176,7 +176,7 @@ CheckRanksOfMergeTiling(PixelType type)
                                                       { { { 5, 9, 4, 8 } }, { { 2, 0, 0, 3 } } } };
   for (const auto & [size, radius] : cases)
   {
-    ForEachOtherRank(radius, [&, &size = size](const Window & window) {
+    ForEachOtherWindow(radius, [&, &size = size](const Window & window) {
       for (const int side : { 0, 2, 8, 32 })
       {
         const auto shape = FindShape<TKey>(window, size, side, 2);

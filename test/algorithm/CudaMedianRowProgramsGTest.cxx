@@ -115,7 +115,7 @@ CheckProgram(const RowProgram & program, std::size_t tiles, std::uint64_t seed)
   Extent          window;
   for (int axis = 0; axis < Dimension; ++axis)
   {
-    window[axis] = 2 * program.radius[axis] + 1;
+    window[axis] = program.window.GetSize(axis);
     footprint[axis] = window[axis] + program.tile[axis] - 1;
   }
   const auto columns = program.tile[0];
@@ -163,10 +163,10 @@ CheckProgram(const RowProgram & program, std::size_t tiles, std::uint64_t seed)
           {
             keys.push_back(pixelAt(tile, left + x, top + y, front + z));
           }
-      std::nth_element(keys.begin(), keys.begin() + static_cast<std::ptrdiff_t>(keys.size() / 2), keys.end());
+      std::nth_element(keys.begin(), keys.begin() + program.window.rank, keys.end());
       ASSERT_EQ(outputPointers[static_cast<std::size_t>(pixel / columns)]
                               [tile * static_cast<std::size_t>(columns) + static_cast<std::size_t>(left)],
-                keys[keys.size() / 2])
+                keys[static_cast<std::size_t>(program.window.rank)])
         << "tile " << tile << ", pixel " << pixel;
     }
   }
@@ -245,11 +245,12 @@ TEST(CudaMedianRowPrograms, YieldWhatTheProgramYields)
     {
       if (!program.hasVectors())
       {
-        EXPECT_EQ(FindRowProgram(program.radius, 1), nullptr);
+        EXPECT_EQ(FindRowProgram(program.window, 1), nullptr);
         continue;
       }
-      SCOPED_TRACE("radius " + std::to_string(program.radius[0]) + "x" + std::to_string(program.radius[1]) + "x" +
-                   std::to_string(program.radius[2]));
+      const auto & window = program.window;
+      SCOPED_TRACE("window " + std::to_string(window.GetSize(0)) + "x" + std::to_string(window.GetSize(1)) + "x" +
+                   std::to_string(window.GetSize(2)) + ", rank " + std::to_string(window.rank));
       if (program.leastKeyBytes == 1)
       {
         CheckProgram<std::uint8_t>(program, 64, seed);
@@ -308,12 +309,12 @@ TEST(CudaMedianRowPrograms, AreFoundByWindowAndWidthOfKeys)
   {
     for (const std::size_t bytes : { 1, 2, 4, 8 })
     {
-      const auto * found = FindRowProgram(program.radius, bytes);
+      const auto * found = FindRowProgram(program.window, bytes);
       const bool   isFor = program.leastKeyBytes <= bytes && bytes <= program.mostKeyBytes;
       EXPECT_EQ(found == &program, isFor && program.hasVectors()) << bytes << " bytes";
-      EXPECT_TRUE(found == nullptr || found->radius == program.radius) << bytes << " bytes";
+      EXPECT_TRUE(found == nullptr || found->window == program.window) << bytes << " bytes";
     }
-    EXPECT_EQ(FindRowProgram(program.radius, 4) != nullptr, program.hasVectors());
+    EXPECT_EQ(FindRowProgram(program.window, 4) != nullptr, program.hasVectors());
     EXPECT_NE(std::string(program.getInstructionSet()), "");
   }
   EXPECT_EQ(FindRowProgram({ { 9, 1, 0, 0 } }, 1), nullptr);

@@ -24,6 +24,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <iostream>
 #include <random>
 #include <stdexcept>
 
@@ -81,6 +83,28 @@ GetOtherRanks(const Extent & radius)
 {
   const auto pixels = Window(radius).CountPixels();
   return { Window(radius, 0), Window(radius, pixels / 4), Window(radius, pixels - 1) };
+}
+
+/** The window of so many pixels along each axis: its median, and other ranks. */
+std::vector<Window>
+GetEvenWindows(const Extent & size)
+{
+  Extent radius;
+  Extent shorter;
+  for (int axis = 0; axis < cudamedian::Dimension; ++axis)
+  {
+    radius[axis] = size[axis] / 2;
+    shorter[axis] = 1 - size[axis] % 2;
+  }
+  const auto          pixels = cudamedian::Volume(size);
+  std::vector<Window> windows{ { radius, shorter, -1 } };
+  for (const auto rank : { std::int64_t{ 0 }, pixels / 4, pixels / 2 - 1, pixels - 1 })
+  {
+    windows.emplace_back(radius, shorter, rank);
+  }
+  EXPECT_EQ(windows.front().GetExtent(), size);
+  EXPECT_EQ(windows.front().rank, pixels / 2);
+  return windows;
 }
 
 } // namespace
@@ -258,6 +282,71 @@ TEST(CudaMedianHierarchicalTiling, OperationsPerPixel)
   EXPECT_LE(count({ { 5, 5, 0, 0 } }), 315.0);
   EXPECT_LE(count({ { 1, 1, 1, 0 } }), 107.0);
   EXPECT_LE(count({ { 2, 2, 2, 0 } }), 639.0);
+}
+
+// Windows of an even size, and of other ranks than the median, with every tile that fits up to 3x3.
+TEST(CudaMedianHierarchicalTiling, EvenSizesExhaustively)
+{
+  const Extent sizes[] = { { { 2, 2, 1, 1 } }, { { 2, 3, 1, 1 } }, { { 4, 3, 1, 1 } }, { { 4, 4, 1, 1 } },
+                           { { 1, 6, 1, 1 } }, { { 2, 2, 2, 1 } }, { { 2, 1, 2, 2 } } };
+  for (const auto & size : sizes)
+  {
+    for (const auto & window : GetEvenWindows(size))
+    {
+      for (std::int64_t tileX = 1; tileX <= std::min<std::int64_t>(3, size[0]); ++tileX)
+      {
+        for (std::int64_t tileY = 1; tileY <= std::min<std::int64_t>(3, size[1]); ++tileY)
+        {
+          const auto program = BuildHierarchicalTilingProgram(window, { { tileX, tileY, 1, 1 } });
+          EXPECT_EQ(cudamedian::CheckAllZeroOneWindows(program), "")
+            << Name(size) << ", rank " << window.rank << ", tile " << tileX << "x" << tileY;
+        }
+      }
+    }
+  }
+}
+
+TEST(CudaMedianHierarchicalTiling, EvenSizesOnStructuredAndRandomCases)
+{
+  const auto   seed = cudamediantest::Seed();
+  const Extent sizes[] = { { { 6, 6, 1, 1 } }, { { 8, 5, 1, 1 } },   { { 16, 16, 1, 1 } }, { { 1, 30, 1, 1 } },
+                           { { 4, 4, 4, 1 } }, { { 6, 3, 5, 1 } },   { { 2, 4, 1, 3 } },   { { 10, 12, 1, 1 } },
+                           { { 2, 7, 1, 1 } }, { { 30, 30, 1, 1 } }, { { 8, 8, 2, 1 } },   { { 3, 3, 2, 1 } } };
+  for (const auto & size : sizes)
+  {
+    for (const auto & window : GetEvenWindows(size))
+    {
+      const auto tile = cudamedian::ChooseTile(window);
+      EXPECT_EQ(cudamedian::CheckSampledZeroOneFootprints(BuildHierarchicalTilingProgram(window, tile), seed, 40), "")
+        << Name(size) << ", rank " << window.rank << ", seed " << seed;
+    }
+  }
+}
+
+// An even size takes no more operations a pixel than the next odd one, along one axis or along all.
+TEST(CudaMedianHierarchicalTiling, EvenSizesTakeNoMoreThanTheNextOddOnes)
+{
+  const auto count = [](const Window & window) {
+    const auto tile = cudamedian::ChooseTile(window);
+    return static_cast<double>(BuildHierarchicalTilingProgram(window, tile).GetInstructions().size()) /
+           static_cast<double>(cudamedian::Volume(tile));
+  };
+  for (std::int64_t radius = 1; radius <= 8; ++radius)
+  {
+    const Extent radii{ { radius, radius, 0, 0 } };
+    const auto   odd = count(radii);
+    const auto   mixed = count(Window(radii, { { 1, 0, 0, 0 } }, -1));
+    const auto   even = count(Window(radii, { { 1, 1, 0, 0 } }, -1));
+    std::cout << 2 * radius << "x" << 2 * radius << " " << even << ", " << 2 * radius << "x" << 2 * radius + 1 << " "
+              << mixed << ", " << 2 * radius + 1 << "x" << 2 * radius + 1 << " " << odd << " operations a pixel\n";
+    EXPECT_LE(even, mixed);
+    EXPECT_LE(mixed, odd);
+  }
+  for (std::int64_t radius = 1; radius <= 3; ++radius)
+  {
+    const Extent radii{ { radius, radius, radius, 0 } };
+    EXPECT_LE(count(Window(radii, { { 1, 1, 1, 0 } }, -1)), count(radii));
+  }
 }
 
 // A program of the median is none of another rank.

@@ -113,15 +113,15 @@ public:
   WindowSums(const ColumnHistograms & histograms, const ColumnWindow & window)
     : m_Histograms(histograms), m_Window(window), m_Last(static_cast<std::int64_t>(histograms.columns) - 1)
   {
-    std::fill_n(m_Position, ColumnHistograms::segments + 1, std::int64_t{ -2 } * window.radius - 2);
+    std::fill_n(m_Position, ColumnHistograms::segments + 1, -window.before - window.behind - 2);
   }
 
   /** Finds the bins at `count` positions, at most 64, from `first` on. */
   HWY_INLINE void
   Find(std::int64_t first, int count, std::uint8_t * bins)
   {
-    const auto begin = m_Window.center + first - m_Window.radius - 1;
-    const auto end = m_Window.center + first + count + m_Window.radius;
+    const auto begin = m_Window.center + first - m_Window.before - 1;
+    const auto end = m_Window.center + first + count + m_Window.behind;
     if (begin >= 0 && end <= m_Last)
     {
       FindIn<true>(first, count, bins);
@@ -150,8 +150,8 @@ private:
   {
     const auto center = m_Window.center + position;
     return Add(sum,
-               Subtract(TBins::Load(counts + GetOffset<VInside>(center + m_Window.radius)),
-                        TBins::Load(counts + GetOffset<VInside>(center - m_Window.radius - 1))));
+               Subtract(TBins::Load(counts + GetOffset<VInside>(center + m_Window.behind)),
+                        TBins::Load(counts + GetOffset<VInside>(center - m_Window.before - 1))));
   }
 
   /** The sum at a position, from that at an earlier one or, if that is far away, from the columns. */
@@ -160,11 +160,11 @@ private:
   {
     auto  last = m_Position[number];
     TBins sum = TBins::Load(m_Sums[number]);
-    if (position - last > m_Window.radius)
+    if (position - last > m_Window.before)
     {
       const auto center = m_Window.center + position;
-      sum = TBins::Load(counts + GetOffset<false>(center - m_Window.radius));
-      for (auto column = center - m_Window.radius + 1; column <= center + m_Window.radius; ++column)
+      sum = TBins::Load(counts + GetOffset<false>(center - m_Window.before));
+      for (auto column = center - m_Window.before + 1; column <= center + m_Window.behind; ++column)
       {
         sum = Add(sum, TBins::Load(counts + GetOffset<false>(column)));
       }

@@ -58,8 +58,9 @@ struct ColumnHistograms
 struct ColumnWindow
 {
   std::int64_t  center; ///< of the first position
-  std::int64_t  radius;
-  std::uint16_t rank; ///< of the pixel looked for, from 0
+  std::int64_t  before; ///< columns before the centre …
+  std::int64_t  behind; ///< … and behind it
+  std::uint16_t rank;   ///< of the pixel looked for, from 0
 };
 
 /** Counts the bins of a row's pixels in their columns, `times` times. */

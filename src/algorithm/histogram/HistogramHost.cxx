@@ -39,7 +39,8 @@ public:
   {
     // The window slides, and a row down, where there are further axes, more than one pixel enters each column: as long
     // as so many bytes are compared.
-    const auto rim = (2 * request.radius[2] + 1) * (2 * request.radius[3] + 1);
+    const auto window = GetWindow(request);
+    const auto rim = window.GetSize(2) * window.GetSize(3);
     return static_cast<double>(Volume(request.outputExtent)) * (1200 + 900 * static_cast<double>(rim)) / host.laneBytes;
   }
 };

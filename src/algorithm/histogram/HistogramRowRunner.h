@@ -39,10 +39,9 @@ class HistogramRowRunner
 public:
   HistogramRowRunner(const MedianRequest & request, const PixelBox & output)
     : m_Image(request), m_Mask(static_cast<std::uint8_t>(GetSignMask(request.pixelType))),
-      m_Extent(request.inputExtent), m_Radius(request.radius), m_Output(output), m_Cut(Cut(request, output)),
-      m_Rank(static_cast<std::uint16_t>(GetWindow(request).rank))
+      m_Extent(request.inputExtent), m_Window(GetWindow(request)), m_Output(output), m_Cut(Cut(request, output))
   {
-    const auto columns = static_cast<std::size_t>(std::min(m_Extent[0], m_Cut.stripColumns + 2 * m_Radius[0]));
+    const auto columns = static_cast<std::size_t>(std::min(m_Extent[0], m_Cut.stripColumns + m_Window.GetSize(0) - 1));
     m_Coarse.resize(ColumnHistograms::CountCoarse(columns));
     m_Fine.resize(ColumnHistograms::CountFine(columns));
     m_Entering.resize(columns);
@@ -78,15 +77,18 @@ public:
 
     const auto width = std::min(m_Cut.stripColumns, m_Output.origin[0] + m_Output.extent[0] - position[0]);
     const auto bandEnd = std::min(position[1] + m_Cut.bandRows, m_Output.origin[1] + m_Output.extent[1]);
-    m_FirstColumn = m_Image.Clamp(0, position[0] - m_Radius[0]);
+    m_FirstColumn = m_Image.Clamp(0, position[0] - m_Window.radius[0]);
     m_Histograms = { m_Coarse.data(),
                      m_Fine.data(),
-                     static_cast<std::size_t>(m_Image.Clamp(0, position[0] + width - 1 + m_Radius[0]) + 1 -
+                     static_cast<std::size_t>(m_Image.Clamp(0, position[0] + width - 1 + m_Window.CountBehind(0)) + 1 -
                                               m_FirstColumn) };
     FillColumns(position);
     while (true)
     {
-      const ColumnWindow window{ position[0] - m_FirstColumn, m_Radius[0], m_Rank };
+      const ColumnWindow window{ position[0] - m_FirstColumn,
+                                 m_Window.radius[0],
+                                 m_Window.CountBehind(0),
+                                 static_cast<std::uint16_t>(m_Window.rank) };
       SlideOverColumns(m_Histograms, window, static_cast<std::size_t>(width), m_Medians.data());
       m_Image.ToBits(m_Medians.data(), width);
       m_Image.StoreRow(position, m_Medians.data(), width);
@@ -136,8 +138,8 @@ private:
   void
   ForEachClamped(int axis, std::int64_t center, const TBody & body) const
   {
-    const auto first = center - m_Radius[axis];
-    const auto last = center + m_Radius[axis];
+    const auto first = center - m_Window.radius[axis];
+    const auto last = center + m_Window.CountBehind(axis);
     for (auto position = m_Image.Clamp(axis, first); position <= m_Image.Clamp(axis, last); ++position)
     {
       const auto before = position == 0 ? first : position;
@@ -178,8 +180,8 @@ private:
   void
   MoveDown(const Extent & position)
   {
-    const auto enters = m_Image.Clamp(1, position[1] + m_Radius[1]);
-    const auto leaves = m_Image.Clamp(1, position[1] - m_Radius[1] - 1);
+    const auto enters = m_Image.Clamp(1, position[1] + m_Window.CountBehind(1));
+    const auto leaves = m_Image.Clamp(1, position[1] - m_Window.radius[1] - 1);
     if (enters == leaves)
     {
       return;
@@ -197,10 +199,9 @@ private:
   KeyedImage<std::uint8_t, VMapping> m_Image;
   std::uint8_t                       m_Mask;
   Extent                             m_Extent;
-  Extent                             m_Radius;
+  Window                             m_Window;
   PixelBox                           m_Output;
   HistogramRowCut                    m_Cut;
-  std::uint16_t                      m_Rank;
   ColumnHistograms                   m_Histograms{};
   std::int64_t                       m_FirstColumn{ 0 }; ///< of the image that has a histogram
   AlignedVector<std::uint16_t>       m_Coarse;

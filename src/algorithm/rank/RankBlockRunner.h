@@ -185,6 +185,14 @@ private:
       }
     }
     window.StartAt(words / 2);
+    const int  last = m_Shape.window[0] - 1;
+    const auto replaceRow = [&](const std::uint16_t * entering, const std::uint16_t * leaving) {
+      window.Replace(entering, leaving, last % 2 == 0 ? last + 1 : last);
+      if (last % 2 != 0)
+      {
+        window.ReplaceOne(entering[last], leaving[last]);
+      }
+    };
 
     int x = 0;
     int z = 0;
@@ -205,7 +213,7 @@ private:
             const auto * after = corner + (stepZ > 0 ? m_Shape.window[2] * slice : -slice);
             for (int i = 0; i < m_Shape.window[1]; ++i)
             {
-              window.Replace(after + i * row, before + i * row, m_Shape.window[0]);
+              replaceRow(after + i * row, before + i * row);
             }
             z += stepZ;
             corner += stepZ * slice;
@@ -220,7 +228,7 @@ private:
           {
             for (int i = 0; i < m_Shape.window[1]; ++i)
             {
-              window.Replace(after + k * slice + i * row, before + k * slice + i * row, 1);
+              window.ReplaceOne(after[k * slice + i * row], before[k * slice + i * row]);
             }
           }
           x += stepX;
@@ -232,7 +240,7 @@ private:
       {
         for (int k = 0; k < m_Shape.window[2]; ++k)
         {
-          window.Replace(corner + m_Shape.window[1] * row + k * slice, corner + k * slice, m_Shape.window[0]);
+          replaceRow(corner + m_Shape.window[1] * row + k * slice, corner + k * slice);
         }
         corner += row;
       }

@@ -151,7 +151,7 @@ SlideRankWindow(const RankArguments & arguments,
   {
     const int imageAxis = shape.axes[axis];
     // Computed here: a kernel that reads it from the shape, again in each loop, takes 4 to 7 % longer in 3D.
-    window[axis] = 2 * static_cast<int>(arguments.slab.radius[imageAxis]) + 1;
+    window[axis] = 2 * static_cast<int>(arguments.slab.radius[imageAxis]) + 1 - arguments.slab.shorter[imageAxis];
     const std::int64_t position = block.origin[axis] + lane[axis];
     const std::int64_t left = arguments.slab.outputExtent[imageAxis] - position;
     output += position * arguments.slab.outputPitch[imageAxis];
@@ -187,11 +187,17 @@ SlideRankWindow(const RankArguments & arguments,
                                  static_cast<TPixelBits>(rank), static_cast<TPixelBits>(arguments.slab.signMask));
   };
   TPixelBits median = findPixel();
+  // Rows of an even number of pixels have their last one replaced alone.
+  const int last = window[0] - (window[0] % 2 == 0 ? 1 : 0);
   while (--steps > 0)
   {
     for (int y = 0; y < window[1]; ++y)
     {
-      ranksInside.Replace(entering + y * row, leaving + y * row, window[0]);
+      ranksInside.Replace(entering + y * row, leaving + y * row, last);
+    }
+    for (int y = 0; y < window[1] && last < window[0]; ++y)
+    {
+      ranksInside.ReplaceOne(entering[y * row + last], leaving[y * row + last]);
     }
     entering += slice;
     leaving += slice;

@@ -206,6 +206,8 @@ FindRankShape(const Window & window, int pixelBytes, RankShape & shape, const De
           for (int axis = 0; axis < 3; ++axis)
           {
             candidate.region[axis] = candidate.tile[axis] + candidate.window[axis] - 1;
+            // Rows have an even number of pixels, so that two ranks of any row are loaded at once.
+            candidate.region[axis] += axis == 0 ? candidate.region[axis] % 2 : 0;
             pixels = std::min<std::int64_t>(pixels * candidate.region[axis], 1 << 20);
           }
           candidate.pixels = static_cast<int>(pixels);

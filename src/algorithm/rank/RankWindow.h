@@ -153,6 +153,14 @@ public:
     Leave(out);
   }
 
+  /** Replaces one pixel by another. */
+  CUDAMEDIAN_HOST_DEVICE void
+  ReplaceOne(std::uint16_t entering, std::uint16_t leaving)
+  {
+    Enter(entering);
+    Leave(leaving);
+  }
+
   /** The rank or value that `below` pixels of the window are below. */
   CUDAMEDIAN_HOST_DEVICE int
   FindRank(int below)

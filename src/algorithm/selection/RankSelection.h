@@ -37,12 +37,15 @@ struct ClampedWindow
   std::int64_t after[Dimension];  ///< how many coordinates were clamped down to `last`, beyond itself
 
   CUDAMEDIAN_HOST_DEVICE
-  ClampedWindow(const std::int64_t * center, const std::int64_t * radius, const std::int64_t * extent)
+  ClampedWindow(const std::int64_t * center,
+                const std::int64_t * radius,
+                const std::int64_t * shorter,
+                const std::int64_t * extent)
   {
     for (int axis = 0; axis < Dimension; ++axis)
     {
       const std::int64_t low = center[axis] - radius[axis];
-      const std::int64_t high = center[axis] + radius[axis];
+      const std::int64_t high = center[axis] + radius[axis] - shorter[axis];
       first[axis] = low < 0 ? 0 : low;
       last[axis] = high > extent[axis] - 1 ? extent[axis] - 1 : high;
       before[axis] = first[axis] - low;

@@ -35,12 +35,14 @@ RunSelectedPixel(const KernelArguments & arguments, const std::int64_t * pixel)
   const auto * input = static_cast<const TPixelBits *>(arguments.input);
   std::int64_t center[Dimension];
   std::int64_t radius[Dimension];
+  std::int64_t shorter[Dimension];
   std::int64_t extent[Dimension];
   std::int64_t offset = arguments.outputOrigin[0] - arguments.gridOrigin;
   for (int axis = 0; axis < Dimension; ++axis)
   {
     center[axis] = pixel[axis] + arguments.outputOrigin[axis];
     radius[axis] = arguments.radius[axis];
+    shorter[axis] = arguments.shorter[axis];
     extent[axis] = arguments.inputExtent[axis];
     offset += pixel[axis] * arguments.outputPitch[axis];
   }
@@ -48,7 +50,8 @@ RunSelectedPixel(const KernelArguments & arguments, const std::int64_t * pixel)
   const auto           getKey = [=](std::int64_t x, std::int64_t y, std::int64_t z, std::int64_t w) {
     return Key::FromBits(input[w * pitch[3] + z * pitch[2] + y * pitch[1] + x], signMask);
   };
-  const auto key = SelectByCounting<TPixelBits>(ClampedWindow(center, radius, extent), arguments.rank, getKey);
+  const ClampedWindow window(center, radius, shorter, extent);
+  const auto          key = SelectByCounting<TPixelBits>(window, arguments.rank, getKey);
   static_cast<TPixelBits *>(arguments.output)[offset] = Key::ToBits(key, signMask);
 }
 

@@ -63,7 +63,8 @@ public:
     auto center = origin;
     for (auto & result : m_Row)
     {
-      result = m_Image.ToBits(Select(ClampedWindow(center.data(), m_Window.radius.data(), m_Extent.data())));
+      const ClampedWindow window(center.data(), m_Window.radius.data(), m_Window.shorter.data(), m_Extent.data());
+      result = m_Image.ToBits(Select(window));
       ++center[0];
     }
     m_Image.StoreRow(origin, m_Row.data(), m_Output.extent[0]);

@@ -188,7 +188,8 @@ GetKernelShape(const Window &        window,
   shape.block[1] = policy.blockY * static_cast<int>(policy.tile[1]) * kind.GetPixels();
   shape.block[2] = static_cast<int>(policy.tile[2]);
   shape.block[3] = static_cast<int>(policy.tile[3]);
-  const auto added = [&](int axis) { return static_cast<int>(window.GetSize(axis)) - 1; };
+  // As many lines behind as before: a kernel knows the radius alone.
+  const auto added = [&](int axis) { return static_cast<int>(2 * window.radius[axis]); };
   const auto rows = shape.block[1] / kind.GetPixels() + added(1);
   const auto staged = (shape.block[0] + 2 * halo) * rows * (shape.block[2] + added(2)) * (shape.block[3] + added(3));
   const auto positions = policy.blockX + program.shared.lastPosition - program.shared.firstPosition;

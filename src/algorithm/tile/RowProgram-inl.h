@@ -54,7 +54,7 @@ public:
   Row(const RowArguments & arguments, std::size_t tile)
     : m_Lines(static_cast<const Key * const *>(arguments.lines)),
       m_Shared(static_cast<Key * const *>(arguments.shared)), m_Medians(static_cast<Key * const *>(arguments.medians)),
-      m_Slots(static_cast<Key *>(arguments.slots)), m_Tile(tile), m_SignMask(arguments.signMask),
+      m_Slots(static_cast<Key *>(arguments.slots)), m_Tile(tile), m_KeyMask(arguments.keyMask),
       m_IsFloat(arguments.isFloat)
   {}
 
@@ -111,11 +111,11 @@ public:
       {
         if (m_IsFloat)
         {
-          const KeyVectors<Key, KeyMapping::Float> mapping(0);
+          const KeyVectors<Key, KeyMapping::Float> mapping(m_KeyMask);
           return StoreColumns<Key>(pixels, mapping.ToBits(keys)...);
         }
       }
-      const KeyVectors<Key, KeyMapping::Integer> mapping(m_SignMask);
+      const KeyVectors<Key, KeyMapping::Integer> mapping(m_KeyMask);
       StoreColumns<Key>(pixels, mapping.ToBits(keys)...);
     }
   }
@@ -142,7 +142,7 @@ private:
   Key * const *       m_Medians;
   Key *               m_Slots;
   std::size_t         m_Tile;
-  std::uint64_t       m_SignMask;
+  std::uint64_t       m_KeyMask;
   bool                m_IsFloat;
 };
 
@@ -177,12 +177,15 @@ public:
     }
   }
 
-  /** What there is to know of the program, but for its functions. */
+  /** What there is to know of the program, but for its functions.
+   * \param rank of the wanted values, or -1 for medians. */
   static RowProgram
-  Describe()
+  Describe(const Extent & shorter, std::int64_t rank)
   {
     RowProgram program{};
-    program.radius = { { TProgram::RadiusX, TProgram::RadiusY, TProgram::RadiusZ, TProgram::RadiusW } };
+    program.window = { { { TProgram::RadiusX, TProgram::RadiusY, TProgram::RadiusZ, TProgram::RadiusW } },
+                       shorter,
+                       rank };
     program.tile = { { TProgram::TileX, TProgram::TileY, TProgram::TileZ, TProgram::TileW } };
     program.leastKeyBytes = VLeastKeyBytes;
     program.mostKeyBytes = VMostKeyBytes;

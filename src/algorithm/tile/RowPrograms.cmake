@@ -39,6 +39,7 @@ if(hwy_FOUND)
     endif()
     set(source ${folder}/${name}.cxx)
     cudamedian_get_window_name("${radius}" windowName)
+    cudamedian_get_shorter("${radius}" shorter rank)
     add_custom_command(OUTPUT ${folder}/${name}-inl.h
       COMMAND ${CMAKE_COMMAND} -E make_directory ${folder}
       COMMAND CudaMedianEmitPrograms ${radius} ${least} 90 ${folder}/${name}-inl.h

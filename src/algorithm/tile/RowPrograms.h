@@ -38,7 +38,7 @@ struct RowArguments
                         ///< phases before the last
   void *        slots;  ///< room for what chunks of the program leave for each other: rowSlotBytes for each slot
   std::size_t   tiles;  ///< a multiple of lineBlockBytes' worth of keys
-  std::uint64_t signMask{ 0 };     ///< how keys become pixels (PixelKey.h), but for programs of one column …
+  std::uint64_t keyMask{ 0 };      ///< how keys become pixels (KeyLines.h), but for programs of one column …
   bool          isFloat{ false };  ///< … and whether these are floats
   bool          isSigned{ false }; ///< whether keys are signed integers; only programs of one column take them
 };
@@ -69,7 +69,7 @@ struct RowProgram
     return tile[0] == 1;
   }
 
-  Extent             radius; ///< of the window, whose median is wanted
+  Window             window;
   Extent             tile;
   std::vector<Phase> phases; ///< the last yields the medians
   std::size_t        sharedValues;
@@ -86,10 +86,14 @@ struct RowProgram
 const std::vector<RowProgram> &
 GetRowPrograms();
 
-/** The program compiled ahead for a window, for keys of so many bytes and this machine, or null: only medians have
- * one. */
+/** The program compiled ahead for a window, for keys of so many bytes and this machine, or null. */
 const RowProgram *
 FindRowProgram(const Window & window, std::size_t keyBytes);
+
+/** The program compiled ahead of which complemented keys yield complements of the window's wanted values, or null: that
+ * of the rank as far from the other end of the sorted values. Programs of one column leave pixels as they are. */
+const RowProgram *
+FindComplementProgram(const Window & window, std::size_t keyBytes);
 
 } // namespace cudamedian
 

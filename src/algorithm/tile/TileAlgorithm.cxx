@@ -67,6 +67,11 @@ public:
     const auto pixelBytes = problem.GetPixelBytes();
     TileWork   work;
     work.rowProgram = FindRowProgram(window, static_cast<std::size_t>(pixelBytes));
+    if (work.rowProgram == nullptr)
+    {
+      work.rowProgram = FindComplementProgram(window, static_cast<std::size_t>(pixelBytes));
+      work.isComplemented = work.rowProgram != nullptr;
+    }
     Candidate candidate;
     candidate.tileReason = "measured";
     if (work.rowProgram == nullptr)
@@ -128,7 +133,10 @@ public:
     std::set<Extent> windows{ { { 2, 1, 0, 0 } }, { { 0, 2, 1, 0 } }, { { 1, 1, 1, 0 } } };
     for (const auto & program : GetRowPrograms())
     {
-      windows.insert(program.radius);
+      if (program.window == Window(program.window.radius))
+      {
+        windows.insert(program.window.radius);
+      }
     }
     return { windows.begin(), windows.end() };
   }

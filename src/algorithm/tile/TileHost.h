@@ -29,8 +29,9 @@ namespace cudamedian
 struct TileWork
 {
   PixelBox                                output;
-  const RowProgram *                      rowProgram{ nullptr }; ///< compiled ahead; where there is none …
-  std::shared_ptr<const ScheduledProgram> scheduled;             ///< … what is interpreted
+  const RowProgram *                      rowProgram{ nullptr };   ///< compiled ahead; where there is none …
+  bool                                    isComplemented{ false }; ///< whether that is for complements of keys
+  std::shared_ptr<const ScheduledProgram> scheduled;               ///< … what is interpreted
 
   /** The tile of the program. */
   const Extent &

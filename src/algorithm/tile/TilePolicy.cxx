@@ -68,7 +68,9 @@ ChooseTile(const Window & window)
   for (int axis = 0; axis < Dimension; ++axis)
   {
     tile[axis] = 1;
-    while (2 * (2 * tile[axis]) <= window.GetSize(axis) + 1 && 2 * tile[axis] <= limit)
+    // An even size has the tile of the next odd one.
+    const auto odd = 2 * window.radius[static_cast<std::size_t>(axis)] + 1;
+    while (2 * (2 * tile[axis]) <= odd + 1 && 2 * tile[axis] <= limit)
     {
       tile[axis] *= 2;
     }
@@ -87,8 +89,16 @@ ChooseHostTile(const Window & window)
 RowPolicy
 GetRowPolicy(const Window & window, std::size_t keyBytes)
 {
-  // Pixels are compared where they are in the image.
-  const auto * column = keyBytes <= 2 ? FindRow(columnTuning, "", window.GetExtent(), 1) : nullptr;
+  // Pixels are compared where they are in the image, in tiles that were measured with medians of odd sizes. Other ranks
+  // of larger windows share a program with the rank as far from the other end, which takes keys (RowPrograms.h).
+  Extent odd;
+  for (int axis = 0; axis < Dimension; ++axis)
+  {
+    odd[axis] = 2 * window.radius[axis] + 1;
+  }
+  const bool   isShort = window.CountPixels() <= 9;
+  const bool   isMiddle = 2 * window.rank + 2 >= window.CountPixels() && 2 * window.rank <= window.CountPixels();
+  const auto * column = keyBytes <= 2 && (isShort || isMiddle) ? FindRow(columnTuning, "", odd, 1) : nullptr;
   if (column != nullptr)
   {
     return { column->tile, { column->root, column->division }, column->phases };
@@ -98,7 +108,8 @@ GetRowPolicy(const Window & window, std::size_t keyBytes)
   RowPolicy  policy;
   policy.tile = isDeep && least >= 3 ? Extent{ { 4, 2, 2, 1 } } : ChooseHostTile(window);
   policy.tiling.root = GetRootTile(window, policy.tile);
-  if (least >= (isDeep ? 2 : 5))
+  const bool isLong = least >= (isDeep ? 2 : 5);
+  if (isLong || window.HasEvenSize() || !window.IsMedian())
   {
     policy.chunkOperations = 300;
   }

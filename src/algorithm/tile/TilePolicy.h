@@ -41,7 +41,7 @@ IsTileProgramFastestOnHost(const Window & window, int pixelBytes);
 
 /** The tile of a window's program where kernels interpret it, and on the CPU unless ChooseHostTile() knows better.
  *
- * Along each axis the largest power of two t with 2t <= window + 1, at most 4, and at most 2 when three axes have a
+ * Along each axis the largest power of two t with 2t <= 2r + 2, at most 4, and at most 2 when three axes have a
  * radius. Operations per pixel counted with these tiles: 3x3 19.5, 5x5 72, 7x7 127, 9x9 215, 11x11 315, 3x3x3 107,
  * 5x5x5 639; the next smaller and larger tiles cost more or need more than 255 live values. */
 Extent

@@ -48,8 +48,9 @@ class TileRowRunner
 public:
   TileRowRunner(const MedianRequest & request, const TileWork & work)
     : m_Image(request), m_Format(GetPixelFormat(request.pixelType)), m_Extent(request.inputExtent),
-      m_Radius(request.radius), m_Output(work.output), m_Program(work.rowProgram), m_Scheduled(work.scheduled),
-      m_Tile(work.GetTile()), m_Footprint(GetTileFootprint(request, work)), m_Cut(CutTileRows<TKey>(request, work)),
+      m_Radius(request.radius), m_Output(work.output), m_Program(work.rowProgram),
+      m_IsComplemented(work.isComplemented), m_Scheduled(work.scheduled), m_Tile(work.GetTile()),
+      m_Footprint(GetTileFootprint(request, work)), m_Cut(CutTileRows<TKey>(request, work)),
       m_Columns(static_cast<int>(m_Tile[0]))
   {
     if (m_Program != nullptr)
@@ -272,7 +273,8 @@ private:
     {
       for (int column = 0; column < m_Columns; ++column)
       {
-        lines[column][tile] = m_Image.ToKey(row[m_Image.Clamp(0, first + tile * m_Tile[0] + column)]);
+        const auto key = m_Image.ToKey(row[m_Image.Clamp(0, first + tile * m_Tile[0] + column)]);
+        lines[column][tile] = m_IsComplemented ? static_cast<TKey>(~key) : key;
       }
     }
   }
@@ -286,7 +288,7 @@ private:
       {
         m_SplitLines[column] = lines[column] + tile;
       }
-      PixelsToLines(m_Format, pixels, m_SplitLines, m_Columns, static_cast<std::size_t>(tiles));
+      PixelsToLines(m_Format, pixels, m_SplitLines, m_Columns, static_cast<std::size_t>(tiles), m_IsComplemented);
     }
   }
 
@@ -319,7 +321,7 @@ private:
                      m_Rows.data(),
                      m_Slots.data(),
                      static_cast<std::size_t>(tiles),
-                     GetSignMask(m_Format),
+                     GetKeyMask(m_Format, m_IsComplemented),
                      VMapping == KeyMapping::Float,
                      false });
   }
@@ -434,6 +436,7 @@ private:
   Extent                     m_Radius;
   PixelBox                   m_Output;
   const RowProgram *         m_Program; ///< compiled ahead, or null …
+  bool                       m_IsComplemented;
 
   std::shared_ptr<const ScheduledProgram> m_Scheduled; ///< … and this is interpreted
 
