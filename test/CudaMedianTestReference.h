@@ -85,13 +85,14 @@ ForEachPosition(const Extent & extent, const TBody & body)
   }
 }
 
-/** Calls body(window) for ranks that are not the median's: of the smallest pixel, the first quarter, the largest. */
+/** Calls body(window) for ranks that are not the median's: of the smallest pixel, the first quarter, the one as far
+ * from the other end, the largest. */
 template <typename TBody>
 void
 ForEachOtherRank(const Extent & radius, const TBody & body)
 {
   const auto pixels = Window(radius).CountPixels();
-  for (const auto rank : { std::int64_t{ 0 }, pixels / 4, pixels - 1 })
+  for (const auto rank : { std::int64_t{ 0 }, pixels / 4, pixels - 1 - pixels / 4, pixels - 1 })
   {
     body(Window(radius, rank));
   }

@@ -93,8 +93,8 @@ CheckRank(const Extent & extent, const Window & window, PixelType type, Backend 
   {
     EXPECT_EQ(report.algorithm.rfind(ToString(algorithm), 0), 0U) << report.algorithm;
   }
-  EXPECT_EQ(report.algorithm.find("compiled ahead"), std::string::npos)
-    << "what is compiled ahead is for medians only: " << report.algorithm;
+  EXPECT_TRUE(backend == Backend::Cpu || report.algorithm.find("compiled ahead") == std::string::npos)
+    << "kernels compiled ahead are for medians only: " << report.algorithm;
   const auto mask = static_cast<TBits>(GetSignMask(type));
   ForEachPosition(extent, [&](const Extent & p) {
     ASSERT_EQ(output.At(p), (GetReferenceMedian<VMapping>(input, p, window, mask)))

@@ -314,7 +314,15 @@ TEST(CudaMedianRowPrograms, AreFoundByWindowAndWidthOfKeys)
       EXPECT_EQ(found == &program, isFor && program.hasVectors()) << bytes << " bytes";
       EXPECT_TRUE(found == nullptr || found->window == program.window) << bytes << " bytes";
     }
-    EXPECT_EQ(FindRowProgram(program.window, 4) != nullptr, program.hasVectors());
+    EXPECT_EQ(FindRowProgram(program.window, program.mostKeyBytes) != nullptr, program.hasVectors());
+    // Whoever wants the rank as far from the other end gets the same program, or has one of its own.
+    const auto & window = program.window;
+    const Window other(window.radius, window.shorter, window.CountAbove());
+    const auto * complement = FindComplementProgram(other, program.mostKeyBytes);
+    EXPECT_EQ(complement == &program, program.hasVectors() && !program.HasOneColumn());
+    EXPECT_TRUE(complement == &program || complement == nullptr);
+    EXPECT_TRUE(!program.hasVectors() || complement != nullptr ||
+                FindRowProgram(other, program.mostKeyBytes) != nullptr);
     EXPECT_NE(std::string(program.getInstructionSet()), "");
   }
   EXPECT_EQ(FindRowProgram({ { 9, 1, 0, 0 } }, 1), nullptr);

@@ -1,13 +1,25 @@
 # Tile programs compiled ahead for the CPU with Google Highway, if it is there; the interpreter runs all others.
 set(CudaMedian_ROW_WINDOWS "1 1 0 0" "2 2 0 0" "3 3 0 0" "4 4 0 0" "5 5 0 0" "6 6 0 0" "7 7 0 0" "8 8 0 0" "1 1 1 0"
-  "2 2 2 0" "3 3 3 0")
+  "2 2 2 0" "3 3 3 0" "2.5 2.5 0 0")
 # Those that keys of 1 and 2 bytes have another program for than wider ones.
 set(CudaMedian_NARROW_ROW_WINDOWS "1 1 0 0" "2 2 0 0" "1 1 1 0")
 # Those that take long to compile are compiled for fewer keys and instruction sets.
-set(CudaMedian_LARGE_ROW_WINDOWS "4 4 0 0" "5 5 0 0" "6 6 0 0" "7 7 0 0" "8 8 0 0" "2 2 2 0" "3 3 3 0")
+set(CudaMedian_LARGE_ROW_WINDOWS "4 4 0 0" "5 5 0 0" "6 6 0 0" "7 7 0 0" "8 8 0 0" "2 2 2 0" "3 3 3 0" "2.5 2.5 0 0")
+# Programs that are soon compiled share sources: even sizes, whose radii have a half, and ranks that are not the median's.
+# The program of a rank is also that of the rank as far from the other end (RowPrograms.h), but where narrow keys are
+# compared as they are in the image (TilePolicy.h). Of an even number of values both middle ones have a program.
+set(CudaMedian_EVEN_ROW_WINDOWS "0.5 0.5 0 0" "1.5 1.5 0 0" "0.5 0.5 0.5 0")
+set(CudaMedian_EVEN_NARROW_ROW_WINDOWS ${CudaMedian_EVEN_ROW_WINDOWS} "0.5 0.5 0 0 1" "1.5 1.5 0 0 7" "0.5 0.5 0.5 0 3")
+set(CudaMedian_RANK_ROW_WINDOWS "1 1 0 0 1" "1 1 0 0 2" "1 1 0 0 3")
+set(CudaMedian_RANK_NARROW_ROW_WINDOWS ${CudaMedian_RANK_ROW_WINDOWS} "1 1 0 0 5" "1 1 0 0 6" "1 1 0 0 7")
+set(CudaMedian_RANK_OF_25_ROW_WINDOWS "")
+foreach(rank RANGE 1 11)
+  list(APPEND CudaMedian_RANK_OF_25_ROW_WINDOWS "2 2 0 0 ${rank}")
+endforeach()
 set(CUDAMEDIAN_ROW_WINDOWS "" CACHE STRING
   "Windows whose CPU programs are compiled ahead, of those there are; empty: all of them; the others are interpreted")
 mark_as_advanced(CUDAMEDIAN_ROW_WINDOWS)
+set(sharesSources true)
 if(CUDAMEDIAN_ROW_WINDOWS)
   set(CudaMedian_ROW_WINDOWS ${CUDAMEDIAN_ROW_WINDOWS})
 endif()
@@ -15,6 +27,7 @@ if(CUDAMEDIAN_SANITIZE)
   # Instrumenting thousands of straight lines takes minutes each. The smallest program shows as much, and for threads
   # the smallest with phases.
   set(CudaMedian_ROW_WINDOWS "1 1 0 0")
+  set(sharesSources false)
   if(CUDAMEDIAN_SANITIZE MATCHES "thread")
     list(APPEND CudaMedian_ROW_WINDOWS "6 6 0 0")
   endif()
@@ -26,46 +39,66 @@ set(entries "")
 if(hwy_FOUND)
   include(${CMAKE_CURRENT_LIST_DIR}/../../tools/EmitPrograms.cmake)
   set(folder ${CMAKE_CURRENT_BINARY_DIR}/rows)
-  # A program for keys of least to most bytes.
-  function(cudamedian_add_row_program window name least most)
-    separate_arguments(radius UNIX_COMMAND "${window}")
+  # A source of programs for keys of least to most bytes.
+  function(cudamedian_add_row_programs windows name least most isLong)
     # SSSE3 without SSE4 is rarer than the time it takes to compile for it. SVE alone serves all lengths of its vectors,
     # and what SVE2 adds no program uses.
     set(disabled "(HWY_SSSE3|HWY_SVE_256|HWY_SVE2|HWY_SVE2_128)")
-    set(isLong false)
-    if(window IN_LIST CudaMedian_LARGE_ROW_WINDOWS)
+    if(isLong)
       set(disabled "(HWY_SSSE3|HWY_SSE4|HWY_SVE_256|HWY_SVE2|HWY_SVE2_128)")
-      set(isLong true)
     endif()
     set(source ${folder}/${name}.cxx)
-    cudamedian_get_window_name("${radius}" windowName)
-    cudamedian_get_shorter("${radius}" shorter rank)
-    add_custom_command(OUTPUT ${folder}/${name}-inl.h
-      COMMAND ${CMAKE_COMMAND} -E make_directory ${folder}
-      COMMAND CudaMedianEmitPrograms ${radius} ${least} 90 ${folder}/${name}-inl.h
-      DEPENDS CudaMedianEmitPrograms
-      VERBATIM)
+    set(number 0)
+    foreach(window IN LISTS windows)
+      separate_arguments(radius UNIX_COMMAND "${window}")
+      cudamedian_get_window_name("${radius}" windowName)
+      cudamedian_get_shorter("${radius}" shorter rank)
+      set(header Row_${windowName}_${least}-inl.h)
+      add_custom_command(OUTPUT ${folder}/${header}
+        COMMAND ${CMAKE_COMMAND} -E make_directory ${folder}
+        COMMAND CudaMedianEmitPrograms ${radius} ${least} 90 ${folder}/${header}
+        DEPENDS CudaMedianEmitPrograms
+        VERBATIM)
+      set_property(SOURCE ${source} APPEND PROPERTY OBJECT_DEPENDS ${folder}/${header})
+      if(number EQUAL 0)
+        set(first Row_${windowName})
+      endif()
+      string(APPEND includes "#include \"${header}\"\n")
+      string(APPEND cases "    case ${number}:\n      return Runner<Row_${windowName}>::Run(keyBytes, phase, arguments);\n")
+      string(APPEND descriptions
+        "  programs.push_back(Complete<${number}>(Runner<Row_${windowName}>::Describe({ { ${shorter} } }, ${rank})));\n")
+      math(EXPR number "${number} + 1")
+    endforeach()
     configure_file(${CMAKE_CURRENT_FUNCTION_LIST_DIR}/RowProgram.cxx.in ${source} @ONLY)
-    set_source_files_properties(${source} PROPERTIES OBJECT_DEPENDS ${folder}/${name}-inl.h)
     set(CudaMedian_ROW_SRCS ${CudaMedian_ROW_SRCS} ${source} PARENT_SCOPE)
-    set(declarations "${declarations}RowProgram\nDescribe${name}();\n" PARENT_SCOPE)
-    set(entries "${entries}    Describe${name}(),\n" PARENT_SCOPE)
+    set(declarations "${declarations}void\nDescribe${name}(std::vector<RowProgram> & programs);\n" PARENT_SCOPE)
+    set(entries "${entries}    Describe${name}(list);\n" PARENT_SCOPE)
   endfunction()
   foreach(window IN LISTS CudaMedian_ROW_WINDOWS)
     separate_arguments(radius UNIX_COMMAND "${window}")
     cudamedian_get_window_name("${radius}" name)
     set(least 1)
     set(most 8)
+    set(isLong false)
     if(window IN_LIST CudaMedian_LARGE_ROW_WINDOWS)
       set(most 4)
+      set(isLong true)
     endif()
     if(window IN_LIST CudaMedian_NARROW_ROW_WINDOWS)
-      cudamedian_add_row_program("${window}" Row_${name}_Narrow 1 2)
+      cudamedian_add_row_programs("${window}" Row_${name}_Narrow 1 2 ${isLong})
       set(least 4)
     endif()
-    cudamedian_add_row_program("${window}" Row_${name} ${least} ${most})
+    cudamedian_add_row_programs("${window}" Row_${name} ${least} ${most} ${isLong})
   endforeach()
-  list(APPEND CudaMedian_ROW_SRCS cpu/LaneInterpreter.cxx cpu/KeyLines.cxx algorithm/histogram/ColumnHistograms.cxx algorithm/extremum/ExtremumRows.cxx)
+  if(sharesSources)
+    cudamedian_add_row_programs("${CudaMedian_EVEN_NARROW_ROW_WINDOWS}" RowsOfEvenSize_Narrow 1 2 false)
+    cudamedian_add_row_programs("${CudaMedian_EVEN_ROW_WINDOWS}" RowsOfEvenSize 4 8 false)
+    cudamedian_add_row_programs("${CudaMedian_RANK_NARROW_ROW_WINDOWS}" RowsOfRanks_3x3_Narrow 1 2 false)
+    cudamedian_add_row_programs("${CudaMedian_RANK_ROW_WINDOWS}" RowsOfRanks_3x3 4 8 false)
+    cudamedian_add_row_programs("${CudaMedian_RANK_OF_25_ROW_WINDOWS}" RowsOfRanks_5x5 1 4 true)
+  endif()
+  list(APPEND CudaMedian_ROW_SRCS cpu/LaneInterpreter.cxx cpu/KeyLines.cxx algorithm/histogram/ColumnHistograms.cxx
+    algorithm/extremum/ExtremumRows.cxx)
   message(STATUS "CudaMedian: CPU programs with Highway ${hwy_VERSION}")
 else()
   list(APPEND CudaMedian_ROW_SRCS cpu/LaneInterpreterPortable.cxx cpu/KeyLinesPortable.cxx algorithm/histogram/ColumnHistogramsPortable.cxx algorithm/extremum/ExtremumRowsPortable.cxx)
