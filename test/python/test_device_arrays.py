@@ -120,7 +120,7 @@ def test_a_named_stream_has_the_order_of_the_caller(calls):
 
 
 def test_an_output_waits_also_for_a_run_that_failed(calls, monkeypatch):
-    def fail(*_arguments):
+    def fail(*_arguments, **_wanted):
         raise DeviceError("half of it launched")
 
     monkeypatch.setattr(_engine, "run_on_device", fail)
