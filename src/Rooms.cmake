@@ -2,6 +2,6 @@
 set(CudaMedian_ROOMS "")
 foreach(room IN ITEMS
     core program cpu cuda plan tools
-    algorithm algorithm/tile algorithm/rank algorithm/histogram algorithm/merge algorithm/selection)
+    algorithm algorithm/tile algorithm/rank algorithm/histogram algorithm/merge algorithm/selection algorithm/vector)
   list(APPEND CudaMedian_ROOMS ${CMAKE_CURRENT_LIST_DIR}/${room})
 endforeach()
