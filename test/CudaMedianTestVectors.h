@@ -19,13 +19,14 @@
 #define CudaMedianTestVectors_h
 
 #include "CudaMedianTestSeed.h"
-#include "Extents.h"
 #include "itkCudaMedianVectorMedian.h"
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <limits>
 #include <random>
+#include <string>
 #include <type_traits>
 #include <vector>
 
@@ -34,11 +35,21 @@ namespace cudamediantest
 {
 
 using cudamedian::Extent;
-using cudamedian::GetOffset;
-using cudamedian::GetPackedStride;
 using cudamedian::VectorNorm;
-using cudamedian::Volume;
 __extension__ using Wide = __int128;
+
+inline std::int64_t
+CountPixels(const Extent & extent)
+{
+  return extent[0] * extent[1] * extent[2] * extent[3];
+}
+
+/** Pixels from the first of an image to one. */
+inline std::int64_t
+Locate(const Extent & position, const Extent & stride)
+{
+  return position[0] * stride[0] + position[1] * stride[1] + position[2] * stride[2] + position[3] * stride[3];
+}
 
 /** A distance, and how it is added to others: exactly as integers, or as doubles. */
 template <typename T>
@@ -100,13 +111,18 @@ struct VectorCase
   const T *
   GetPixel(const Extent & position) const
   {
-    Extent clamped;
+    Extent       clamped;
+    Extent       stride{ { 1, 0, 0, 0 } };
+    const auto & extent = request.inputExtent;
+    stride[1] = extent[0];
+    stride[2] = stride[1] * extent[1];
+    stride[3] = stride[2] * extent[2];
     for (int axis = 0; axis < cudamedian::Dimension; ++axis)
     {
-      const auto last = request.inputExtent[axis] - 1;
+      const auto last = extent[axis] - 1;
       clamped[axis] = std::min(std::max<std::int64_t>(position[axis], 0), last);
     }
-    return input.data() + GetOffset(clamped, GetPackedStride(request.inputExtent)) * request.components;
+    return input.data() + Locate(clamped, stride) * request.components;
   }
 
   /** The pixels of an output's window, in raster order. */
@@ -200,7 +216,7 @@ struct VectorCase
           for (o[0] = 0; o[0] < request.outputExtent[0]; ++o[0])
           {
             std::memcpy(
-              expected.data() + GetOffset(o, request.outputStride) * request.components, FindMedian(o), pixelBytes);
+              expected.data() + Locate(o, request.outputStride) * request.components, FindMedian(o), pixelBytes);
           }
     std::size_t wrong = 0;
     for (std::size_t first = 0; first < output.size(); first += static_cast<std::size_t>(request.components))
@@ -215,7 +231,7 @@ struct VectorCase
   Fill(std::mt19937_64 & generator)
   {
     const auto components = static_cast<std::size_t>(request.components);
-    input.resize(static_cast<std::size_t>(Volume(request.inputExtent)) * components);
+    input.resize(static_cast<std::size_t>(CountPixels(request.inputExtent)) * components);
     // Few values make ties, all values make large differences.
     const auto kind = generator() % 3;
     for (auto & value : input)
@@ -300,6 +316,14 @@ GetVectorShapes()
   return shapes;
 }
 
+/** "3x3x1x1" */
+inline std::string
+Write(const Extent & extent)
+{
+  return std::to_string(extent[0]) + "x" + std::to_string(extent[1]) + "x" + std::to_string(extent[2]) + "x" +
+         std::to_string(extent[3]);
+}
+
 /** Calls function(case) for each component type, norm, number of components and shape. */
 template <typename TFunction>
 void
@@ -320,8 +344,8 @@ ForEachVectorCase(std::mt19937_64 & generator, const TFunction & function)
         test.request.norm = norm;
         test.Fill(generator);
         SCOPED_TRACE(std::string(ToString(type)) + " " + ToString(norm) + " " +
-                     std::to_string(test.request.components) + " radius " + cudamedian::Join(shape.radius) + " input " +
-                     cudamedian::Join(shape.input));
+                     std::to_string(test.request.components) + " radius " + Write(shape.radius) + " input " +
+                     Write(shape.input));
         function(test);
       }
     }

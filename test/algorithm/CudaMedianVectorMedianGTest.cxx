@@ -90,7 +90,7 @@ RunTiles(const VectorArguments & arguments, std::mt19937_64 & generator)
   for (std::int64_t block = 0; block < Tile::CountBlocks(arguments); ++block)
   {
     std::memset(static_cast<void *>(shared.get()), 0xA5, sizeof(*shared));
-    const auto place = Tile::GetPlace(arguments, block);
+    const auto place = Tile::GetPlace(arguments, static_cast<std::uint32_t>(block));
     forEach([&](int thread, auto &) { Tile::template Stage<VComponents>(arguments, place, thread, *shared); });
     forEach([&](int thread, auto & state) {
       Tile::Start(state);

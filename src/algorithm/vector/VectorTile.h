@@ -65,10 +65,17 @@ struct PackedDistance
     }
     else
     {
-      constexpr float unit = 1 << 23;
 #ifdef __CUDA_ARCH__
-      const auto differences = __vabsdiffu4(a, b);
-      const auto squares = __dp4a(differences, differences, 0U);
+      // The sum of squares has 18 bits: added to the bits of 2^23 it makes the float that is so much larger. From there
+      // it is the compiler's own way to a correctly rounded root, without its way out for other numbers.
+      constexpr std::uint32_t start = 0x4B000000;
+      const auto              differences = __vabsdiffu4(a, b);
+      const float squares = __fadd_rn(__uint_as_float(__dp4a(differences, differences, start)), -8388608.0F);
+      float       inverse;
+      asm("rsqrt.approx.ftz.f32 %0, %1;" : "=f"(inverse) : "f"(squares));
+      const float near = __fmul_rn(squares, inverse);
+      const float rest = __fmaf_rn(-near, near, squares);
+      const float root = squares == 0 ? 0 : __fmaf_rn(rest, __fmul_rn(inverse, 0.5F), near);
 #else
       const auto    differences = GetDifferences(a, b);
       std::uint32_t squares = 0;
@@ -76,9 +83,11 @@ struct PackedDistance
       {
         squares += (differences >> shift & 0xFF) * (differences >> shift & 0xFF);
       }
+      const float root = GetRoot(static_cast<float>(squares));
 #endif
       // The root is at most 510, and at least 1 or 0: the product is an integer of 32 bits.
-      return sum + static_cast<std::uint32_t>(GetRoot(static_cast<float>(squares)) * unit);
+      constexpr float unit = 1 << 23;
+      return sum + static_cast<std::uint32_t>(root * unit);
     }
   }
 };
@@ -129,14 +138,16 @@ struct VectorTile
   };
 
   CUDAMEDIAN_HOST_DEVICE static Place
-  GetPlace(const VectorArguments & arguments, std::int64_t block)
+  GetPlace(const VectorArguments & arguments, std::uint32_t block)
   {
-    const auto blocksX = (arguments.outputExtent[0] + outputColumns - 1) / outputColumns;
-    const auto blocksY = (arguments.outputExtent[1] + outputRows - 1) / outputRows;
+    // A launch has fewer than 2^31 blocks, and so there are of each kind. Division of 64 bits takes long.
+    const auto blocksX = static_cast<std::uint32_t>((arguments.outputExtent[0] + outputColumns - 1) / outputColumns);
+    const auto blocksY = static_cast<std::uint32_t>((arguments.outputExtent[1] + outputRows - 1) / outputRows);
+    const auto planes = static_cast<std::uint32_t>(arguments.outputExtent[2]);
     const auto row = block / blocksX;
     const auto plane = row / blocksY;
-    const auto z = plane % arguments.outputExtent[2];
-    const auto w = plane / arguments.outputExtent[2];
+    const auto z = static_cast<std::int64_t>(plane % planes);
+    const auto w = static_cast<std::int64_t>(plane / planes);
     const auto inputPlane = (arguments.outputOrigin[3] + w) * arguments.inputExtent[2] + arguments.outputOrigin[2] + z;
     Place      place;
     place.x = static_cast<std::int32_t>(block % blocksX * outputColumns);
@@ -166,11 +177,12 @@ struct VectorTile
     const auto firstX = static_cast<std::int32_t>(arguments.outputOrigin[0]) + place.x - radius - reach;
     const auto firstY = static_cast<std::int32_t>(arguments.outputOrigin[1]) + place.y - radius - reach;
     const auto flip = static_cast<std::uint32_t>(arguments.signMask);
+    const auto rowBytes = static_cast<std::int32_t>(arguments.inputExtent[0]) * VComponents;
     for (int number = thread; number < pixelRows * pixelColumns; number += threads)
     {
       const auto    x = Clamp(firstX + number % pixelColumns, lastX);
       const auto    y = Clamp(firstY + number / pixelColumns, lastY);
-      const auto *  pixel = place.input + (static_cast<std::int64_t>(y) * (lastX + 1) + x) * VComponents;
+      const auto *  pixel = place.input + static_cast<std::int64_t>(y) * rowBytes + x * VComponents;
       std::uint32_t word = 0;
       CUDAMEDIAN_UNROLL
       for (int component = 0; component < VComponents; ++component)
@@ -328,17 +340,19 @@ struct VectorTile
     {
       return;
     }
+    const int  firstRow = thread / columns * strip;
+    const auto outputRowBytes = arguments.outputStride[1] * VComponents;
+    auto *     target = place.output + (place.y + firstRow - radius) * outputRowBytes + x * VComponents;
     CUDAMEDIAN_UNROLL
-    for (int output = 0; output < strip; ++output)
+    for (int output = 0; output < strip; ++output, target += outputRowBytes)
     {
-      const int row = thread / columns * strip + output;
+      const int row = firstRow + output;
       const int y = place.y + row - radius;
       if (row >= radius && row < rows - radius && y < arguments.outputExtent[1])
       {
         const auto position = static_cast<int>(state.least[output] & ((1U << positionBits) - 1));
         const auto word =
           shared.pixels[(row + radius + position / width) * pixelColumns + column + radius + position % width];
-        auto * target = place.output + (y * arguments.outputStride[1] + x) * VComponents;
         CUDAMEDIAN_UNROLL
         for (int component = 0; component < VComponents; ++component)
         {
@@ -355,8 +369,8 @@ GetVectorTileRadius(const VectorArguments & arguments, int bytes)
 {
   const auto radius = arguments.radius[0];
   const bool isSquare = radius == arguments.radius[1] && arguments.radius[2] == 0 && arguments.radius[3] == 0;
-  // Positions along an axis are of 32 bits, with the block's own added.
-  constexpr std::int64_t longest = 0x7FFF0000;
+  // Positions along an axis and in a row's bytes are of 32 bits, with the block's own added.
+  constexpr std::int64_t longest = 0x7FFF0000 / mostVectorComponents;
   const bool             fits = arguments.inputExtent[0] < longest && arguments.inputExtent[1] < longest;
   return bytes == 1 && isSquare && fits && (radius == 1 || radius == 2) ? radius : 0;
 }
