@@ -64,7 +64,7 @@ CudaVectorMedianImageFilter<TImage>::DescribeImages()
   constexpr bool isVectorImage = inElement == 1;
 
   cudamedian::VectorMedianRequest request;
-  request.componentType = CudaMedianImageFilterDetail::EnginePixel<ComponentType>::GetType();
+  request.componentType = CudaMedianFilterDetail::EnginePixel<ComponentType>::GetType();
   request.components =
     isVectorImage ? static_cast<int>(input->GetNumberOfComponentsPerPixel()) : static_cast<int>(inElement);
   request.input = input->GetBufferPointer();
@@ -97,7 +97,7 @@ template <typename TImage>
 void
 CudaVectorMedianImageFilter<TImage>::GenerateData()
 {
-  static_assert(CudaMedianImageFilterDetail::EnginePixel<ComponentType>::supported, "components are scalars");
+  static_assert(CudaMedianFilterDetail::EnginePixel<ComponentType>::supported, "components are scalars");
   static_assert(ImageDimension <= cudamedian::Dimension, "images have one to four dimensions");
   m_ExecutionReport = cudamedian::ExecutionReport();
   this->AllocateOutputs();
