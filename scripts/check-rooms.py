@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-FileCopyrightText: Copyright NumFOCUS
 # SPDX-License-Identifier: Apache-2.0
-"""Check that the rooms of the sources include only rooms that they may know (documentation/architecture.md), and that
-no function is too long to be read at once.
+"""Check that rooms of the sources include only what they may know, and that no function is too long.
+
+Which rooms know which is in documentation/architecture.md. A function is read at once.
 
 usage: check-rooms.py [--count] [folder]   (default: the checkout that this script lies in)
 """
