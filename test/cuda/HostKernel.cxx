@@ -18,6 +18,7 @@
 // The kernels of devices that are threads of the host: each is the CPU's median of what lies in a slab's input buffer.
 #include "DeviceImage.h"
 #include "DeviceMethod.h"
+#include "ExtremumDevice.h"
 #include "HistogramDevice.h"
 #include "HalfFloat.h"
 #include "HostRuntime.h"
@@ -181,6 +182,12 @@ std::shared_ptr<const DeviceMethod>
 MakeMergeDeviceMethod(const MergeShape &)
 {
   return std::make_shared<HostForm>(KernelMeans::Merges);
+}
+
+std::shared_ptr<const DeviceMethod>
+MakeExtremumDeviceMethod(const std::vector<ExtremumShape> &)
+{
+  return std::make_shared<HostForm>(KernelMeans::Extremes);
 }
 
 std::shared_ptr<const DeviceMethod>
