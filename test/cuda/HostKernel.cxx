@@ -48,6 +48,7 @@ Filter(PixelType type, const KernelArguments & arguments)
   {
     request.inputExtent[axis] = arguments.inputExtent[axis];
     request.radius[axis] = arguments.radius[axis];
+    request.shorter[axis] = arguments.shorter[axis];
     request.outputOrigin[axis] = arguments.outputOrigin[axis];
     request.outputExtent[axis] = arguments.outputExtent[axis];
     request.outputStride[axis] = arguments.outputPitch[axis];

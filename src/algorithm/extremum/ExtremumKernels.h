@@ -189,6 +189,14 @@ private:
   static CUDAMEDIAN_HOST_DEVICE void
   ForRun(int longest, const TFunction & function)
   {
+    if constexpr (sizeof(Held) == 4)
+    {
+      if (longest >= 64)
+      {
+        function(Run<32>{}); // long windows are read half as often
+        return;
+      }
+    }
     // Registers hold runs of 16 words, or 8 of two registers each, for four blocks on a multiprocessor.
     constexpr int most = sizeof(Held) == 4 ? 16 : 8;
     if (longest >= most)

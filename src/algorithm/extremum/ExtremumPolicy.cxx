@@ -100,7 +100,7 @@ CountInstructions(const ExtremumShape & shape, int axis, int pixelBytes)
 {
   const int    wordPixels = CountWordPixels(pixelBytes);
   const int    length = axis == 0 ? std::max(1, shape.size[0] / wordPixels) : shape.size[axis];
-  const int    longest = pixelBytes == 1 || pixelBytes == 8 ? 8 : 16;
+  const int    longest = pixelBytes == 1 || pixelBytes == 8 ? 8 : length >= 64 ? 32 : 16;
   const int    run = std::min({ longest, length, shape.block[axis] });
   const double reads = static_cast<double>(length + run - 1) / run;
   const double both = pixelBytes == 1 ? 2 : 1; // registers that a word is compared in
