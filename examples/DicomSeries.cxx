@@ -156,7 +156,7 @@ DicomSeriesImageIO::Open(const std::string & folder, std::vector<DicomHeader> he
     {
       Refuse(header.path,
              "its pixels have " + std::to_string(slice->GetNumberOfComponents()) +
-               " components; the median is defined for scalar pixels only");
+               " components; series of one are taken");
     }
     for (unsigned int axis = 0; axis < 2; ++axis)
     {

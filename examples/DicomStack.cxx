@@ -143,8 +143,7 @@ CheckForms(const std::vector<DicomHeader> & slices)
     }
     if (slice.samples != 1)
     {
-      Refuse(Name(slice) + " has pixels of " + std::to_string(slice.samples) +
-             " components; the median is defined for scalar pixels only");
+      Refuse(Name(slice) + " has pixels of " + std::to_string(slice.samples) + " components; series of one are taken");
     }
     const auto differ = [&](const std::string & what, const std::string & one, const std::string & other) {
       Refuse("its slices differ in " + what + ": " + Name(first) + " has " + one + ", " + Name(slice) + " has " +

@@ -76,7 +76,8 @@ public:
    * - `Reflect`: the image mirrored at its edge, c b a | a b c d | d c b, as itk::MirrorPadImageFilter.
    * - `Mirror`: the image mirrored at its last pixel, d c b | a b c d | c b a.
    * - `Wrap`: the image again, b c d | a b c d | a b c, as itk::PeriodicBoundaryCondition.
-   * - `Shrink`: nothing: the window is clipped to the image and has fewer pixels, whose median is taken. */
+   * - `Shrink`: nothing: the window is clipped to the image and has fewer pixels, whose median is taken. Along all axes
+   * with a radius, or along none. */
   enum class Boundary : uint8_t
   {
     ZeroFluxNeumann,

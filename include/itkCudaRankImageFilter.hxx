@@ -307,6 +307,7 @@ CudaRankImageFilter<TInputImage, TOutputImage, TKernel>::GenerateData()
     const auto inside = isExtreme ? all : this->SplitBorder(border);
     this->RunEngine(inside, static_cast<float>(static_cast<double>(inside.GetNumberOfPixels()) / pixels));
     this->SelectBorder(border);
+    m_ExecutionReport.border = cudamedian::ToString(cudamedian::Border::Shrink);
     const auto clipped = all.GetNumberOfPixels() - inside.GetNumberOfPixels();
     if (clipped > 0)
     {
@@ -324,6 +325,7 @@ CudaRankImageFilter<TInputImage, TOutputImage, TKernel>::GenerateData()
   m_ExecutionReport.device = "host";
   m_ExecutionReport.algorithm = "itk::RankImageFilter";
   m_ExecutionReport.algorithmReason = reason;
+  m_ExecutionReport.border = cudamedian::ToString(cudamedian::Border::Shrink);
   m_ExecutionReport.workUnits = this->GetNumberOfWorkUnits();
   Superclass::GenerateData();
 }

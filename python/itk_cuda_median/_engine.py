@@ -227,13 +227,13 @@ def _fill(name: str, values: Sequence[int], places: Sequence[int], rest: int) ->
     return _Axes(*array)
 
 
-def _places(shape: Sequence[int], axes: Sequence[AxisWindow], components: bool) -> list[int]:
+def _places(shape: Sequence[int], axes: Sequence[AxisWindow]) -> list[int]:
     """Return the engine's axis of each axis of NumPy: the contiguous one is the first.
 
     A few values along it that no window spans are components of pixels, which the engine has along its last axis.
     """
     count = len(shape)
-    if components and 1 < count and 1 < shape[-1] <= _MOST_COMPONENTS and axes[-1].size == 1:
+    if 1 < count and 1 < shape[-1] <= _MOST_COMPONENTS and axes[-1].size == 1:
         if any(axis.size > 1 for axis in axes):
             return [*range(count - 2, -1, -1), MAXIMUM_DIMENSION - 1]
     return list(range(count - 1, -1, -1))
@@ -251,11 +251,10 @@ def _request(
     rank: int = -1,
     even_median: EvenMedian = EvenMedian.UPPER,
     border_value: bytes = b"",
-    components: bool = False,
 ) -> _Request:
     """Return a request from a C-contiguous array to another of the same shape and type."""
     strides = [math.prod(shape[axis + 1 :]) for axis in range(len(shape))]
-    places = _places(shape, axes, components)
+    places = _places(shape, axes)
     output_stride = _fill("stride", strides, places, 0) if shape else _Axes(1)
     # Without strides, the pixels of the input follow each other along the engine's axes.
     is_plain = places[-1:] != [MAXIMUM_DIMENSION - 1]
@@ -316,9 +315,7 @@ def run(
     **wanted: Any,
 ) -> str:
     """Filter one C-contiguous array in host memory to another; return the execution report's text."""
-    request = _request(
-        pixel_type, input_address, output_address, shape, axes, algorithm, memory, components=True, **wanted
-    )
+    request = _request(pixel_type, input_address, output_address, shape, axes, algorithm, memory, **wanted)
     request.backend = backend
     request.work_units = _numbers.integer("threads", threads, 1, _numbers.MOST_THREADS)
     failure: list[BaseException] = []

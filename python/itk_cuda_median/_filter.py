@@ -87,7 +87,7 @@ def median_filter(
     input
         A NumPy array or what NumPy can make one of, a Dask array (see `itk_cuda_median.dask`), or an array of CuPy,
         PyTorch, Numba or JAX (any with `__cuda_array_interface__` or `__dlpack__`), which gives one of the same kind.
-        Pixels are integers of 8 to 64 bits, float16 (in host memory), float32, float64 or bool. A C-contiguous array
+        Pixels are integers of 8 to 64 bits, float16, float32, float64 or bool. A C-contiguous array
         is read where it lies. One in device memory never passes through the host, and the call returns when the work
         is in the library's current stream, like the library's own calls. Arrays of JAX, and those that only DLPack
         describes, pass through CuPy, in its current stream; for them, and for windows beyond tile programs, the call
@@ -108,7 +108,7 @@ def median_filter(
     mode
         What lies beyond the border, one of scipy's names or one for each of `axes`: "nearest", "reflect" or
         "grid-mirror", "mirror", "wrap" or "grid-wrap", "constant" or "grid-constant"; or "shrink": nothing, the window
-        is clipped and has fewer pixels. Arrays in device memory have "nearest" only, no `origin` and no mean of two.
+        is clipped and has fewer pixels. Windows of arrays in device memory are not clipped.
     cval
         The value beyond the border where it is "constant", which the input's type has to hold.
     origin
@@ -119,7 +119,7 @@ def median_filter(
         The same in percent, from 0 to 100, or below 0 counted from 100; rounded down as scipy does.
     even_median
         The median of an even number of values: "upper", the upper one of the two in the middle, as in scipy, or "mean",
-        that of both, of integers rounded down.
+        that of both, of integers rounded down. Arrays in device memory have no means.
     backend
         "auto" (CUDA when a usable device exists, else the CPU), "cuda" or "cpu".
     algorithm

@@ -38,7 +38,8 @@ GetMedianAlgorithms()
 {
   // Never destroyed: a thread may be at work when the process ends.
   static const auto & algorithms = *new std::vector<const MedianAlgorithm *>{
-    &GetExtremumAlgorithm(), &GetTileAlgorithm(), &GetRankAlgorithm(), &GetHistogramAlgorithm(), &GetMergeAlgorithm(), &GetSelectionAlgorithm()
+    &GetExtremumAlgorithm(),  &GetTileAlgorithm(),  &GetRankAlgorithm(),
+    &GetHistogramAlgorithm(), &GetMergeAlgorithm(), &GetSelectionAlgorithm()
   };
   return algorithms;
 }

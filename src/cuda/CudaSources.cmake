@@ -54,7 +54,9 @@ set(CudaMedian_CUDA_SRCS
   algorithm/merge/MergeDevice.cxx
   algorithm/merge/MergeKernels.cu
   algorithm/selection/SelectionDevice.cxx
-  algorithm/selection/SelectionKernel.cu)
+  algorithm/selection/SelectionKernel.cu
+  algorithm/vector/VectorDevice.cxx
+  algorithm/vector/VectorKernels.cu)
 # Architectures that the library has PTX of and no machine code: what the driver makes of it is tried out first.
 set(virtual "")
 foreach(architecture IN LISTS CMAKE_CUDA_ARCHITECTURES)

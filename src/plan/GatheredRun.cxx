@@ -26,6 +26,8 @@
 #include <atomic>
 #include <exception>
 #include <mutex>
+#include <string>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -37,7 +39,7 @@ namespace
 using Runner = std::function<ExecutionReport(const MedianRequest &)>;
 
 /** Bytes of a copy: the CPU's stay in its caches, the others keep a GPU busy. */
-constexpr std::int64_t cpuCopyBytes = std::int64_t{ 4 } << 20;
+constexpr std::int64_t cpuCopyBytes = std::int64_t{ 1 } << 20;
 constexpr std::int64_t cudaCopyBytes = std::int64_t{ 128 } << 20;
 
 /** Rows shorter than this are exchanged with another axis, where that is longer. */
@@ -121,13 +123,25 @@ public:
         RunBand(band);
       }
     }
+    RunCopies();
     m_Report.slabReason += std::string(m_Report.slabReason.empty() ? "" : "; ") +
                            (hasInterior ? "the image's rim" : "the image") + " is copied with its border (" +
-                           std::to_string(m_Copies) + " copies)";
+                           std::to_string(m_Copies.size()) + " copies)";
+    if (m_Request.progress)
+    {
+      m_Request.progress(1.0F);
+    }
     return m_Report;
   }
 
 private:
+  /** Outputs that are found in a copy of what their windows see. */
+  struct Copy
+  {
+    MedianRequest request;
+    PixelBox      outputs;
+  };
+
   /** Outputs whose windows see no border. */
   void
   RunInterior(const PixelBox & box)
@@ -204,8 +218,49 @@ private:
       {
         outputs.origin[axis] += box.origin[axis];
       }
-      RunCopy(request, outputs);
+      m_Copies.push_back({ request, outputs });
     });
+  }
+
+  /** Runs all copies: on the CPU each by one of the threads, else one after the other by all of them. */
+  void
+  RunCopies()
+  {
+    const auto units = std::max(1U, m_Request.workUnits);
+    if (m_Request.backend != Backend::Cpu || units == 1 || !m_Request.parallelFor || m_Copies.size() < units)
+    {
+      std::for_each(
+        m_Copies.begin(), m_Copies.end(), [this](const Copy & copy) { RunCopy(copy.request, copy.outputs); });
+      return;
+    }
+    for (auto & copy : m_Copies)
+    {
+      copy.request.workUnits = 1;
+      copy.request.parallelFor = nullptr;
+    }
+    std::atomic<std::size_t> next{ 0 };
+    std::atomic<bool>        isStopped{ false };
+    std::exception_ptr       failure;
+    std::mutex               mutex;
+    m_Request.parallelFor(units, [&](std::size_t) {
+      try
+      {
+        for (auto copy = next++; copy < m_Copies.size() && !isStopped; copy = next++)
+        {
+          RunCopy(m_Copies[copy].request, m_Copies[copy].outputs);
+        }
+      }
+      catch (...)
+      {
+        isStopped = true;
+        const std::lock_guard<std::mutex> lock(mutex);
+        failure = failure ? failure : std::current_exception();
+      }
+    });
+    if (failure)
+    {
+      std::rethrow_exception(failure);
+    }
   }
 
   void
@@ -275,7 +330,6 @@ private:
     const auto runs =
       static_cast<double>(m_Recipe.upper.fills.size() + (m_Recipe.isMean ? m_Recipe.lower.fills.size() : 0));
     RunPart(request, static_cast<double>(Volume(outputs.extent)) / m_Total / runs);
-    ++m_Copies;
     return output;
   }
 
@@ -283,14 +337,37 @@ private:
   void
   RunPart(MedianRequest request, double share)
   {
-    if (m_Request.progress)
+    request.progress = nullptr;
+    const bool isCaller = std::this_thread::get_id() == m_Caller;
+    if (m_Request.progress && isCaller)
     {
-      request.progress = [this, share](float fraction) {
-        m_Request.progress(static_cast<float>(m_Done + share * static_cast<double>(fraction)));
-      };
+      request.progress = [this, share](float fraction) { Tell(m_Done + share * static_cast<double>(fraction)); };
     }
     auto report = m_Run(request);
-    m_Done = std::min(m_Done + share, 1.0);
+    {
+      const std::lock_guard<std::mutex> lock(m_Mutex);
+      m_Done = std::min(m_Done.load() + share, 1.0);
+      AddReport(report, share);
+    }
+    if (isCaller)
+    {
+      Tell(m_Done);
+    }
+  }
+
+  /** Tells the caller, in his thread, how far all is. */
+  void
+  Tell(double done) const
+  {
+    if (m_Request.progress && done < 1)
+    {
+      m_Request.progress(static_cast<float>(done));
+    }
+  }
+
+  void
+  AddReport(ExecutionReport & report, double share)
+  {
     const bool isLargest = share > m_Largest;
     auto &     kept = isLargest ? report : m_Report;
     auto &     added = isLargest ? m_Report : report;
@@ -351,9 +428,11 @@ private:
   Recipe                m_Recipe;
   ExecutionReport       m_Report;
   double                m_Total{ 1 };
-  double                m_Done{ 0 };
+  std::atomic<double>   m_Done{ 0 };
   double                m_Largest{ -1 };
-  std::size_t           m_Copies{ 0 };
+  std::vector<Copy>     m_Copies;
+  std::thread::id       m_Caller{ std::this_thread::get_id() };
+  std::mutex            m_Mutex;
 };
 
 } // namespace

@@ -21,6 +21,8 @@
 #include "Gather.h"
 
 #include <cstdint>
+#include <memory>
+#include <new>
 #include <vector>
 
 namespace cudamedian
@@ -47,8 +49,25 @@ struct Recipe
 Recipe
 GetRecipe(const MedianRequest & request);
 
+/** Memory that is all written before it is read, so that nobody has to clear it. */
+template <typename T>
+struct UnwrittenMemory : std::allocator<T>
+{
+  template <typename TOther>
+  struct rebind
+  {
+    using other = UnwrittenMemory<TOther>;
+  };
+  template <typename TOther>
+  void
+  construct(TOther * place) noexcept
+  {
+    ::new (static_cast<void *>(place)) TOther;
+  }
+};
+
 /** Pixels of a copy, without gaps; half floats as integers of their order. */
-using Pixels = std::vector<char>;
+using Pixels = std::vector<char, UnwrittenMemory<char>>;
 
 /** Keeps the greater or the lesser of each two values. */
 void

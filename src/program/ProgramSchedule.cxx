@@ -17,6 +17,7 @@
  *=========================================================================*/
 #include "ProgramSchedule.h"
 
+#include <algorithm>
 #include <limits>
 #include <stdexcept>
 
@@ -34,6 +35,8 @@ struct Step
   TileProgram::Value b;
   std::size_t        min{ never }; // the value it defines
   std::size_t        max{ never };
+
+  ProgramSchedule::Join join{ ProgramSchedule::Join::None };
 };
 
 /** Joins each instruction with the next one where they are the min and the max of one pair. */
@@ -58,13 +61,71 @@ PairUp(const TileProgram & program)
   return steps;
 }
 
+/** Puts behind each step, where it can be, one that alone uses one of its results. */
+std::vector<Step>
+JoinSteps(const TileProgram & program, std::vector<Step> steps)
+{
+  const auto               values = program.GetNumberOfInputs() + program.GetInstructions().size();
+  std::vector<std::size_t> uses(values, 0);
+  std::vector<std::size_t> user(values, never); // the last step that uses a value
+  std::vector<bool>        isThere(values, false);
+  std::fill_n(isThere.begin(), program.GetNumberOfInputs(), true);
+  for (std::size_t n = 0; n < steps.size(); ++n)
+  {
+    for (const auto operand : { steps[n].a, steps[n].b })
+    {
+      ++uses[operand];
+      user[operand] = n;
+    }
+  }
+  for (const auto output : program.GetOutputs())
+  {
+    uses[output] += 2;
+  }
+
+  std::vector<Step> ordered;
+  std::vector<bool> isDone(steps.size(), false);
+  const auto        add = [&](std::size_t n) {
+    isDone[n] = true;
+    ordered.push_back(steps[n]);
+    for (const auto value : { steps[n].min, steps[n].max })
+    {
+      if (value != never)
+      {
+        isThere[value] = true;
+      }
+    }
+  };
+  for (std::size_t n = 0; n < steps.size(); ++n)
+  {
+    if (isDone[n])
+    {
+      continue;
+    }
+    add(n);
+    for (const auto value : { steps[n].min, steps[n].max })
+    {
+      const auto next = value != never && uses[value] == 1 ? user[value] : never;
+      const auto takes = [&](std::size_t result) { return steps[next].a == result || steps[next].b == result; };
+      if (next != never && isThere[steps[next].a] && isThere[steps[next].b] &&
+          !(takes(steps[n].min) && takes(steps[n].max)))
+      {
+        ordered.back().join = value == steps[n].min ? ProgramSchedule::Join::Low : ProgramSchedule::Join::High;
+        add(next);
+        break;
+      }
+    }
+  }
+  return ordered;
+}
+
 } // namespace
 
 ProgramSchedule
 ScheduleProgram(const TileProgram & program)
 {
   const auto inputs = program.GetNumberOfInputs();
-  const auto steps = PairUp(program);
+  const auto steps = JoinSteps(program, PairUp(program));
 
   std::vector<std::size_t> lastUse(inputs + program.GetInstructions().size(), 0);
   for (std::size_t n = 0; n < steps.size(); ++n)
@@ -125,6 +186,7 @@ ScheduleProgram(const TileProgram & program)
     instruction.low = take(step.min);
     instruction.high = take(step.max);
     schedule.instructions.push_back(instruction);
+    schedule.joins.push_back(step.join);
   }
   schedule.numberOfInputs = static_cast<std::uint16_t>(inputs);
   schedule.numberOfSlots = static_cast<std::uint16_t>(slots);

@@ -45,9 +45,19 @@ struct ProgramSchedule
     std::uint16_t high;
   };
 
+  /** Whether an instruction is followed by the only one that uses one of its results, which is then in no slot for
+   * long: who runs both at once need not write it. */
+  enum class Join : std::uint8_t
+  {
+    None,
+    Low, ///< low is used by the next instruction alone
+    High ///< high is
+  };
+
   std::uint16_t              numberOfInputs{ 0 };
   std::uint16_t              numberOfSlots{ 0 };
   std::vector<Instruction>   instructions;
+  std::vector<Join>          joins;   ///< for each instruction; none is joined with two others
   std::vector<std::uint16_t> outputs; ///< operand that holds each output at the end
 };
 

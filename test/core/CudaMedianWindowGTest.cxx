@@ -100,11 +100,40 @@ TEST(CudaMedianWindow, HugeRadiiDoNotWrapAround)
   EXPECT_EQ(Window(Extent{ { -1, 2, 0, 0 } }).CountPixels(), 0);
 }
 
+TEST(CudaMedianWindow, AnEvenSizeHasOnePixelFewerBehind)
+{
+  const Extent radius{ { 2, 1, 0, 3 } };
+  const Window window(radius, { { 1, 0, 0, 1 } }, -1);
+  EXPECT_EQ(window.GetExtent(), (Extent{ { 4, 3, 1, 6 } }));
+  EXPECT_EQ(window.CountPixels(), 72);
+  EXPECT_EQ(window.CountAxes(), 3);
+  EXPECT_EQ(window.CountBehind(0), 1);
+  EXPECT_EQ(window.CountBehind(1), 1);
+  EXPECT_EQ(window.CountBehind(3), 2);
+  EXPECT_EQ(window.rank, 36);
+  EXPECT_TRUE(window.IsMedian());
+  EXPECT_TRUE(window.HasEvenSize());
+  EXPECT_FALSE(Window(radius).HasEvenSize());
+  EXPECT_EQ(window.GetFootprint({ { 2, 2, 1, 1 } }), (Extent{ { 5, 4, 1, 6 } }));
+  EXPECT_EQ(Window(radius, Extent{}, -1), Window(radius));
+  EXPECT_NE(window, Window(radius, Extent{}, 36));
+  std::map<Window, int> numbers;
+  numbers[window] = 1;
+  numbers[Window(radius, Extent{}, 36)] = 2;
+  numbers[Window(radius, { { 0, 0, 0, 1 } }, 36)] = 3;
+  EXPECT_EQ(numbers.size(), 3U);
+  EXPECT_EQ(numbers[window], 1);
+  EXPECT_EQ(Window(Extent{ { 1, 0, 0, 0 } }, { { 0, 1, 0, 0 } }, -1).CountPixels(), 0);
+}
+
 TEST(CudaMedianWindow, OfARequest)
 {
   cudamedian::MedianRequest request;
   request.radius = { { 1, 2, 0, 0 } };
   EXPECT_EQ(GetWindow(request), Window(request.radius));
+  request.shorter = { { 0, 1, 0, 0 } };
+  EXPECT_EQ(GetWindow(request), Window(request.radius, request.shorter, 6));
+  request.shorter = {};
   request.rank = 3;
   EXPECT_EQ(GetWindow(request), Window(request.radius, 3));
   EXPECT_FALSE(GetWindow(request).IsMedian());

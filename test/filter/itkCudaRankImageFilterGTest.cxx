@@ -395,6 +395,7 @@ TEST(CudaRankImageFilter, PropertiesAndReport)
   EXPECT_EQ(filter->GetExecutionReport().window, (cudamedian::Extent{ { 3, 3, 1, 1 } }));
   EXPECT_NE(filter->GetExecutionReportAsString().find("56 pixels with clipped windows"), std::string::npos)
     << filter->GetExecutionReportAsString();
+  EXPECT_EQ(filter->GetExecutionReport().border, "shrink");
   filter->SetAlgorithm(itk::CudaMedianImageFilterEnums::Algorithm::Selection);
   filter->Update();
   EXPECT_EQ(filter->GetExecutionReport().algorithm.rfind("selection", 0), 0u) << filter->GetExecutionReport().algorithm;

@@ -302,7 +302,7 @@ Stress::MakeWorks()
     auto & c = work.c;
     c.otherOutput = false;
     c.target = 0;
-    if (c.CountOutputs() == 0 || c.CountAxes() > 3)
+    if (c.CountOutputs() == 0)
     {
       if (replays)
       {

@@ -433,7 +433,7 @@ CaseSource::DrawRadius(int dimension)
     }
     volume *= 2 * r + 1;
   }
-  // The engine takes three axes; four are ITK's own.
+  // Windows along four axes are selected one by one, which takes long.
   if (dimension == 4 && !OneIn(20))
   {
     radius[static_cast<std::size_t>(Below(4))] = 0;

@@ -437,6 +437,34 @@ TEST(CudaMedianProgramSchedule, SlotsYieldWhatTheProgramYields)
         operands[inputs.size() + instruction.high] = a | b;
       }
     }
+    // Who runs two joined instructions at once does not write the result that the second alone uses.
+    ASSERT_EQ(schedule.joins.size(), schedule.instructions.size());
+    for (std::size_t n = 0; n < schedule.instructions.size(); ++n)
+    {
+      using Join = cudamedian::ProgramSchedule::Join;
+      if (schedule.joins[n] == Join::None)
+      {
+        continue;
+      }
+      ASSERT_LT(n + 1, schedule.instructions.size());
+      EXPECT_EQ(static_cast<int>(schedule.joins[n + 1]), static_cast<int>(Join::None));
+      const bool isLow = schedule.joins[n] == Join::Low;
+      const auto slot = isLow ? schedule.instructions[n].low : schedule.instructions[n].high;
+      const auto joined = inputs.size() + slot;
+      EXPECT_TRUE((schedule.instructions[n + 1].a == joined) != (schedule.instructions[n + 1].b == joined));
+      // Before anybody else reads the slot it is written again.
+      for (std::size_t later = n + 1; later < schedule.instructions.size(); ++later)
+      {
+        using Operation = cudamedian::ProgramSchedule::Operation;
+        const auto & instruction = schedule.instructions[later];
+        ASSERT_TRUE(later == n + 1 || (instruction.a != joined && instruction.b != joined)) << Name(radius);
+        if ((instruction.operation != Operation::Max && instruction.low == slot) ||
+            (instruction.operation != Operation::Min && instruction.high == slot))
+        {
+          break;
+        }
+      }
+    }
     const auto expected = cudamedian::RunZeroOne(program, inputs);
     for (std::size_t output = 0; output < expected.size(); ++output)
     {

@@ -93,7 +93,7 @@ def test_a_named_stream_makes_no_arrays():
 def calls(monkeypatch):
     """Return what the engine's device functions were called with, in order; none of them runs."""
     seen = []
-    monkeypatch.setattr(_engine, "run_on_device", lambda *arguments: seen.append(("run", arguments[-1])) or "")
+    monkeypatch.setattr(_engine, "run_on_device", lambda *arguments, **_: seen.append(("run", arguments[-1])) or "")
     monkeypatch.setattr(_engine, "order_streams", lambda *arguments: seen.append(arguments))
     return seen
 
@@ -120,7 +120,7 @@ def test_a_named_stream_has_the_order_of_the_caller(calls):
 
 
 def test_an_output_waits_also_for_a_run_that_failed(calls, monkeypatch):
-    def fail(*_arguments):
+    def fail(*_arguments, **_wanted):
         raise DeviceError("half of it launched")
 
     monkeypatch.setattr(_engine, "run_on_device", fail)
@@ -196,6 +196,33 @@ def test_cupy_large_windows(random, cupy, radius):
     array = make_array(random, (160, 150), "uint16")
     result = median_filter(cupy.asarray(array), radius=radius)
     np.testing.assert_array_equal(result.get(), median_filter(array, radius=radius, backend="cpu"))
+
+
+@pytest.mark.parametrize("dtype", ["uint8", "int16", "float16", "float32"])
+@pytest.mark.parametrize("mode", ["nearest", "reflect", "mirror", "wrap", "constant", ("wrap", "mirror")])
+def test_cupy_borders_ranks_and_even_sizes(random, cupy, dtype, mode):
+    array = make_array(random, (61, 47), dtype)
+    for size, origin in ((3, 0), ((4, 5), (1, -2)), ((6, 2), 0)):
+        for wanted in ({}, {"rank": 1}, {"percentile": 80}):
+            options = {"size": size, "origin": origin, "mode": mode, "cval": 7, **wanted}
+            result = median_filter(cupy.asarray(array), **options)
+            assert result.dtype == array.dtype
+            np.testing.assert_array_equal(result.get(), median_filter(array, **options, backend="cpu"))
+
+
+@pytest.mark.parametrize("shape", [(33, 50, 3), (17, 9, 12, 4)])
+def test_cupy_colours(random, cupy, shape):
+    array = make_array(random, shape, "uint8")
+    axes = tuple(range(len(shape) - 1))
+    result = median_filter(cupy.asarray(array), 3, axes=axes)
+    np.testing.assert_array_equal(result.get(), median_filter(array, 3, axes=axes, backend="cpu"))
+
+
+def test_cupy_refuses_what_device_memory_has_not(random, cupy):
+    array = cupy.asarray(make_array(random, (20, 30), "uint8"))
+    for options in ({"size": 3, "mode": "shrink"}, {"size": 4, "even_median": "mean"}):
+        with pytest.raises(ValueError, match="In device memory"):
+            median_filter(array, **options)
 
 
 def test_cupy_views_and_offsets(random, cupy):

@@ -15,6 +15,7 @@ import pytest
 import xarray
 
 from conftest import make_array
+from itk_cuda_median import median_filter
 
 PIXELS = {"uint8": itk.UC, "uint16": itk.US, "int16": itk.SS, "float32": itk.F, "float64": itk.D}
 SHAPES = {2: (37, 41), 3: (13, 17, 19), 4: (5, 7, 9, 11)}
@@ -52,6 +53,28 @@ def test_radius_has_the_order_of_itk(random, radius):
     image = make_image(random, "int16")
     result = itk.cuda_median_image_filter(image, radius=radius)
     np.testing.assert_array_equal(result, itk.median_image_filter(image, radius=radius))
+
+
+def test_boundaries_and_even_windows(random):
+    enums = itk.CudaMedianImageFilterEnums
+    array = make_array(random, (13, 17, 19), "int16")
+    modes = {
+        "nearest": enums.Boundary_ZeroFluxNeumann,
+        "constant": enums.Boundary_Constant,
+        "reflect": enums.Boundary_Reflect,
+        "mirror": enums.Boundary_Mirror,
+        "wrap": enums.Boundary_Wrap,
+        "shrink": enums.Boundary_Shrink,
+    }
+    for mode, boundary in modes.items():
+        result = itk.cuda_median_image_filter(array, radius=2, boundary_mode=boundary, boundary_constant=9)
+        np.testing.assert_array_equal(result, median_filter(array, 5, mode=mode, cval=9))
+    median = itk.CudaMedianImageFilter.New(itk.image_from_array(array), radius=1, even_window=True)
+    median.SetBoundaryMode(2, enums.Boundary_Wrap)
+    median.SetEvenMedian(enums.EvenMedian_Mean)
+    median.Update()
+    expected = median_filter(array, 2, mode=("wrap", "nearest", "nearest"), even_median="mean")
+    np.testing.assert_array_equal(itk.array_from_image(median.GetOutput()), expected)
 
 
 def test_slice_wise_leaves_the_last_axis_out(random):

@@ -1,0 +1,293 @@
+/*=========================================================================
+ *
+ *  Copyright NumFOCUS
+ *
+ *  Licensed under the Apache License, Version 2.0 (the "License");
+ *  you may not use this file except in compliance with the License.
+ *  You may obtain a copy of the License at
+ *
+ *         https://www.apache.org/licenses/LICENSE-2.0.txt
+ *
+ *  Unless required by applicable law or agreed to in writing, software
+ *  distributed under the License is distributed on an "AS IS" BASIS,
+ *  WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ *  See the License for the specific language governing permissions and
+ *  limitations under the License.
+ *
+ *=========================================================================*/
+// Other ranks, borders, even sizes and components beside the median of the same window, in the same run: the engine's
+// kernels on a GPU, or the whole call on the CPU, of which ratios alone mean something.
+
+#include "itkCudaMedianEngine.h"
+
+#include <CLI/CLI.hpp>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <cstring>
+#include <exception>
+#include <iostream>
+#include <random>
+#include <string>
+#include <thread>
+#include <vector>
+
+namespace
+{
+
+using namespace cudamedian;
+
+struct Options
+{
+  std::vector<std::string> groups{ "ranks", "extremes", "even", "borders", "components" };
+  std::string              backend{ "cuda" };
+  unsigned                 threads{ 2 };
+  int                      repeats{ 5 };
+};
+
+/** An image in memory, and a place for what is found in it. */
+struct Images
+{
+  std::vector<char> input;
+  std::vector<char> output;
+};
+
+void
+RunInThreads(std::size_t count, const std::function<void(std::size_t)> & body)
+{
+  std::vector<std::thread> threads;
+  for (std::size_t i = 1; i < count; ++i)
+  {
+    threads.emplace_back(body, i);
+  }
+  body(0);
+  std::for_each(threads.begin(), threads.end(), [](auto & thread) { thread.join(); });
+}
+
+/** Times requests in turn. Images of random bits, of floats below those of NaN. */
+class Comparison
+{
+public:
+  explicit Comparison(const Options & options) : m_Options(options)
+  {}
+
+  /** Prints how many times as fast as the first the second request is, and the rate of its pixels. */
+  void
+  Print(const std::string & name, const MedianRequest & median, const MedianRequest & other)
+  {
+    const double whole = Time(median);
+    const double seconds = Time(other);
+    const double pixels = CountPixels(other);
+    std::printf("%-44s %9.4f %8.2f   %s\n",
+                name.c_str(),
+                whole / CountPixels(median) * pixels / seconds,
+                m_Options.backend == "cuda" ? pixels / seconds * 1e-9 : 0.0,
+                m_Report.algorithm.c_str());
+    std::fflush(stdout);
+  }
+
+  MedianRequest
+  MakeRequest(PixelType type, const Extent & extent, const Extent & radius) const
+  {
+    MedianRequest request;
+    request.pixelType = type;
+    request.backend = m_Options.backend == "cuda" ? Backend::Cuda : Backend::Cpu;
+    request.inputExtent = request.outputExtent = extent;
+    request.radius = radius;
+    request.outputStride = { { 1, extent[0], extent[0] * extent[1], extent[0] * extent[1] * extent[2] } };
+    request.workUnits = m_Options.threads;
+    request.parallelFor = RunInThreads;
+    return request;
+  }
+
+private:
+  static double
+  CountPixels(const MedianRequest & request)
+  {
+    double pixels = 1;
+    for (const auto size : request.outputExtent)
+    {
+      pixels *= static_cast<double>(size);
+    }
+    return pixels;
+  }
+
+  /** The middle of the times of some runs, after one that warms up. */
+  double
+  Time(MedianRequest request)
+  {
+    const auto bytes = static_cast<std::size_t>(CountPixels(request)) * PixelBytes(request.pixelType);
+    if (m_Images.input.size() != bytes)
+    {
+      m_Images.input.resize(bytes);
+      m_Images.output.assign(bytes, 0);
+      std::mt19937_64     random(1);
+      const std::uint64_t mask = request.pixelType == PixelType::Float32 ? 0xbfffffffbfffffffU : ~std::uint64_t{ 0 };
+      for (std::size_t i = 0; i + 8 <= bytes; i += 8)
+      {
+        const auto bits = random() & mask;
+        std::memcpy(m_Images.input.data() + i, &bits, 8);
+      }
+    }
+    request.input = m_Images.input.data();
+    request.output = m_Images.output.data();
+    std::vector<double> seconds;
+    for (int i = 0; i <= m_Options.repeats; ++i)
+    {
+      m_Report = RunMedian(request);
+      if (i > 0)
+      {
+        seconds.push_back(request.backend == Backend::Cuda ? m_Report.kernelSeconds : m_Report.totalSeconds);
+      }
+    }
+    std::sort(seconds.begin(), seconds.end());
+    return seconds[seconds.size() / 2];
+  }
+
+  const Options & m_Options;
+  Images          m_Images;
+  ExecutionReport m_Report;
+};
+
+Extent
+GetSize(const Extent & radius, bool isOnCuda)
+{
+  return radius[2] > 0 ? (isOnCuda ? Extent{ { 512, 512, 128, 1 } } : Extent{ { 256, 256, 64, 1 } })
+                       : (isOnCuda ? Extent{ { 6720, 4480, 1, 1 } } : Extent{ { 2048, 2048, 1, 1 } });
+}
+
+std::string
+Name(const Extent & radius)
+{
+  std::string text = std::to_string(2 * radius[0] + 1) + "x" + std::to_string(2 * radius[1] + 1);
+  return radius[2] > 0 ? text + "x" + std::to_string(2 * radius[2] + 1) : text;
+}
+
+/** Calls function with the windows of some radii, in 2D and then in 3D. */
+template <typename TFunction>
+void
+ForEachWindow(const std::vector<std::int64_t> & flat,
+              const std::vector<std::int64_t> & deep,
+              const TFunction &                 function)
+{
+  for (const auto r : flat)
+  {
+    function(Extent{ { r, r, 0, 0 } });
+  }
+  for (const auto r : deep)
+  {
+    function(Extent{ { r, r, r, 0 } });
+  }
+}
+
+void
+CompareRanks(Comparison & comparison, bool isOnCuda)
+{
+  ForEachWindow({ 1, 2, 3, 4, 5 }, { 1, 2 }, [&](const Extent & radius) {
+    const auto median = comparison.MakeRequest(PixelType::Int16, GetSize(radius, isOnCuda), radius);
+    const auto pixels = (2 * radius[0] + 1) * (2 * radius[1] + 1) * (2 * radius[2] + 1);
+    for (int eighth = 1; eighth < 8; ++eighth)
+    {
+      auto other = median;
+      other.rank = pixels * eighth / 8;
+      comparison.Print("rank " + std::to_string(other.rank) + " of " + Name(radius), median, other);
+    }
+  });
+}
+
+void
+CompareExtremes(Comparison & comparison, bool isOnCuda)
+{
+  ForEachWindow({ 1, 2, 5, 15, 40 }, { 1, 4 }, [&](const Extent & radius) {
+    for (const auto type : { PixelType::UInt8, PixelType::Int16, PixelType::Float32 })
+    {
+      const auto median = comparison.MakeRequest(type, GetSize(radius, isOnCuda), radius);
+      auto       other = median;
+      other.rank = 0;
+      comparison.Print(std::string("minimum of ") + Name(radius) + " " + ToString(type), median, other);
+    }
+  });
+}
+
+void
+CompareEven(Comparison & comparison, bool isOnCuda)
+{
+  ForEachWindow({ 1, 2, 3, 4, 5, 6, 7, 8 }, {}, [&](const Extent & radius) {
+    const auto median = comparison.MakeRequest(PixelType::Int16, GetSize(radius, isOnCuda), radius);
+    auto       other = median;
+    other.shorter = { { 1, 1, 0, 0 } };
+    const auto size = std::to_string(2 * radius[0]);
+    comparison.Print("even " + size + "x" + size + " beside " + Name(radius), median, other);
+  });
+}
+
+void
+CompareBorders(Comparison & comparison, bool isOnCuda)
+{
+  ForEachWindow({ 1, 2, 5, 15 }, { 1, 2 }, [&](const Extent & radius) {
+    const auto median = comparison.MakeRequest(PixelType::Int16, GetSize(radius, isOnCuda), radius);
+    for (const auto border : { Border::Constant, Border::Reflect, Border::Mirror, Border::Wrap, Border::Shrink })
+    {
+      auto other = median;
+      other.border.fill(border);
+      comparison.Print(std::string(ToString(border)) + " " + Name(radius), median, other);
+    }
+  });
+}
+
+void
+CompareComponents(Comparison & comparison, bool isOnCuda)
+{
+  const std::pair<PixelType, std::int64_t> kinds[] = {
+    { PixelType::UInt8, 3 }, { PixelType::UInt8, 4 }, { PixelType::UInt32, 4 }, { PixelType::Float32, 2 }
+  };
+  for (const auto & [type, components] : kinds)
+  {
+    for (const std::int64_t r : { 1, 2, 4 })
+    {
+      const Extent radius{ { r, r, 0, 0 } };
+      auto         extent = GetSize(radius, isOnCuda);
+      const auto   median = comparison.MakeRequest(type, extent, radius);
+      extent[3] = components;
+      auto other = comparison.MakeRequest(type, extent, radius);
+      other.inputStride =
+        other.outputStride = { { components, components * extent[0], components * extent[0] * extent[1], 1 } };
+      comparison.Print(std::to_string(components) + " x " + ToString(type) + " " + Name(radius), median, other);
+    }
+  }
+}
+
+} // namespace
+
+int
+main(int argc, char * argv[])
+{
+  try
+  {
+    CLI::App application{ "Other ranks, borders, sizes and components beside the median of the same window." };
+    Options  options;
+    application.add_option("--groups", options.groups, "ranks, extremes, even, borders, components")->delimiter(',');
+    application.add_option("--backend", options.backend, "cuda or cpu")->check(CLI::IsMember({ "cuda", "cpu" }));
+    application.add_option("--threads", options.threads, "threads of the host")->check(CLI::Range(1, 1024));
+    application.add_option("--repeats", options.repeats, "runs to take the middle of")->check(CLI::Range(1, 1000));
+    CLI11_PARSE(application, argc, argv);
+    Comparison comparison(options);
+    const bool isOnCuda = options.backend == "cuda";
+    std::printf("%-44s %9s %8s   %s\n", "", "ratio", "Gpixel/s", "algorithm");
+    for (const auto & group : options.groups)
+    {
+      group == "ranks"      ? CompareRanks(comparison, isOnCuda)
+      : group == "extremes" ? CompareExtremes(comparison, isOnCuda)
+      : group == "even"     ? CompareEven(comparison, isOnCuda)
+      : group == "borders"  ? CompareBorders(comparison, isOnCuda)
+                            : CompareComponents(comparison, isOnCuda);
+    }
+    return 0;
+  }
+  catch (const std::exception & error)
+  {
+    std::cerr << "CudaMedianWindowBenchmark: " << error.what() << std::endl;
+    return 1;
+  }
+}

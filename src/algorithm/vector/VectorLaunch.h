@@ -1,0 +1,34 @@
+/*=========================================================================
+ *
+ *  Copyright NumFOCUS
+ *
+ *  Licensed under the Apache License, Version 2.0 (the "License");
+ *  you may not use this file except in compliance with the License.
+ *  You may obtain a copy of the License at
+ *
+ *         https://www.apache.org/licenses/LICENSE-2.0.txt
+ *
+ *  Unless required by applicable law or agreed to in writing, software
+ *  distributed under the License is distributed on an "AS IS" BASIS,
+ *  WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ *  See the License for the specific language governing permissions and
+ *  limitations under the License.
+ *
+ *=========================================================================*/
+#ifndef VectorLaunch_h
+#define VectorLaunch_h
+
+#include "VectorPixel.h"
+
+#include <cuda_runtime_api.h>
+
+namespace cudamedian
+{
+
+/** Launches the kernel that finds the vector medians of a slab. Asynchronous. */
+cudaError_t
+LaunchVectorMedian(const VectorArguments & arguments, PixelType type, VectorNorm norm, cudaStream_t stream);
+
+} // namespace cudamedian
+
+#endif
