@@ -114,8 +114,9 @@ CheckWindow(const Extent & extent, const Extent & radius, const Extent & shorter
         EXPECT_LE(shape.sharedBytes, sharedBytes);
       }
       // All outputs at once, and regions of few.
-      const auto least = CountExtremumBuffer(passes.shapes, { { 3, 2, 1, 1 } }, GetDevicePitch(1, sizeof(TBits)));
-      const auto whole = CountExtremumBuffer(passes.shapes, extent, GetDevicePitch(1, sizeof(TBits)));
+      const auto least =
+        CountExtremumBuffer(passes.shapes, { { 3, 2, 1, 1 } }, extent, GetDevicePitch(1, sizeof(TBits)));
+      const auto whole = CountExtremumBuffer(passes.shapes, extent, extent, GetDevicePitch(1, sizeof(TBits)));
       for (const auto pixels : { whole, least })
       {
         const auto         scratchBytes = static_cast<std::size_t>(2 * RoundUp(pixels * sizeof(TBits), 16));
@@ -208,8 +209,9 @@ TEST(CudaMedianExtremumKernels, ScratchMemoryIsAsked)
   const Extent extent{ { 64, 64, 1, 1 } };
   const auto   passes = ChooseExtremumPasses(GetReach(Extent{ { 20, 20, 0, 0 } }, extent), extent, 2, GetDevice(3000));
   ASSERT_GT(passes.shapes.size(), 1U);
-  EXPECT_EQ(Volume(ChooseExtremumRegion(passes.shapes, extent, 2, 64)), 0);
+  EXPECT_EQ(Volume(ChooseExtremumRegion(passes.shapes, extent, extent, 2, 64)), 0);
   KernelArguments slab{};
+  std::copy(extent.begin(), extent.end(), slab.inputExtent);
   std::copy(extent.begin(), extent.end(), slab.outputExtent);
   int launches = 0;
   EXPECT_TRUE(ExtremumSteps(slab, passes.shapes, 2).Run(nullptr, 64, true, [&](const ExtremumArguments &) {
@@ -238,6 +240,54 @@ TEST(CudaMedianExtremumKernels, SmallWindowsTakeOnePass)
   }
 }
 
+/** A request for least or greatest values of a whole image. */
+MedianRequest
+MakeRequest(PixelType type, const Extent & extent, const Extent & radius, bool isMax)
+{
+  MedianRequest request;
+  request.pixelType = type;
+  request.inputExtent = request.outputExtent = extent;
+  request.outputStride = GetPackedStride(extent);
+  request.radius = radius;
+  request.rank = isMax ? Window(radius).CountPixels() - 1 : 0;
+  return request;
+}
+
+/** Images and windows, and a budget that does not hold the largest image and its extremes at once. */
+const std::vector<std::pair<Extent, Extent>> deviceCases{
+  { { { 1013, 517, 1, 1 } }, { { 2, 2, 0, 0 } } },    { { { 1013, 517, 1, 1 } }, { { 15, 15, 0, 0 } } },
+  { { { 1013, 517, 1, 1 } }, { { 60, 200, 0, 0 } } }, { { { 1013, 517, 1, 1 } }, { { 900, 3, 0, 0 } } },
+  { { { 131, 67, 45, 1 } }, { { 4, 4, 4, 0 } } },     { { { 131, 67, 45, 1 } }, { { 0, 20, 30, 0 } } },
+  { { { 31, 23, 9, 7 } }, { { 1, 1, 1, 1 } } },       { { { 3, 2, 1, 1 } }, { { 40, 1, 0, 0 } } }
+};
+constexpr std::size_t smallBudget = std::size_t{ 6 } << 20;
+
+/** The planner takes it for each window, and what it keeps between passes is within the budget. */
+TEST(CudaMedianExtremumKernels, PlansTakeIt)
+{
+  std::size_t mostSlabs = 0;
+  for (const auto type : allPixelTypes)
+  {
+    for (const auto & [extent, radius] : deviceCases)
+    {
+      for (const auto budget : { std::size_t{ 1 } << 30, smallBudget })
+      {
+        const auto plan = PlanMedian(MakeRequest(type, extent, radius, true), Backend::Cuda, budget);
+        EXPECT_EQ(plan.candidate.algorithm, Algorithm::Extremum)
+          << ToString(type) << " " << Join(extent) << " radius " << Join(radius) << ": " << plan.algorithmReason;
+        EXPECT_LE(plan.GetDeviceBytes(), budget);
+        mostSlabs = std::max(mostSlabs, plan.slabs.size());
+      }
+    }
+  }
+  EXPECT_GT(mostSlabs, 1U);
+  // Other ranks are refused in words.
+  auto request = MakeRequest(PixelType::UInt8, { { 64, 64, 1, 1 } }, { { 1, 1, 0, 0 } }, false);
+  request.rank = 3;
+  request.algorithm = Algorithm::Extremum;
+  EXPECT_THROW(PlanMedian(request, Backend::Cuda, std::size_t{ 1 } << 30), RequestError);
+}
+
 /** Extremes of a random image, found on a backend. */
 template <typename TBits>
 std::vector<TBits>
@@ -258,33 +308,22 @@ TEST(CudaMedianExtremumKernels, OnADeviceEqualsTheHost)
 {
   CUDAMEDIAN_NEEDS_GPU();
   CUDAMEDIAN_TRACE_SEED();
-  std::mt19937_64                              random(cudamediantest::Seed());
-  const std::vector<std::pair<Extent, Extent>> cases{
-    { { { 1013, 517, 1, 1 } }, { { 2, 2, 0, 0 } } },    { { { 1013, 517, 1, 1 } }, { { 15, 15, 0, 0 } } },
-    { { { 1013, 517, 1, 1 } }, { { 60, 200, 0, 0 } } }, { { { 1013, 517, 1, 1 } }, { { 900, 3, 0, 0 } } },
-    { { { 131, 67, 45, 1 } }, { { 4, 4, 4, 0 } } },     { { { 131, 67, 45, 1 } }, { { 0, 20, 30, 0 } } },
-    { { { 31, 23, 9, 7 } }, { { 1, 1, 1, 1 } } },       { { { 3, 2, 1, 1 } }, { { 40, 1, 0, 0 } } }
-  };
+  std::mt19937_64 random(cudamediantest::Seed());
   for (const auto type : allPixelTypes)
   {
     DispatchKeys(GetKeyFormat(type), [&](auto key) {
       using Bits = typename decltype(key)::Bits;
-      for (const auto & [extent, radius] : cases)
+      for (const auto & [extent, radius] : deviceCases)
       {
         std::vector<Bits> input(static_cast<std::size_t>(Volume(extent)));
         std::generate(input.begin(), input.end(), [&] { return static_cast<Bits>(random()); });
         for (const bool isMax : { false, true })
         {
-          MedianRequest request;
-          request.pixelType = type;
-          request.inputExtent = request.outputExtent = extent;
-          request.outputStride = GetPackedStride(extent);
-          request.radius = radius;
-          request.rank = isMax ? Window(radius).CountPixels() - 1 : 0;
+          auto       request = MakeRequest(type, extent, radius, isMax);
           const auto expected = Filter(input, request, Backend::Cpu);
           EXPECT_TRUE(Filter(input, request, Backend::Cuda) == expected)
             << ToString(type) << " " << Join(extent) << " radius " << Join(radius) << " maximum " << isMax;
-          request.deviceMemoryBudget = std::size_t{ 24 } << 20;
+          request.deviceMemoryBudget = smallBudget;
           EXPECT_TRUE(Filter(input, request, Backend::Cuda) == expected)
             << ToString(type) << " " << Join(extent) << " radius " << Join(radius) << " maximum " << isMax << ", slabs";
         }

@@ -20,6 +20,8 @@
 #include "ExtremumSteps.h"
 #include "MedianAlgorithm.h"
 
+#include <algorithm>
+
 namespace cudamedian
 {
 namespace
@@ -68,17 +70,20 @@ public:
     {
       return { std::nullopt, "reduction along axes has no block that fits in the device's shared memory", true };
     }
-    Candidate candidate;
-    candidate.scratchBytes = GetScratchBytes(problem, passes.shapes);
-    if (passes.shapes.size() > 1 && candidate.scratchBytes == 0)
+    Candidate  candidate;
+    const auto scratch = FindScratch(problem, passes.shapes);
+    if (!scratch)
     {
       return { std::nullopt,
                "a quarter of the budget cannot hold what reduction along axes keeps between passes",
                false };
     }
+    candidate.scratchBytes = scratch->bytes;
     const auto bytes = 2 * problem.CountOutputs() * problem.GetPixelBytes();
-    candidate.seconds = passes.copies * bytes / std::max(1e9, problem.device.copyBytes);
-    candidate.standing = Standing::Fastest;
+    candidate.seconds = scratch->halo * passes.copies * bytes / std::max(1e9, problem.device.copyBytes);
+    // Where regions are much smaller than their halo, another may be faster.
+    constexpr double mostHalo = 8;
+    candidate.standing = scratch->halo < mostHalo ? Standing::Fastest : Standing::Unknown;
     candidate.reason = "the window's extreme is that of its rows' extremes, along one axis after the other";
     candidate.tileReason = "no program runs";
     candidate.onDevice = MakeExtremumDeviceMethod(passes.shapes);
@@ -99,28 +104,42 @@ public:
   }
 
 private:
-  /** Scratch memory between passes: for all outputs, or a quarter of the budget. 0 where there is but one pass, and
-   * where regions would be much smaller than their halo. */
-  static std::size_t
-  GetScratchBytes(const Problem & problem, const std::vector<ExtremumShape> & shapes)
+  /** Memory between passes, and how much more of it is worked on than there are outputs. */
+  struct Scratch
+  {
+    std::size_t bytes{ 0 };
+    double      halo{ 1 };
+  };
+
+  /** For all outputs, or in a quarter of the budget for regions of them. \returns nothing where none fits. */
+  static std::optional<Scratch>
+  FindScratch(const Problem & problem, const std::vector<ExtremumShape> & shapes)
   {
     if (shapes.size() == 1)
     {
-      return 0;
+      return Scratch{};
     }
-    const auto   pixelBytes = static_cast<std::size_t>(problem.GetPixelBytes());
+    const auto & request = problem.request;
+    const auto   pixelBytes = PixelBytes(request.pixelType);
     const auto   vector = GetDevicePitch(1, pixelBytes);
-    const auto & whole = problem.request.outputExtent;
-    const auto   buffer = RoundUp(static_cast<std::size_t>(CountExtremumBuffer(shapes, whole, vector)) * pixelBytes,
-                                static_cast<std::size_t>(deviceAlignment));
-    if (2 * buffer <= problem.budget / 4)
+    Extent       inputs = request.inputExtent;
+    for (int axis = 0; axis < Dimension; ++axis)
     {
-      return 2 * buffer;
+      inputs[axis] += HasCopiedBorder(request, axis) ? 2 * request.radius[axis] : 0;
     }
-    constexpr std::int64_t mostHalo = 8;
-    const auto             region = ChooseExtremumRegion(shapes, whole, pixelBytes, problem.budget / 4);
-    const bool             isWorthIt = CountExtremumBuffer(shapes, region, vector) < mostHalo * Volume(region);
-    return Volume(region) > 0 && (isWorthIt || problem.isForced) ? problem.budget / 4 : 0;
+    const auto buffer = CountExtremumBuffer(shapes, request.outputExtent, inputs, vector);
+    const auto whole = 2 * static_cast<std::size_t>(buffer) * pixelBytes;
+    if (whole <= problem.budget / 4)
+    {
+      return Scratch{ whole, 1 };
+    }
+    const auto region = ChooseExtremumRegion(shapes, request.outputExtent, inputs, pixelBytes, problem.budget / 4);
+    if (Volume(region) == 0)
+    {
+      return std::nullopt;
+    }
+    const auto pixels = static_cast<double>(CountExtremumBuffer(shapes, region, inputs, vector));
+    return Scratch{ problem.budget / 4, pixels / static_cast<double>(Volume(region)) };
   }
 
   static bool

@@ -21,7 +21,10 @@ namespace cudamedian
 {
 
 std::int64_t
-CountExtremumBuffer(const std::vector<ExtremumShape> & shapes, const Extent & region, std::int64_t vector)
+CountExtremumBuffer(const std::vector<ExtremumShape> & shapes,
+                    const Extent &                     region,
+                    const Extent &                     inputExtent,
+                    std::int64_t                       vector)
 {
   // The first has the widest halo: all that is left of the window.
   Extent extent = region;
@@ -32,20 +35,26 @@ CountExtremumBuffer(const std::vector<ExtremumShape> & shapes, const Extent & re
       extent[axis] += shapes[number].size[axis] - 1;
     }
   }
-  extent[0] = RoundUp(extent[0] + vector - 1, vector);
+  extent[0] += vector - 1; // its first column is a multiple of the vector
+  for (int axis = 0; axis < Dimension; ++axis)
+  {
+    extent[axis] = std::min(extent[axis], inputExtent[axis]);
+  }
+  extent[0] = RoundUp(extent[0], vector);
   return Volume(extent);
 }
 
 Extent
 ChooseExtremumRegion(const std::vector<ExtremumShape> & shapes,
                      const Extent &                     outputExtent,
+                     const Extent &                     inputExtent,
                      std::size_t                        pixelBytes,
                      std::size_t                        scratchBytes)
 {
   const auto vector = GetDevicePitch(1, pixelBytes);
   const auto most = static_cast<std::int64_t>(scratchBytes / 2 / deviceAlignment * deviceAlignment / pixelBytes);
   Extent     region = outputExtent;
-  while (CountExtremumBuffer(shapes, region, vector) > most)
+  while (CountExtremumBuffer(shapes, region, inputExtent, vector) > most)
   {
     // Rows stay whole as long as there are several.
     int longest = 0;

@@ -23,15 +23,21 @@
 namespace cudamedian
 {
 
-/** The most pixels that a buffer of extremes between passes has, for a region of so many outputs. */
+/** The most pixels that a buffer of extremes between passes has, for a region of so many outputs.
+ *
+ * \param inputExtent beyond which there is nothing to keep \param vector pixels of 16 bytes */
 std::int64_t
-CountExtremumBuffer(const std::vector<ExtremumShape> & shapes, const Extent & region, std::int64_t vector);
+CountExtremumBuffer(const std::vector<ExtremumShape> & shapes,
+                    const Extent &                     region,
+                    const Extent &                     inputExtent,
+                    std::int64_t                       vector);
 
 /** The largest region whose two buffers fit in scratch memory: halves of the outputs, as often as it takes. Empty where
  * not even a pixel's fit. */
 Extent
 ChooseExtremumRegion(const std::vector<ExtremumShape> & shapes,
                      const Extent &                     outputExtent,
+                     const Extent &                     inputExtent,
                      std::size_t                        pixelBytes,
                      std::size_t                        scratchBytes);
 
@@ -53,8 +59,11 @@ public:
     const Extent outputs{
       { m_Slab.outputExtent[0], m_Slab.outputExtent[1], m_Slab.outputExtent[2], m_Slab.outputExtent[3] }
     };
+    const Extent inputs{
+      { m_Slab.inputExtent[0], m_Slab.inputExtent[1], m_Slab.inputExtent[2], m_Slab.inputExtent[3] }
+    };
     const auto region =
-      m_Shapes.size() == 1 ? outputs : ChooseExtremumRegion(m_Shapes, outputs, m_PixelBytes, scratchBytes);
+      m_Shapes.size() == 1 ? outputs : ChooseExtremumRegion(m_Shapes, outputs, inputs, m_PixelBytes, scratchBytes);
     if (Volume(region) == 0)
     {
       return tooSmall;
