@@ -16,6 +16,7 @@
  *
  *=========================================================================*/
 // What algorithms have of devices in a build without CUDA: plans can be made for them, and none can be run.
+#include "ExtremumDevice.h"
 #include "HistogramDevice.h"
 #include "MergeDevice.h"
 #include "RankDevice.h"
@@ -57,6 +58,12 @@ MakeHistogramDeviceMethod(const HistogramShape &)
 
 std::shared_ptr<const DeviceMethod>
 MakeMergeDeviceMethod(const MergeShape &)
+{
+  return nullptr;
+}
+
+std::shared_ptr<const DeviceMethod>
+MakeExtremumDeviceMethod(const std::vector<ExtremumShape> &)
 {
   return nullptr;
 }

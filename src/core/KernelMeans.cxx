@@ -71,9 +71,11 @@ ToString(KernelMeans means)
     case KernelMeans::Merges:
       return "the kernels of merge tiling";
     case KernelMeans::Selection:
+      return "the kernel of selection";
+    case KernelMeans::Extremes:
       break;
   }
-  return "the kernel of selection";
+  return "the kernel of reduction along axes";
 }
 
 KernelVerdict

@@ -36,7 +36,8 @@ enum class KernelMeans : std::uint8_t
   Ranks,
   Histograms,
   Merges,
-  Selection
+  Selection,
+  Extremes
 };
 
 /** "the kernel compiled ahead", … */

@@ -40,6 +40,8 @@ set(CudaMedian_CUDA_SRCS
   cuda/SlabPipeline.cxx
   cuda/StagedCopy.cxx
   cuda/StreamOrder.cxx
+  algorithm/extremum/ExtremumDevice.cxx
+  algorithm/extremum/ExtremumKernels.cu
   algorithm/tile/EmittedKernel.cxx
   algorithm/tile/InterpretedTile.cu
   algorithm/tile/ProgramEmitter.cxx

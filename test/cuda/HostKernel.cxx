@@ -18,6 +18,7 @@
 // The kernels of devices that are threads of the host: each is the CPU's median of what lies in a slab's input buffer.
 #include "DeviceImage.h"
 #include "DeviceMethod.h"
+#include "ExtremumDevice.h"
 #include "HistogramDevice.h"
 #include "HalfFloat.h"
 #include "HostRuntime.h"
@@ -47,6 +48,7 @@ Filter(PixelType type, const KernelArguments & arguments)
   {
     request.inputExtent[axis] = arguments.inputExtent[axis];
     request.radius[axis] = arguments.radius[axis];
+    request.shorter[axis] = arguments.shorter[axis];
     request.outputOrigin[axis] = arguments.outputOrigin[axis];
     request.outputExtent[axis] = arguments.outputExtent[axis];
     request.outputStride[axis] = arguments.outputPitch[axis];
@@ -181,6 +183,12 @@ std::shared_ptr<const DeviceMethod>
 MakeMergeDeviceMethod(const MergeShape &)
 {
   return std::make_shared<HostForm>(KernelMeans::Merges);
+}
+
+std::shared_ptr<const DeviceMethod>
+MakeExtremumDeviceMethod(const std::vector<ExtremumShape> &)
+{
+  return std::make_shared<HostForm>(KernelMeans::Extremes);
 }
 
 std::shared_ptr<const DeviceMethod>

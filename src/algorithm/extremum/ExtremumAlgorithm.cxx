@@ -15,8 +15,12 @@
  *  limitations under the License.
  *
  *=========================================================================*/
+#include "ExtremumDevice.h"
 #include "ExtremumHost.h"
+#include "ExtremumSteps.h"
 #include "MedianAlgorithm.h"
+
+#include <algorithm>
 
 namespace cudamedian
 {
@@ -50,7 +54,40 @@ public:
   Proposal
   ProposeOnDevice(const Problem & problem) const override
   {
-    return { std::nullopt, IsExtremum(problem) ? "Reduction along axes has no kernel" : GetRefusal(problem), false };
+    if (!IsExtremum(problem))
+    {
+      return { std::nullopt, GetRefusal(problem), false };
+    }
+    const auto verdict = FindVerdict(problem, KernelMeans::Extremes);
+    if (!verdict.empty())
+    {
+      return { std::nullopt, verdict, true };
+    }
+    const auto & request = problem.request;
+    const auto   passes =
+      ChooseExtremumPasses(GetExtremumReach(request), request.outputExtent, problem.GetPixelBytes(), problem.device);
+    if (passes.shapes.empty())
+    {
+      return { std::nullopt, "reduction along axes has no block that fits in the device's shared memory", true };
+    }
+    Candidate  candidate;
+    const auto scratch = FindScratch(problem, passes.shapes);
+    if (!scratch)
+    {
+      return { std::nullopt,
+               "a quarter of the budget cannot hold what reduction along axes keeps between passes",
+               false };
+    }
+    candidate.scratchBytes = scratch->bytes;
+    const auto bytes = 2 * problem.CountOutputs() * problem.GetPixelBytes();
+    candidate.seconds = scratch->halo * passes.copies * bytes / std::max(1e9, problem.device.copyBytes);
+    // Where regions are much smaller than their halo, another may be faster.
+    constexpr double mostHalo = 8;
+    candidate.standing = scratch->halo < mostHalo ? Standing::Fastest : Standing::Unknown;
+    candidate.reason = "the window's extreme is that of its rows' extremes, along one axis after the other";
+    candidate.tileReason = "no program runs";
+    candidate.onDevice = MakeExtremumDeviceMethod(passes.shapes);
+    return { candidate, "", false };
   }
 
   /** A self-test filters medians. */
@@ -67,6 +104,44 @@ public:
   }
 
 private:
+  /** Memory between passes, and how much more of it is worked on than there are outputs. */
+  struct Scratch
+  {
+    std::size_t bytes{ 0 };
+    double      halo{ 1 };
+  };
+
+  /** For all outputs, or in a quarter of the budget for regions of them. \returns nothing where none fits. */
+  static std::optional<Scratch>
+  FindScratch(const Problem & problem, const std::vector<ExtremumShape> & shapes)
+  {
+    if (shapes.size() == 1)
+    {
+      return Scratch{};
+    }
+    const auto & request = problem.request;
+    const auto   pixelBytes = PixelBytes(request.pixelType);
+    const auto   vector = GetDevicePitch(1, pixelBytes);
+    Extent       inputs = request.inputExtent;
+    for (int axis = 0; axis < Dimension; ++axis)
+    {
+      inputs[axis] += HasCopiedBorder(request, axis) ? 2 * request.radius[axis] : 0;
+    }
+    const auto buffer = CountExtremumBuffer(shapes, request.outputExtent, inputs, vector);
+    const auto whole = 2 * static_cast<std::size_t>(buffer) * pixelBytes;
+    if (whole <= problem.budget / 4)
+    {
+      return Scratch{ whole, 1 };
+    }
+    const auto region = ChooseExtremumRegion(shapes, request.outputExtent, inputs, pixelBytes, problem.budget / 4);
+    if (Volume(region) == 0)
+    {
+      return std::nullopt;
+    }
+    const auto pixels = static_cast<double>(CountExtremumBuffer(shapes, region, inputs, vector));
+    return Scratch{ problem.budget / 4, pixels / static_cast<double>(Volume(region)) };
+  }
+
   static bool
   IsExtremum(const Problem & problem)
   {

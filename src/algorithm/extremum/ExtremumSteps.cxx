@@ -1,0 +1,161 @@
+/*=========================================================================
+ *
+ *  Copyright NumFOCUS
+ *
+ *  Licensed under the Apache License, Version 2.0 (the "License");
+ *  you may not use this file except in compliance with the License.
+ *  You may obtain a copy of the License at
+ *
+ *         https://www.apache.org/licenses/LICENSE-2.0.txt
+ *
+ *  Unless required by applicable law or agreed to in writing, software
+ *  distributed under the License is distributed on an "AS IS" BASIS,
+ *  WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ *  See the License for the specific language governing permissions and
+ *  limitations under the License.
+ *
+ *=========================================================================*/
+#include "ExtremumSteps.h"
+
+namespace cudamedian
+{
+
+std::int64_t
+CountExtremumBuffer(const std::vector<ExtremumShape> & shapes,
+                    const Extent &                     region,
+                    const Extent &                     inputExtent,
+                    std::int64_t                       vector)
+{
+  // The first has the widest halo: all that is left of the window.
+  Extent extent = region;
+  for (std::size_t number = 1; number < shapes.size(); ++number)
+  {
+    for (int axis = 0; axis < Dimension; ++axis)
+    {
+      extent[axis] += shapes[number].size[axis] - 1;
+    }
+  }
+  extent[0] += vector - 1; // its first column is a multiple of the vector
+  for (int axis = 0; axis < Dimension; ++axis)
+  {
+    extent[axis] = std::min(extent[axis], inputExtent[axis]);
+  }
+  extent[0] = RoundUp(extent[0], vector);
+  return Volume(extent);
+}
+
+Extent
+ChooseExtremumRegion(const std::vector<ExtremumShape> & shapes,
+                     const Extent &                     outputExtent,
+                     const Extent &                     inputExtent,
+                     std::size_t                        pixelBytes,
+                     std::size_t                        scratchBytes)
+{
+  const auto vector = GetDevicePitch(1, pixelBytes);
+  const auto most = static_cast<std::int64_t>(scratchBytes / 2 / deviceAlignment * deviceAlignment / pixelBytes);
+  Extent     region = outputExtent;
+  while (CountExtremumBuffer(shapes, region, inputExtent, vector) > most)
+  {
+    // Rows stay whole as long as there are several.
+    int longest = 0;
+    for (int axis = Dimension - 1; axis > 0; --axis)
+    {
+      longest = region[axis] > 16 && region[axis] > region[longest] / 4 ? axis : longest;
+    }
+    for (int axis = Dimension - 1; axis > 0 && region[longest] == 1; --axis)
+    {
+      longest = region[axis] > 1 ? axis : longest;
+    }
+    if (region[longest] == 1)
+    {
+      return {};
+    }
+    region[longest] = DivideUp(region[longest], 2);
+  }
+  return region;
+}
+
+ExtremumSteps::Pixels
+ExtremumSteps::GetSlab() const
+{
+  Pixels pixels{};
+  // Kernels only read it.
+  pixels.data = const_cast<char *>(static_cast<const char *>(m_Slab.input));
+  for (int axis = 0; axis < Dimension; ++axis)
+  {
+    pixels.box.extent[axis] = m_Slab.inputExtent[axis];
+    pixels.pitch[axis] = m_Slab.inputPitch[axis];
+  }
+  return pixels;
+}
+
+ExtremumSteps::Pixels
+ExtremumSteps::GetOutputs(const PixelBox & region) const
+{
+  Pixels pixels{};
+  pixels.box = region;
+  pixels.grid = region.origin[0] / m_Vector * m_Vector;
+  auto offset = pixels.grid - m_Slab.gridOrigin;
+  for (int axis = 0; axis < Dimension; ++axis)
+  {
+    pixels.pitch[axis] = m_Slab.outputPitch[axis];
+    offset += axis > 0 ? (region.origin[axis] - m_Slab.outputOrigin[axis]) * m_Slab.outputPitch[axis] : 0;
+  }
+  pixels.data = static_cast<char *>(m_Slab.output) + offset * static_cast<std::int64_t>(m_PixelBytes);
+  return pixels;
+}
+
+ExtremumSteps::Pixels
+ExtremumSteps::GetBuffer(const PixelBox & region, std::size_t number, char * data) const
+{
+  Pixels pixels{};
+  pixels.data = data;
+  for (int axis = 0; axis < Dimension; ++axis)
+  {
+    auto first = region.origin[axis];
+    auto end = first + region.extent[axis];
+    for (std::size_t later = number + 1; later < m_Shapes.size(); ++later)
+    {
+      const auto & shape = m_Shapes[later];
+      first -= shape.before[axis];
+      end += shape.size[axis] - 1 - shape.before[axis];
+    }
+    first = std::max<std::int64_t>(0, first);
+    end = std::min<std::int64_t>(end, m_Slab.inputExtent[axis]);
+    first = axis == 0 ? first / m_Vector * m_Vector : first;
+    pixels.box.origin[axis] = first;
+    pixels.box.extent[axis] = end - first;
+    pixels.pitch[axis] = axis == 0   ? 1
+                         : axis == 1 ? RoundUp(pixels.box.extent[0], m_Vector)
+                                     : pixels.pitch[axis - 1] * pixels.box.extent[axis - 1];
+  }
+  pixels.grid = pixels.box.origin[0];
+  return pixels;
+}
+
+ExtremumArguments
+ExtremumSteps::MakeArguments(const Pixels & from, const Pixels & to, const ExtremumShape & shape) const
+{
+  ExtremumArguments arguments{};
+  arguments.shape = shape;
+  auto & slab = arguments.slab;
+  slab = m_Slab;
+  slab.input = from.data;
+  slab.output = to.data;
+  slab.gridOrigin = static_cast<std::int32_t>(to.grid - from.box.origin[0]);
+  const auto wordPixels = std::max<std::int64_t>(1, 4 / static_cast<std::int64_t>(m_PixelBytes));
+  for (int axis = 0; axis < Dimension; ++axis)
+  {
+    slab.inputPitch[axis] = from.pitch[axis];
+    slab.outputPitch[axis] = to.pitch[axis];
+    slab.inputExtent[axis] = static_cast<std::int32_t>(from.box.extent[axis]);
+    slab.outputExtent[axis] = static_cast<std::int32_t>(to.box.extent[axis]);
+    slab.outputOrigin[axis] = static_cast<std::int32_t>(to.box.origin[axis] - from.box.origin[axis]);
+    const auto covered =
+      axis == 0 ? slab.outputOrigin[0] + slab.outputExtent[0] - slab.gridOrigin : slab.outputExtent[axis];
+    arguments.blocks[axis] = DivideUp(std::int64_t{ covered }, shape.block[axis] * (axis == 0 ? wordPixels : 1));
+  }
+  return arguments;
+}
+
+} // namespace cudamedian

@@ -1,0 +1,126 @@
+/*=========================================================================
+ *
+ *  Copyright NumFOCUS
+ *
+ *  Licensed under the Apache License, Version 2.0 (the "License");
+ *  you may not use this file except in compliance with the License.
+ *  You may obtain a copy of the License at
+ *
+ *         https://www.apache.org/licenses/LICENSE-2.0.txt
+ *
+ *  Unless required by applicable law or agreed to in writing, software
+ *  distributed under the License is distributed on an "AS IS" BASIS,
+ *  WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ *  See the License for the specific language governing permissions and
+ *  limitations under the License.
+ *
+ *=========================================================================*/
+#ifndef ExtremumWords_h
+#define ExtremumWords_h
+
+#include "PixelKey.h"
+
+namespace cudamedian
+{
+
+/** Neighbouring keys of a row in a word, the first in its lowest bits, and the same where they are compared at once.
+ *
+ * There is no maximum: kernels complement all keys where greatest values are wanted. */
+template <typename TPixelBits>
+struct ExtremumWords
+{
+  using Word = decltype(sizeof(TPixelBits) == 8 ? TPixelBits{} : std::uint32_t{});
+  static constexpr int Keys = static_cast<int>(sizeof(Word) / sizeof(TPixelBits));
+
+  /** 8-bit keys are the high bytes of two pairs: min of four bytes is emulated on sm_90, at a quarter of the rate. What
+   * lies in the low bytes decides nothing but ties. */
+  struct Held
+  {
+    Word words[sizeof(TPixelBits) == 1 ? 2 : 1];
+  };
+
+  static CUDAMEDIAN_HOST_DEVICE Held
+  Hold(Word word)
+  {
+    if constexpr (sizeof(TPixelBits) == 1)
+    {
+      return { { word << 8, word } };
+    }
+    else
+    {
+      return { { word } };
+    }
+  }
+
+  static CUDAMEDIAN_HOST_DEVICE Word
+  Join(const Held & held)
+  {
+    if constexpr (sizeof(TPixelBits) == 1)
+    {
+#ifdef __CUDA_ARCH__
+      return __byte_perm(held.words[0], held.words[1], 0x7351);
+#else
+      return (held.words[0] >> 8 & 0x00FF00FFU) | (held.words[1] & 0xFF00FF00U);
+#endif
+    }
+    else
+    {
+      return held.words[0];
+    }
+  }
+
+  static CUDAMEDIAN_HOST_DEVICE Held
+  Min(const Held & a, const Held & b)
+  {
+    Held least;
+    CUDAMEDIAN_UNROLL
+    for (int i = 0; i < static_cast<int>(sizeof(Held) / sizeof(Word)); ++i)
+    {
+      least.words[i] = MinOfWords(a.words[i], b.words[i]);
+    }
+    return least;
+  }
+
+  /** The keys from one of a word on, and those of the next word that follow them. */
+  static CUDAMEDIAN_HOST_DEVICE Word
+  Shift(Word word, Word next, int keys)
+  {
+    if constexpr (Keys == 1)
+    {
+      return keys == 0 ? word : next;
+    }
+    else
+    {
+      const auto bits = static_cast<unsigned int>(keys) * 8U * static_cast<unsigned int>(sizeof(TPixelBits));
+#ifdef __CUDA_ARCH__
+      return __funnelshift_r(word, next, bits);
+#else
+      return static_cast<Word>(((static_cast<std::uint64_t>(next) << 32) | word) >> bits);
+#endif
+    }
+  }
+
+private:
+  static CUDAMEDIAN_HOST_DEVICE Word
+  MinOfWords(Word a, Word b)
+  {
+    if constexpr (sizeof(TPixelBits) >= 4)
+    {
+      return b < a ? b : a;
+    }
+    else
+    {
+#ifdef __CUDA_ARCH__
+      return __vminu2(a, b);
+#else
+      const Word low = (a & 0xFFFFU) < (b & 0xFFFFU) ? a & 0xFFFFU : b & 0xFFFFU;
+      const Word high = a >> 16 < b >> 16 ? a >> 16 : b >> 16;
+      return high << 16 | low;
+#endif
+    }
+  }
+};
+
+} // namespace cudamedian
+
+#endif
