@@ -65,6 +65,7 @@ MeasureLaneBytesOfThread()
       schedule.instructions.push_back({ ProgramSchedule::Operation::MinMax, low, high, low, high });
     }
   }
+  schedule.joins.assign(schedule.instructions.size(), ProgramSchedule::Join::None);
   alignas(64) std::uint16_t    keys[rows * lanes] = {};
   std::vector<std::uint16_t *> operands;
   for (std::size_t row = 0; row < rows; ++row)

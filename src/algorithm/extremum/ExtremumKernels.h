@@ -189,7 +189,12 @@ private:
   static CUDAMEDIAN_HOST_DEVICE void
   ForRun(int longest, const TFunction & function)
   {
-    if constexpr (sizeof(Held) == 4)
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 900
+    constexpr bool hasRoom = sizeof(TPixelBits) == 4; // min of pairs is emulated, and would spill
+#else
+    constexpr bool hasRoom = sizeof(Held) == 4;
+#endif
+    if constexpr (hasRoom)
     {
       if (longest >= 64)
       {
