@@ -262,7 +262,7 @@ const std::vector<std::pair<Extent, Extent>> deviceCases{
 };
 constexpr std::size_t smallBudget = std::size_t{ 6 } << 20;
 
-/** The planner takes it for each window, and what it keeps between passes is within the budget. */
+/** The planner takes it for each window but small ones, and what it keeps between passes is within the budget. */
 TEST(CudaMedianExtremumKernels, PlansTakeIt)
 {
   std::size_t mostSlabs = 0;
@@ -273,7 +273,9 @@ TEST(CudaMedianExtremumKernels, PlansTakeIt)
       for (const auto budget : { std::size_t{ 1 } << 30, smallBudget })
       {
         const auto plan = PlanMedian(MakeRequest(type, extent, radius, true), Backend::Cuda, budget);
-        EXPECT_EQ(plan.candidate.algorithm, Algorithm::Extremum)
+        // A small window's tile program is faster.
+        const bool isSmall = radius == Extent{ { 2, 2, 0, 0 } };
+        EXPECT_EQ(plan.candidate.algorithm, isSmall ? Algorithm::TileProgram : Algorithm::Extremum)
           << ToString(type) << " " << Join(extent) << " radius " << Join(radius) << ": " << plan.algorithmReason;
         EXPECT_LE(plan.GetDeviceBytes(), budget);
         mostSlabs = std::max(mostSlabs, plan.slabs.size());
