@@ -20,6 +20,7 @@
 
 #include "CudaMedianExport.h"
 #include "itkCudaMedianExtent.h"
+#include "itkCudaMedianFootprint.h"
 
 #include <array>
 #include <cstddef>
@@ -109,13 +110,66 @@ enum class Border : std::uint8_t
 enum class EvenMedian : std::uint8_t
 {
   Upper, ///< the value of rank N/2, as scipy.ndimage
-  Mean   ///< the mean of the values of rank N/2-1 and N/2; of integers without its fraction, as vtkImageMedian3D
+  Mean,  ///< the mean of the values of rank N/2-1 and N/2; of integers without its fraction, as vtkImageMedian3D
+  Lower  ///< the value of rank N/2-1, as scikit-image's rank filters
+};
+
+/** What is written where no pixel of a window is valid. */
+enum class EmptyWindow : std::uint8_t
+{
+  Input, ///< the output's own pixel, as it is in the input
+  Value  ///< a value that is given
+};
+
+/** What is written for outputs whose own pixel is not valid. */
+enum class InvalidOutput : std::uint8_t
+{
+  Computed, ///< the median of the valid pixels around it
+  Copied,   ///< the pixel, as it is in the input
+  Value     ///< a value that is given
+};
+
+/** Which pixels count. Each rule takes some out of all windows; what is left is valid, and the median is that of a
+ * window's valid pixels. Values are a pixel's bytes, as they lie in memory. */
+struct Validity
+{
+  const void *                 mask{ nullptr };     ///< an image of the input's extent: pixels of value 0 are not valid
+  std::size_t                  maskPixelBytes{ 1 }; ///< 1, 2, 4 or 8
+  Extent                       maskStride{ { 0, 0, 0, 0 } }; ///< pixels; all 0: without gaps, axis 0 fastest
+  bool                         hasIgnoredValue{ false };     ///< whether pixels of a value are not valid
+  std::array<unsigned char, 8> ignoredValue{};               ///< which; of floats -0 and +0 are the same value
+  bool                         omitsNaN{ false };
+  EmptyWindow                  emptyWindow{ EmptyWindow::Input };
+  std::array<unsigned char, 8> emptyValue{};
+  InvalidOutput                invalidOutput{ InvalidOutput::Computed };
+  std::array<unsigned char, 8> invalidValue{};
+
+  /** Whether some pixel may not be valid. */
+  bool
+  HasRules() const
+  {
+    return mask != nullptr || hasIgnoredValue || omitsNaN;
+  }
+};
+
+/** Which pixels are replaced by their median. */
+enum class OutlierRule : std::uint8_t
+{
+  None,      ///< all
+  Absolute,  ///< those whose distance from it is above a threshold
+  Deviations ///< those whose distance is above so many median absolute deviations of their window
 };
 
 CudaMedian_EXPORT const char *
 ToString(Border border);
 CudaMedian_EXPORT const char *
 ToString(EvenMedian evenMedian);
+CudaMedian_EXPORT const char *
+ToString(EmptyWindow emptyWindow);
+CudaMedian_EXPORT const char *
+ToString(InvalidOutput invalidOutput);
+CudaMedian_EXPORT const char *
+ToString(OutlierRule rule);
 CudaMedian_EXPORT const char *
 ToString(Backend backend);
 CudaMedian_EXPORT const char *
@@ -130,6 +184,8 @@ struct ExecutionReport
   std::string device;                        ///< name of the GPU or GPUs, or "host"
   std::string algorithm;                     ///< algorithm, and for tile programs how the program is executed
   Extent      window{ { 0, 0, 0, 0 } };      ///< 2r+1 along each axis
+  std::string footprint{ "box" };            ///< which of the window's pixels count
+  std::string validity{ "all pixels" };      ///< which of the image's pixels do
   std::string border{ "zero-flux Neumann" }; ///< what windows see beyond the image, along each axis or along all
   Extent      tile{ { 0, 0, 0, 0 } };        ///< outputs of one tile program run; 0 when no program ran
   std::size_t operations{ 0 };               ///< min and max operations of the tile program
@@ -178,15 +234,25 @@ struct MedianRequest
   std::array<unsigned char, 8>  borderValue{}; ///< of Border::Constant: a pixel's bytes, as they lie in memory
   EvenMedian                    evenMedian{ EvenMedian::Upper };
   std::int64_t rank{ -1 }; ///< of the wanted value among the sorted ones of the window, from 0; -1: the middle, N/2
-  Extent       outputOrigin{ { 0, 0, 0, 0 } }; ///< first requested pixel, relative to the first input pixel
-  Extent       outputExtent{ { 0, 0, 0, 0 } }; ///< number of requested pixels along each axis
-  void *       output{ nullptr };              ///< where the first requested pixel is written
-  Extent       outputStride{ { 1, 0, 0, 0 } };
-  std::size_t  outputPixelBytes{ 0 }; ///< bytes of an output pixel; 0: the same as an input pixel
-  RowConverter convertRow{ nullptr }; ///< null: output pixels have the input's type
-  Backend      backend{ Backend::Auto };
-  Algorithm    algorithm{ Algorithm::Automatic };
-  std::size_t  deviceMemoryBudget{ 0 }; ///< bytes of memory allowed on each device; 0: a share of what is free
+  /** The pixels of a window that is no box: then the radius is the footprint's, and no axis is shorter or shifted. N is
+   * the number of its values. Null: the whole box. */
+  const Footprint * footprint{ nullptr };
+  /** A rank for each requested pixel instead of one for all, without gaps, axis 0 fastest; `rank` is the least of them
+   * and `greatestRank` the greatest. Null: one for all. */
+  const std::int32_t * rankMap{ nullptr };
+  std::int64_t         greatestRank{ 0 };
+  Validity             validity;
+  OutlierRule          outlierRule{ OutlierRule::None };
+  double               outlierThreshold{ 0 };          ///< a distance of values, or a number of deviations
+  Extent               outputOrigin{ { 0, 0, 0, 0 } }; ///< first requested pixel, relative to the first input pixel
+  Extent               outputExtent{ { 0, 0, 0, 0 } }; ///< number of requested pixels along each axis
+  void *               output{ nullptr };              ///< where the first requested pixel is written
+  Extent               outputStride{ { 1, 0, 0, 0 } };
+  std::size_t          outputPixelBytes{ 0 }; ///< bytes of an output pixel; 0: the same as an input pixel
+  RowConverter         convertRow{ nullptr }; ///< null: output pixels have the input's type
+  Backend              backend{ Backend::Auto };
+  Algorithm            algorithm{ Algorithm::Automatic };
+  std::size_t          deviceMemoryBudget{ 0 }; ///< bytes of memory allowed on each device; 0: a share of what is free
   /** Bytes of pinned memory of the host that slabs may pass through on their way from and to images in ordinary memory,
    * of all devices together; 0: an eighth of the memory that the machine or the process's control group has, at least
    * 64 MiB and at most 2 GiB. Where less is to be had, slabs are smaller, or pass through ordinary memory. */

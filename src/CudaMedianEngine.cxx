@@ -171,6 +171,7 @@ StartReport(const MedianRequest & request, const std::string & backendReason)
   ExecutionReport report;
   report.backendReason = backendReason;
   report.window = GetWindow(request).GetExtent();
+  report.footprint = request.footprint != nullptr ? request.footprint->Describe() : report.footprint;
   return report;
 }
 
@@ -342,7 +343,28 @@ ToString(Border border)
 const char *
 ToString(EvenMedian evenMedian)
 {
-  return evenMedian == EvenMedian::Mean ? "mean" : "upper";
+  constexpr const char * names[] = { "upper", "mean", "lower" };
+  return names[static_cast<std::size_t>(evenMedian)];
+}
+
+const char *
+ToString(EmptyWindow emptyWindow)
+{
+  return emptyWindow == EmptyWindow::Input ? "input" : "value";
+}
+
+const char *
+ToString(InvalidOutput invalidOutput)
+{
+  constexpr const char * names[] = { "computed", "copied", "value" };
+  return names[static_cast<std::size_t>(invalidOutput)];
+}
+
+const char *
+ToString(OutlierRule rule)
+{
+  constexpr const char * names[] = { "none", "absolute", "deviations" };
+  return names[static_cast<std::size_t>(rule)];
 }
 
 const char *
@@ -396,6 +418,8 @@ ExecutionReport::Print(std::ostream & os, const std::string & indent) const
      << indent << "Device: " << device << "\n"
      << indent << "Algorithm: " << algorithm << " (" << algorithmReason << ")\n"
      << indent << "Window: " << Describe(window) << "\n"
+     << indent << "Footprint: " << footprint << "\n"
+     << indent << "Counted: " << validity << "\n"
      << indent << "Border: " << border << "\n"
      << indent << "Tile: " << Describe(tile) << " (" << tileReason << ")\n"
      << indent << "Operations: " << operations << "\n"

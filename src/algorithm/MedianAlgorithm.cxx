@@ -64,7 +64,7 @@ CountWindowPixels(const MedianRequest & request)
   {
     pixels *= static_cast<double>(std::min(window.GetSize(axis), request.inputExtent[axis]));
   }
-  return pixels;
+  return request.footprint == nullptr ? pixels : static_cast<double>(request.footprint->GetPixels().size());
 }
 
 } // namespace cudamedian

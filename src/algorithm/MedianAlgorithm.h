@@ -91,6 +91,19 @@ public:
     return false;
   }
 
+  /** Whether it covers windows that are no boxes, and whether it covers a rank for each output; it is not asked
+   * otherwise. */
+  virtual bool
+  CoversFootprints(Backend) const
+  {
+    return false;
+  }
+  virtual bool
+  CoversRankMaps(Backend) const
+  {
+    return false;
+  }
+
   /** What it offers on the host. */
   virtual Proposal
   ProposeOnHost(const Problem & problem) const = 0;

@@ -17,6 +17,7 @@
  *=========================================================================*/
 #include "RequestCheck.h"
 
+#include "Gather.h"
 #include "RequestWindow.h"
 
 #include <algorithm>
@@ -85,6 +86,62 @@ CheckBorders(const MedianRequest & request)
   {
     throw RequestError("The rank is " + std::to_string(window.rank) +
                        "; the mean of the two middle values is a median, and has no rank");
+  }
+}
+
+void
+CheckFootprint(const MedianRequest & request)
+{
+  if (request.footprint == nullptr)
+  {
+    return;
+  }
+  const Extent none{};
+  if (request.radius != request.footprint->GetRadius())
+  {
+    throw RequestError("The radius is " + Describe(request.radius) + "; it has to be that of the footprint, " +
+                       Describe(request.footprint->GetRadius()));
+  }
+  if (request.shorter != none || request.shift != none)
+  {
+    throw RequestError("A footprint says itself where its pixels lie; the window is to be shorter by " +
+                       Describe(request.shorter) + " pixels and shifted by " + Describe(request.shift));
+  }
+  if (HasShrunkBorder(request))
+  {
+    throw RequestError("A footprint's windows are not clipped to the image; its border may be any other");
+  }
+}
+
+void
+CheckRankMap(const MedianRequest & request)
+{
+  if (request.rankMap == nullptr)
+  {
+    return;
+  }
+  const auto   pixels = GetWindow(request).CountPixels();
+  const auto   least = request.rank;
+  const auto   greatest = request.greatestRank;
+  const auto   outputs = Volume(request.outputExtent);
+  const auto * end = request.rankMap + outputs;
+  if (least < 0 || greatest < least || greatest >= pixels)
+  {
+    throw RequestError("Ranks of a map go from " + std::to_string(least) + " to " + std::to_string(greatest) +
+                       "; in a window of " + std::to_string(pixels) + " pixels they may be from 0 to " +
+                       std::to_string(pixels - 1));
+  }
+  const auto wrong =
+    std::find_if(request.rankMap, end, [&](std::int32_t rank) { return rank < least || rank > greatest; });
+  if (wrong != end)
+  {
+    throw RequestError("A map of ranks from " + std::to_string(least) + " to " + std::to_string(greatest) + " holds " +
+                       std::to_string(*wrong));
+  }
+  if (!IsPlain(request) || GetInterior(request).extent != request.outputExtent)
+  {
+    throw RequestError("A map of ranks needs rows of pixels without gaps, and windows that see no border but the "
+                       "nearest pixel");
   }
 }
 
@@ -158,10 +215,12 @@ ValidateRequest(const MedianRequest & request)
   {
     throw RequestError("The input or the output buffer is null");
   }
+  CheckFootprint(request);
   CheckBorders(request);
   if (!isEmpty)
   {
     CheckOutputStride(request);
+    CheckRankMap(request);
   }
 }
 

@@ -28,6 +28,10 @@ namespace cudamedian
 inline Window
 GetWindow(const MedianRequest & request)
 {
+  if (request.footprint != nullptr)
+  {
+    return { request.footprint, request.rank };
+  }
   return { request.radius, request.shorter, request.rank };
 }
 

@@ -21,19 +21,26 @@
 #include "itkCudaMedianExtent.h"
 
 #include <cstddef>
+#include <functional>
 #include <limits>
 
 namespace cudamedian
 {
 
+class Footprint;
+
 /** What is filtered with: the pixels around an output, and the rank among their sorted values that is wanted.
  *
- * The one place that knows how a radius becomes sizes, pixels and axes. A radius alone is the window of the median. */
+ * The one place that knows how a radius becomes sizes, pixels and axes. A radius alone is the window of the median.
+ * With a footprint the window is some pixels of its box, which may count several times. */
 struct Window
 {
   Extent       radius{ { 0, 0, 0, 0 } };  ///< pixels before the output along each axis
   Extent       shorter{ { 0, 0, 0, 0 } }; ///< 1 where there is one pixel fewer behind it: an even size; else 0
   std::int64_t rank{ 0 };                 ///< of the wanted value among the sorted ones, from 0 to CountPixels() - 1
+  /** Which pixels of the box count; null: all, once each. Equal footprints are one object. */
+  const Footprint * footprint{ nullptr };
+  std::int64_t      footprintValues{ 0 }; ///< the sum of their weights; 0 without a footprint
 
   /** A single pixel. */
   constexpr Window() = default;
@@ -47,6 +54,9 @@ struct Window
   constexpr Window(const Extent & givenRadius, const Extent & givenShorter, std::int64_t givenRank)
     : radius(givenRadius), shorter(givenShorter), rank(givenRank < 0 ? CountPixels() / 2 : givenRank)
   {}
+
+  /** A footprint's. */
+  Window(const Footprint * givenFootprint, std::int64_t givenRank);
 
   /** Pixels along an axis: 2r+1, or 2r where it is shorter. */
   constexpr std::int64_t
@@ -98,10 +108,17 @@ struct Window
     return footprint;
   }
 
-  /** Pixels of the window, or the largest number there is where they are more; 0 where a radius is negative, or is 0
-   * and is to be shorter. */
+  /** Values of the window: the pixels of its box, or those of its footprint as often as they count. */
   constexpr std::int64_t
   CountPixels() const
+  {
+    return footprint != nullptr ? footprintValues : CountBoxPixels();
+  }
+
+  /** Pixels of the box, or the largest number there is where they are more; 0 where a radius is negative, or is 0
+   * and is to be shorter. */
+  constexpr std::int64_t
+  CountBoxPixels() const
   {
     constexpr auto most = std::numeric_limits<std::int64_t>::max();
     std::int64_t   pixels = 1;
@@ -162,7 +179,7 @@ struct Window
   bool
   operator==(const Window & other) const
   {
-    return radius == other.radius && shorter == other.shorter && rank == other.rank;
+    return radius == other.radius && shorter == other.shorter && rank == other.rank && footprint == other.footprint;
   }
   bool
   operator!=(const Window & other) const
@@ -175,7 +192,8 @@ struct Window
   {
     return radius != other.radius     ? radius < other.radius
            : shorter != other.shorter ? shorter < other.shorter
-                                      : rank < other.rank;
+           : rank != other.rank       ? rank < other.rank
+                                      : std::less<const Footprint *>()(footprint, other.footprint);
   }
 };
 

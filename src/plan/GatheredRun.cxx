@@ -169,8 +169,8 @@ private:
     int longest = 0;
     for (int axis = 1; axis < Dimension; ++axis)
     {
-      const bool isAlike =
-        m_Request.radius[axis] == m_Request.radius[0] && m_Request.shorter[axis] == m_Request.shorter[0];
+      const bool isAlike = m_Request.footprint == nullptr && m_Request.radius[axis] == m_Request.radius[0] &&
+                           m_Request.shorter[axis] == m_Request.shorter[0];
       longest = isAlike && band.extent[axis] > band.extent[longest] ? axis : longest;
     }
     if (band.extent[0] >= shortRow || longest == 0)

@@ -36,10 +36,33 @@ struct Offers
   bool                   anyOutOfUse{ false };
 };
 
+/** What an algorithm does not cover of a request at all, in words; "" where it is to be asked. */
+std::string
+FindGap(const MedianAlgorithm & algorithm, const MedianRequest & request, Backend backend)
+{
+  const std::string name = ToString(algorithm.GetAlgorithm());
+  const std::string where = std::string(" on ") + ToString(backend);
+  if (request.footprint != nullptr && !algorithm.CoversFootprints(backend))
+  {
+    return name + " cover no footprint" + where;
+  }
+  if (request.rankMap != nullptr && !algorithm.CoversRankMaps(backend))
+  {
+    return name + " cover no map of ranks" + where;
+  }
+  return "";
+}
+
 /** Asks one algorithm. \returns whether that settles the choice. */
 bool
 Ask(const MedianAlgorithm & algorithm, const Problem & problem, Backend backend, Offers & offers)
 {
+  const auto gap = FindGap(algorithm, problem.request, backend);
+  if (!gap.empty())
+  {
+    offers.refusals += (offers.refusals.empty() ? "" : "; ") + gap;
+    return false;
+  }
   auto proposal = backend == Backend::Cuda ? algorithm.ProposeOnDevice(problem) : algorithm.ProposeOnHost(problem);
   if (!proposal.candidate)
   {
@@ -143,6 +166,10 @@ ChooseCandidate(Problem & problem, Plan & plan)
   offers = AskAll(problem, plan.backend);
   if (offers.candidates.empty())
   {
+    if (problem.request.rankMap != nullptr)
+    {
+      throw RequestError(offers.refusals);
+    }
     throw DeviceError("No kernel gives right results on this device: " + offers.refusals);
   }
   plan.candidate = TakeFastest(offers, plan.algorithmReason);

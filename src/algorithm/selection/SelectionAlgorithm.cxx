@@ -49,6 +49,18 @@ public:
     return true;
   }
 
+  bool
+  CoversFootprints(Backend backend) const override
+  {
+    return backend == Backend::Cpu;
+  }
+
+  bool
+  CoversRankMaps(Backend backend) const override
+  {
+    return backend == Backend::Cpu;
+  }
+
   Proposal
   ProposeOnHost(const Problem &) const override
   {

@@ -42,12 +42,9 @@ public:
   EstimateWork(const MedianRequest & request, const HostTraits &, double) const override
   {
     // Windows are listed and partly sorted, or counted once per bit of a key where most of them is clamped.
-    double       listed = 1;
     const Window window = GetWindow(request);
-    for (int axis = 0; axis < Dimension; ++axis)
-    {
-      listed *= static_cast<double>(window.GetSize(axis));
-    }
+    const auto   listed =
+      static_cast<double>(window.footprint != nullptr ? window.footprint->GetPixels().size() : window.CountBoxPixels());
     const double counted = CountWindowPixels(request) * 8 * static_cast<double>(PixelBytes(request.pixelType));
     return static_cast<double>(Volume(request.outputExtent)) * (listed > counted ? 0.4 * counted : 10 * listed) * 1e-9;
   }

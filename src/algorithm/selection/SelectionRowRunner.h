@@ -25,6 +25,7 @@
 #include "Slab.h"
 
 #include <algorithm>
+#include <utility>
 #include <vector>
 
 namespace cudamedian
@@ -36,8 +37,8 @@ class SelectionRowRunner
 {
 public:
   SelectionRowRunner(const MedianRequest & request, const PixelBox & output)
-    : m_Image(request), m_Extent(request.inputExtent), m_Window(GetWindow(request)), m_Output(output),
-      m_Row(static_cast<std::size_t>(m_Output.extent[0]))
+    : m_Image(request), m_Request(request), m_Extent(request.inputExtent), m_Window(GetWindow(request)),
+      m_Output(output), m_Row(static_cast<std::size_t>(m_Output.extent[0]))
   {}
 
   static std::size_t
@@ -49,7 +50,7 @@ public:
   std::size_t
   GetScratchBytes() const
   {
-    return GetBytes(m_Row) + GetBytes(m_Keys);
+    return GetBytes(m_Row) + GetBytes(m_Keys) + GetBytes(m_Weighted);
   }
 
   void
@@ -60,19 +61,58 @@ public:
     origin[1] += number % m_Output.extent[1];
     origin[2] += number / m_Output.extent[1] % m_Output.extent[2];
     origin[3] += number / m_Output.extent[1] / m_Output.extent[2];
-    auto center = origin;
+    const auto * ranks = FindRanks(m_Request, origin);
+    auto         center = origin;
     for (auto & result : m_Row)
     {
-      const ClampedWindow window(center.data(), m_Window.radius.data(), m_Window.shorter.data(), m_Extent.data());
-      result = m_Image.ToBits(Select(window));
+      const auto rank = ranks == nullptr ? m_Window.rank : ranks[center[0] - origin[0]];
+      if (m_Request.footprint != nullptr)
+      {
+        result = m_Image.ToBits(SelectOfFootprint(center, rank));
+      }
+      else
+      {
+        const ClampedWindow window(center.data(), m_Window.radius.data(), m_Window.shorter.data(), m_Extent.data());
+        result = m_Image.ToBits(Select(window, rank));
+      }
       ++center[0];
     }
     m_Image.StoreRow(origin, m_Row.data(), m_Output.extent[0]);
   }
 
 private:
+  /** Of the footprint's pixels; a pixel beyond the image is the nearest one in it. */
   TKey
-  Select(const ClampedWindow & window)
+  SelectOfFootprint(const Extent & center, std::int64_t rank)
+  {
+    m_Weighted.clear();
+    for (const auto & pixel : m_Request.footprint->GetPixels())
+    {
+      Extent position;
+      for (int axis = 0; axis < Dimension; ++axis)
+      {
+        position[axis] = m_Image.Clamp(axis, center[axis] + pixel.offset[axis]);
+      }
+      const auto * row = m_Image.GetRow(position[1], position[2], position[3]);
+      m_Weighted.emplace_back(m_Image.ToKey(row[position[0]]), pixel.weight);
+    }
+    const auto isLess = [](const auto & one, const auto & other) { return one.first < other.first; };
+    if (!m_Request.footprint->HasWeights())
+    {
+      std::nth_element(m_Weighted.begin(), m_Weighted.begin() + rank, m_Weighted.end(), isLess);
+      return m_Weighted[static_cast<std::size_t>(rank)].first;
+    }
+    std::sort(m_Weighted.begin(), m_Weighted.end(), isLess);
+    auto wanted = m_Weighted.begin();
+    for (auto below = rank; below >= wanted->second; ++wanted)
+    {
+      below -= wanted->second;
+    }
+    return wanted->first;
+  }
+
+  TKey
+  Select(const ClampedWindow & window, std::int64_t rank)
   {
     std::int64_t inside = 1;
     for (int axis = 0; axis < Dimension; ++axis)
@@ -83,7 +123,7 @@ private:
     if (m_Window.CountPixels() > 8 * static_cast<std::int64_t>(sizeof(TKey)) * inside)
     {
       return SelectByCounting<TKey>(
-        window, m_Window.rank, [this](std::int64_t x, std::int64_t y, std::int64_t z, std::int64_t w) {
+        window, rank, [this](std::int64_t x, std::int64_t y, std::int64_t z, std::int64_t w) {
           return m_Image.ToKey(m_Image.GetRow(y, z, w)[x]);
         });
     }
@@ -94,7 +134,7 @@ private:
         ForEachClamped(window, 1, [&](std::int64_t y) { next = ListRow(window, m_Image.GetRow(y, z, w), next); });
       });
     });
-    const auto wanted = m_Keys.begin() + m_Window.rank;
+    const auto wanted = m_Keys.begin() + rank;
     std::nth_element(m_Keys.begin(), wanted, m_Keys.end());
     return *wanted;
   }
@@ -122,12 +162,14 @@ private:
     }
   }
 
-  KeyedImage<TKey, VMapping> m_Image;
-  Extent                     m_Extent;
-  Window                     m_Window;
-  PixelBox                   m_Output;
-  std::vector<TKey>          m_Row;
-  std::vector<TKey>          m_Keys;
+  KeyedImage<TKey, VMapping>                 m_Image;
+  const MedianRequest &                      m_Request;
+  Extent                                     m_Extent;
+  Window                                     m_Window;
+  PixelBox                                   m_Output;
+  std::vector<TKey>                          m_Row;
+  std::vector<TKey>                          m_Keys;
+  std::vector<std::pair<TKey, std::int64_t>> m_Weighted; ///< a footprint's keys, and how often each counts
 };
 
 } // namespace cudamedian
