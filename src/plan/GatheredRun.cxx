@@ -46,6 +46,13 @@ constexpr std::int64_t cudaCopyBytes = std::int64_t{ 128 } << 20;
 /** Rows shorter than this are exchanged with another axis, where that is longer. */
 constexpr std::int64_t shortRow = 64;
 
+/** Whether the lower one of two middle values is wanted, which is no default of the algorithms. */
+bool
+IsLowerOfEven(const MedianRequest & request)
+{
+  return request.evenMedian == EvenMedian::Lower && GetWindow(request).CountPixels() % 2 == 0;
+}
+
 /** Exchanges two axes of a request. */
 MedianRequest
 ExchangeAxes(const MedianRequest & given, int one, int other)
@@ -149,6 +156,7 @@ private:
   {
     auto request = m_Request;
     request.border = {};
+    request.rank = IsLowerOfEven(request) ? GetWindow(request).rank - 1 : request.rank;
     request.evenMedian = EvenMedian::Upper;
     request.inputStride = {};
     Extent place;
@@ -451,18 +459,6 @@ private:
   std::thread::id       m_Caller{ std::this_thread::get_id() };
   std::mutex            m_Mutex;
 };
-
-} // namespace
-
-namespace
-{
-
-/** Whether the lower one of two middle values is wanted, which is no default of the algorithms. */
-bool
-IsLowerOfEven(const MedianRequest & request)
-{
-  return request.evenMedian == EvenMedian::Lower && GetWindow(request).CountPixels() % 2 == 0;
-}
 
 } // namespace
 

@@ -23,6 +23,7 @@
 #include "WindowSums.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstring>
 #include <limits>
@@ -108,12 +109,19 @@ AreSame(PixelType type, T a, T b)
 /** The pixel in copies with the least key of all, or the greatest. */
 template <typename T>
 T
-GetExtreme(bool isGreatest)
+GetExtreme(PixelType copiedType, bool isGreatest)
 {
-  // Beyond every infinity where there are some: NaN.
-  using Limits = std::numeric_limits<T>;
-  return isGreatest ? (Limits::has_quiet_NaN ? Limits::quiet_NaN() : Limits::max())
-                    : (Limits::has_infinity ? -Limits::infinity() : Limits::lowest());
+  std::array<unsigned char, 8> bytes{};
+  DispatchKeys(GetKeyFormat(copiedType), [&](auto keys) {
+    using Key = decltype(keys);
+    using Bits = typename Key::Bits;
+    const auto key = isGreatest ? static_cast<Bits>(~Bits{ 0 }) : Bits{ 0 };
+    const Bits bits = Key::ToBits(key, static_cast<Bits>(GetSignMask(copiedType)));
+    std::memcpy(bytes.data(), &bits, sizeof(bits));
+  });
+  T pixel;
+  std::memcpy(&pixel, bytes.data(), sizeof(pixel));
+  return pixel;
 }
 
 /** Few ranks of a small window are found one by one, for what a tile program takes each. */
@@ -288,8 +296,10 @@ MaskedCopy::FillInvalid()
   std::vector<std::int8_t> next(static_cast<std::size_t>(Volume(lines)));
   DispatchPixel(GetCopiedType(m_Request.pixelType), [&](auto pixel) {
     using T = decltype(pixel);
-    auto * pixels = reinterpret_cast<T *>(m_Filled.data());
-    Extent place{};
+    auto *     pixels = reinterpret_cast<T *>(m_Filled.data());
+    const auto least = GetExtreme<T>(GetCopiedType(m_Request.pixelType), false);
+    const auto greatest = GetExtreme<T>(GetCopiedType(m_Request.pixelType), true);
+    Extent     place{};
     for (std::size_t i = 0; i < m_Valid.size(); ++i)
     {
       std::int64_t line = 0;
@@ -305,7 +315,7 @@ MaskedCopy::FillInvalid()
       {
         const bool isGreatest = wanted == Wanted::Least || (wanted == Wanted::Middle && next[line] < 0);
         m_Colour[i] = isGreatest ? -1 : 1;
-        pixels[i] = GetExtreme<T>(isGreatest);
+        pixels[i] = isGreatest ? greatest : least;
         next[line] = static_cast<std::int8_t>(-next[line]);
       }
       for (int axis = 0; axis < Dimension && ++place[axis] == m_Copied.extent[axis]; ++axis)
