@@ -258,6 +258,70 @@ CompareComponents(Comparison & comparison, bool isOnCuda)
   }
 }
 
+/** Masks of an image: random ones with a share of valid pixels, and one with a large hole. */
+std::vector<std::uint8_t>
+MakeMask(const Extent & extent, const std::string & kind)
+{
+  std::vector<std::uint8_t> mask(static_cast<std::size_t>(extent[0] * extent[1] * extent[2]), 1);
+  std::mt19937_64           random(2);
+  for (std::size_t i = 0; i < mask.size(); ++i)
+  {
+    const auto x = static_cast<std::int64_t>(i) % extent[0];
+    const auto y = static_cast<std::int64_t>(i) / extent[0] % extent[1];
+    const bool isInHole = x > extent[0] / 4 && x < extent[0] / 2 && y > extent[1] / 4 && y < extent[1] / 2;
+    mask[i] = kind == "hole" ? (isInHole ? 0 : 1) : random() % 100 < (kind == "half" ? 50U : 95U);
+  }
+  return mask;
+}
+
+void
+CompareMasks(Comparison & comparison, bool isOnCuda)
+{
+  ForEachWindow({ 1, 2, 3, 5, 15 }, { 1, 4 }, [&](const Extent & radius) {
+    const auto extent = GetSize(radius, isOnCuda);
+    for (const auto type : { PixelType::UInt8, PixelType::Int16 })
+    {
+      const auto median = comparison.MakeRequest(type, extent, radius);
+      for (const std::string kind : { "half", "most", "hole" })
+      {
+        const auto mask = MakeMask(extent, kind);
+        auto       other = median;
+        other.validity.mask = mask.data();
+        comparison.Print("mask (" + kind + ") " + Name(radius) + " " + ToString(type), median, other);
+      }
+    }
+  });
+}
+
+void
+CompareOutliers(Comparison & comparison, bool isOnCuda)
+{
+  ForEachWindow({ 1, 2, 3 }, { 1 }, [&](const Extent & radius) {
+    const auto median = comparison.MakeRequest(PixelType::Int16, GetSize(radius, isOnCuda), radius);
+    for (const auto rule : { OutlierRule::Absolute, OutlierRule::Deviations })
+    {
+      auto other = median;
+      other.outlierRule = rule;
+      other.outlierThreshold = rule == OutlierRule::Absolute ? 10000 : 2;
+      comparison.Print(std::string("outliers, ") + ToString(rule) + ", " + Name(radius), median, other);
+    }
+  });
+}
+
+void
+CompareLargeFootprints(Comparison & comparison, bool isOnCuda)
+{
+  for (const std::int64_t r : { 7, 15, 30 })
+  {
+    const Extent radius{ { r, r, 0, 0 } };
+    const auto   median = comparison.MakeRequest(PixelType::Int16, GetSize(radius, isOnCuda), radius);
+    auto         other = median;
+    const auto   size = static_cast<double>(r);
+    other.footprint = Footprint::MakeEllipsoid({ { size, size, 0, 0 } });
+    comparison.Print("disk " + std::to_string(r), median, other);
+  }
+}
+
 } // namespace
 
 int
@@ -265,9 +329,13 @@ main(int argc, char * argv[])
 {
   try
   {
-    CLI::App application{ "Other ranks, borders, sizes and components beside the median of the same window." };
-    Options  options;
-    application.add_option("--groups", options.groups, "ranks, extremes, even, borders, components")->delimiter(',');
+    CLI::App application{
+      "Other ranks, borders, sizes, components, footprints and masks beside the median of the same window."
+    };
+    Options options;
+    application
+      .add_option("--groups", options.groups, "ranks, extremes, even, borders, components, masks, outliers, disks")
+      ->delimiter(',');
     application.add_option("--backend", options.backend, "cuda or cpu")->check(CLI::IsMember({ "cuda", "cpu" }));
     application.add_option("--threads", options.threads, "threads of the host")->check(CLI::Range(1, 1024));
     application.add_option("--repeats", options.repeats, "runs to take the middle of")->check(CLI::Range(1, 1000));
@@ -281,6 +349,9 @@ main(int argc, char * argv[])
       : group == "extremes" ? CompareExtremes(comparison, isOnCuda)
       : group == "even"     ? CompareEven(comparison, isOnCuda)
       : group == "borders"  ? CompareBorders(comparison, isOnCuda)
+      : group == "masks"    ? CompareMasks(comparison, isOnCuda)
+      : group == "outliers" ? CompareOutliers(comparison, isOnCuda)
+      : group == "disks"    ? CompareLargeFootprints(comparison, isOnCuda)
                             : CompareComponents(comparison, isOnCuda);
     }
     return 0;

@@ -41,10 +41,10 @@ namespace itk
  * regions of one or two pixels along an axis. For floating point pixels this filter defines what ITK leaves
  * undefined: -0 orders before +0 and every NaN after +infinity.
  *
- * Kernels that are boxes, which SetRadius() makes, run on this module's engine, with pixels from char to long long,
- * float and double, in images of one to four dimensions. Pixels whose windows are clipped are found one by one on the
- * host, but for the minimum and the maximum, which are the engine's everywhere. Other kernels, pixels and dimensions
- * run ITK's own implementation; GetExecutionReport() says so.
+ * Kernels of any shape run on this module's engine, with pixels from char to long long, float and double, in images of
+ * one to four dimensions. Pixels whose windows are clipped are found one by one on the host, but for the minimum and
+ * the maximum of boxes, which are the engine's everywhere. A window none of whose pixels lies in the image has its own
+ * pixel. Other pixels and dimensions run ITK's own implementation; GetExecutionReport() says so.
  *
  * \sa RankImageFilter
  * \sa CudaMedianImageFilter
@@ -127,9 +127,15 @@ protected:
 private:
   using RegionList = std::vector<InputImageRegionType>;
 
+  using WeightsType = Neighborhood<SizeValueType, InputImageDimension>;
+
   /** Whether all pixels of the kernel count. */
   bool
   HasBoxKernel() const;
+
+  /** The kernel's pixels as weights: 1 where they are on. */
+  WeightsType
+  MakeWeights() const;
 
   /** The pixels that windows are clipped to. */
   InputImageRegionType

@@ -121,6 +121,20 @@ CudaRankImageFilter<TInputImage, TOutputImage, TKernel>::HasBoxKernel() const
 
 template <typename TInputImage, typename TOutputImage, typename TKernel>
 auto
+CudaRankImageFilter<TInputImage, TOutputImage, TKernel>::MakeWeights() const -> WeightsType
+{
+  const auto & kernel = this->GetKernel();
+  WeightsType  weights;
+  weights.SetRadius(kernel.GetRadius());
+  for (SizeValueType i = 0; i < kernel.Size(); ++i)
+  {
+    weights[i] = static_cast<bool>(kernel[i]) ? 1 : 0;
+  }
+  return weights;
+}
+
+template <typename TInputImage, typename TOutputImage, typename TKernel>
+auto
 CudaRankImageFilter<TInputImage, TOutputImage, TKernel>::GetClipRegion() const -> InputImageRegionType
 {
   // ITK clips to what was requested of the input, which a source may exceed.
@@ -182,6 +196,13 @@ CudaRankImageFilter<TInputImage, TOutputImage, TKernel>::RunEngine(const InputIm
   {
     count *= 2 * radius[axis] + 1;
   }
+  if (!this->HasBoxKernel())
+  {
+    request.footprint = CudaMedianFilterDetail::MakeFootprint(*this, this->MakeWeights());
+    count = static_cast<SizeValueType>(request.footprint->CountValues());
+    // Windows lie inside the image: a kernel's box may be larger than what is on in it.
+    request.radius = request.footprint->GetRadius();
+  }
   request.rank = static_cast<std::int64_t>(this->GetRankIndex(count));
   request.backend = static_cast<cudamedian::Backend>(m_Backend);
   request.algorithm = static_cast<cudamedian::Algorithm>(m_Algorithm);
@@ -214,13 +235,43 @@ CudaRankImageFilter<TInputImage, TOutputImage, TKernel>::SelectRegion(const Inpu
   TotalProgressReporter progress(this, output.GetRequestedRegion().GetNumberOfPixels());
   std::vector<Key>      keys;
   auto                  index = region.GetIndex();
+  const bool            isBox = this->HasBoxKernel();
+
+  std::vector<typename InputImageType::OffsetType> offsets;
+  const auto &                                     kernel = this->GetKernel();
+  for (SizeValueType i = 0; i < kernel.Size(); ++i)
+  {
+    if (static_cast<bool>(kernel[i]))
+    {
+      offsets.push_back(kernel.GetOffset(i));
+    }
+  }
   for (SizeValueType i = 0; i < region.GetNumberOfPixels(); ++i)
   {
-    InputImageRegionType window(index, InputImageRegionType::SizeType::Filled(1));
-    window.PadByRadius(radius);
-    window.Crop(clip);
-    keys.resize(window.GetNumberOfPixels());
-    CudaRankImageFilterDetail::ListKeys(input, window, keys.data());
+    if (isBox)
+    {
+      InputImageRegionType window(index, InputImageRegionType::SizeType::Filled(1));
+      window.PadByRadius(radius);
+      window.Crop(clip);
+      keys.resize(window.GetNumberOfPixels());
+      CudaRankImageFilterDetail::ListKeys(input, window, keys.data());
+    }
+    else
+    {
+      keys.clear();
+      for (const auto & offset : offsets)
+      {
+        if (clip.IsInside(index + offset))
+        {
+          keys.push_back(CudaRankImageFilterDetail::ToKey(input.GetPixel(index + offset)));
+        }
+      }
+      if (keys.empty())
+      {
+        // No pixel of the kernel lies in the image.
+        keys.push_back(CudaRankImageFilterDetail::ToKey(input.GetPixel(index)));
+      }
+    }
     const auto wanted = keys.begin() + static_cast<std::ptrdiff_t>(this->GetRankIndex(keys.size()));
     std::nth_element(keys.begin(), wanted, keys.end());
     const auto pixel = CudaRankImageFilterDetail::ToPixel<InputPixelType>(*wanted);
@@ -295,7 +346,7 @@ CudaRankImageFilter<TInputImage, TOutputImage, TKernel>::GenerateData()
   {
     reason = "the engine takes images of up to four dimensions";
   }
-  else if (this->HasBoxKernel())
+  else
   {
     this->AllocateOutputs();
     const auto   all = this->GetOutput()->GetRequestedRegion();
@@ -303,7 +354,7 @@ CudaRankImageFilter<TInputImage, TOutputImage, TKernel>::GenerateData()
     RegionList   border;
     // A clipped window has the least and the largest of what the nearest pixels extend it to.
     const auto window = std::max<SizeValueType>(1, this->GetKernel().Size());
-    const bool isExtreme = this->GetRankIndex(window) == 0 || this->GetRank() == 1;
+    const bool isExtreme = this->HasBoxKernel() && (this->GetRankIndex(window) == 0 || this->GetRank() == 1);
     const auto inside = isExtreme ? all : this->SplitBorder(border);
     this->RunEngine(inside, static_cast<float>(static_cast<double>(inside.GetNumberOfPixels()) / pixels));
     this->SelectBorder(border);
@@ -315,10 +366,6 @@ CudaRankImageFilter<TInputImage, TOutputImage, TKernel>::GenerateData()
         "; " + std::to_string(clipped) + " pixels with clipped windows one by one on the host";
     }
     return;
-  }
-  else
-  {
-    reason = "the engine takes kernels that are boxes";
   }
   m_ExecutionReport.backend = "ITK";
   m_ExecutionReport.backendReason = reason;
