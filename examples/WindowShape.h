@@ -20,7 +20,7 @@
 
 #include "itkCudaMedianFootprint.h"
 
-#include <optional>
+#include <cstdint>
 #include <string>
 #include <vector>
 

@@ -55,7 +55,10 @@ CudaMedianImageFilter<TInputImage, TOutputImage>::GetEffectiveRadius() const -> 
   {
     for (unsigned int axis = 0; axis < InputImageDimension; ++axis)
     {
-      radius[axis] = static_cast<SizeValueType>(footprint->GetRadius()[axis]);
+      // Images of more dimensions than the engine's have no footprints, and are refused where it is told.
+      radius[axis] = axis < cudamedian::Dimension
+                       ? static_cast<SizeValueType>(footprint->GetRadius()[axis % cudamedian::Dimension])
+                       : 0;
     }
   }
   if (m_SliceWise)
@@ -176,9 +179,10 @@ CudaMedianImageFilter<TInputImage, TOutputImage>::GetFootprint() const
       break;
     }
   }
-  if (m_SliceWise && footprint->GetRadius()[InputImageDimension - 1] > 0)
+  const auto alongLast = footprint->GetRadius()[std::min<int>(InputImageDimension, cudamedian::Dimension) - 1];
+  if (m_SliceWise && alongLast > 0)
   {
-    itkExceptionMacro(<< "The footprint reaches " << footprint->GetRadius()[InputImageDimension - 1]
+    itkExceptionMacro(<< "The footprint reaches " << alongLast
                       << " pixels along the last axis, and slice by slice it may reach 0");
   }
   return footprint;

@@ -46,7 +46,7 @@ protected:
   SetUp() override
   {
     m_Image = ImageType::New();
-    m_Image->SetRegions(ImageType::RegionType({ { 17, 13, 9 } }));
+    m_Image->SetRegions(ImageType::RegionType(ImageType::SizeType{ { 17, 13, 9 } }));
     m_Image->Allocate();
     const double spacing[] = { 1, 0.5, 2 };
     m_Image->SetSpacing(spacing);
@@ -123,7 +123,7 @@ TEST_F(CudaMedianCommandLineFootprints, FootprintFromAFile)
 {
   CUDAMEDIAN_TRACE_SEED();
   const auto weights = itk::Image<unsigned char, 2>::New();
-  weights->SetRegions(itk::ImageRegion<2>({ { 3, 4 } }));
+  weights->SetRegions(itk::ImageRegion<2>(itk::Size<2>{ { 3, 4 } }));
   weights->Allocate();
   std::vector<std::int64_t> numbers{ 0, 1, 2, 1, 0, 1, 3, 0, 0, 1, 1, 1 };
   std::copy(numbers.begin(), numbers.end(), weights->GetBufferPointer());
