@@ -17,6 +17,7 @@
  *=========================================================================*/
 #include "HierarchicalTiling.h"
 
+#include "FootprintTiling.h"
 #include "SortingNetwork.h"
 
 #include <algorithm>
@@ -337,13 +338,14 @@ private:
 TileProgram
 BuildHierarchicalTilingProgram(const Window & window, const Extent & tile)
 {
-  return Builder(window, tile, { tile, Division::Halves }).Build();
+  return BuildHierarchicalTilingProgram(window, tile, { tile, Division::Halves });
 }
 
 TileProgram
 BuildHierarchicalTilingProgram(const Window & window, const Extent & tile, const TilingOptions & options)
 {
-  return Builder(window, tile, options).Build();
+  return window.footprint != nullptr ? BuildFootprintProgram(window, tile, options)
+                                     : Builder(window, tile, options).Build();
 }
 
 } // namespace cudamedian

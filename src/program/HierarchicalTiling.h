@@ -48,6 +48,8 @@ struct TilingOptions
  * Source of the method: L. Sugy, "A Fast Parallel Median Filtering Algorithm Using Hierarchical Tiling", SIGGRAPH 2025
  * (2D, data-oblivious variant); more dimensions are this project's extension: boxes in place of rows and columns.
  *
+ * A window with a footprint has a way of its own (FootprintTiling.h), whose tiles may be larger than the window.
+ *
  * \throws std::invalid_argument when a tile is larger than the window along an axis, or not positive. */
 TileProgram
 BuildHierarchicalTilingProgram(const Window & window, const Extent & tile);

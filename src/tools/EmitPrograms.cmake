@@ -6,19 +6,26 @@ if(NOT TARGET CudaMedianEmitPrograms)
   add_executable(CudaMedianEmitPrograms
     ${rooms}/tools/EmitPrograms.cxx
     ${rooms}/core/DeviceProfiles.cxx
+    ${rooms}/core/Footprint.cxx
     ${rooms}/algorithm/tile/ProgramEmitter.cxx
     ${rooms}/algorithm/tile/RowEmitter.cxx
     ${rooms}/program/TileProgram.cxx
     ${rooms}/program/SortingNetwork.cxx
     ${rooms}/program/HierarchicalTiling.cxx
+    ${rooms}/program/FootprintTiling.cxx
+    ${rooms}/program/ProgramSimplifier.cxx
+    ${rooms}/program/SharedPieces.cxx
     ${rooms}/program/ProgramLowering.cxx
     ${rooms}/program/ProgramPhases.cxx
     ${rooms}/program/RegisterPlan.cxx
     ${rooms}/algorithm/tile/KernelPolicy.cxx
     ${rooms}/algorithm/tile/KernelProgram.cxx
     ${rooms}/algorithm/tile/TilePolicy.cxx)
+  # The tool is no part of the library, and exports nothing.
+  file(CONFIGURE OUTPUT ${CMAKE_CURRENT_BINARY_DIR}/tools/CudaMedianExport.h CONTENT
+    "// For EmitPrograms. Written by CMake.\n#define CudaMedian_EXPORT\n")
   target_include_directories(CudaMedianEmitPrograms PRIVATE
-    ${CudaMedian_ROOMS} ${rooms}/../include)
+    ${CMAKE_CURRENT_BINARY_DIR}/tools ${CudaMedian_ROOMS} ${rooms}/../include)
   set_target_properties(CudaMedianEmitPrograms PROPERTIES CXX_STANDARD 17 CXX_STANDARD_REQUIRED ON)
 endif()
 

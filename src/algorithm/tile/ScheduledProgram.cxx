@@ -17,7 +17,7 @@
  *=========================================================================*/
 #include "ScheduledProgram.h"
 
-#include "HierarchicalTiling.h"
+#include "FootprintTiling.h"
 #include "TilePolicy.h"
 
 #include <map>
@@ -60,7 +60,9 @@ public:
     auto &                            entry = m_Programs[{ window, tile }];
     if (!entry)
     {
-      auto program = BuildHierarchicalTilingProgram(window, tile, { GetRootTile(window, tile) });
+      auto program = window.footprint != nullptr
+                       ? BuildCheapest(window)
+                       : BuildHierarchicalTilingProgram(window, tile, { GetRootTile(window, tile) });
       auto schedule = ScheduleProgram(program);
       entry = std::make_shared<const ScheduledProgram>(ScheduledProgram{ std::move(program), std::move(schedule) });
     }
@@ -68,6 +70,13 @@ public:
   }
 
 private:
+  static TileProgram
+  BuildCheapest(const Window & window)
+  {
+    const auto tiling = FindFootprintTiling(window, ListFootprintTiles(window, false), mostInterpretedValues);
+    return BuildFootprintProgram(window, tiling.tile, tiling.options);
+  }
+
   std::mutex                                                                   m_Mutex;
   std::map<std::pair<Window, Extent>, std::shared_ptr<const ScheduledProgram>> m_Programs;
 };
@@ -81,6 +90,12 @@ std::shared_ptr<const ScheduledProgram>
 GetScheduledProgram(const Window & window, const Extent & tile)
 {
   return ProgramList::Get().Find(window, tile);
+}
+
+std::shared_ptr<const ScheduledProgram>
+GetScheduledFootprintProgram(const Window & window)
+{
+  return ProgramList::Get().Find(window, Extent{});
 }
 
 std::size_t

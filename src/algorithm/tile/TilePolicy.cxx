@@ -17,7 +17,9 @@
  *=========================================================================*/
 #include "TilePolicy.h"
 
+#include "FootprintTiling.h"
 #include "RowTuning.h"
+#include "itkCudaMedianFootprint.h"
 
 #include <algorithm>
 
@@ -34,11 +36,38 @@ constexpr RowTuningRow columnTuning[] = {
 #include "ColumnTuning.inc"
 };
 
+/** The policy for a footprint's window: what was counted, with values that the registers of AVX-512 all but hold. Lines
+ * of one column are rows of the image, as in ColumnTuning.inc. */
+RowPolicy
+GetFootprintPolicy(const Window & window, std::size_t keyBytes)
+{
+  const bool isOneColumn = keyBytes <= 2 && window.IsMedian();
+  const auto tiling = FindFootprintTiling(window, ListFootprintTiles(window, isOneColumn), isOneColumn ? 40 : 96);
+  RowPolicy  policy;
+  policy.tile = tiling.tile;
+  policy.tiling = tiling.options;
+  return policy;
+}
+
 } // namespace
+
+bool
+IsCoveredFootprint(const Window & window)
+{
+  constexpr std::size_t  mostPixels = 121;
+  constexpr std::int64_t mostValues = 250;
+  const auto             axes = window.CountAxes();
+  return window.footprint != nullptr && window.footprint->GetPixels().size() <= mostPixels &&
+         window.footprintValues <= mostValues && axes <= 3 && window.GetLargestRadius() <= (axes <= 2 ? 15 : 5);
+}
 
 bool
 IsCoveredByTilePrograms(const Window & window)
 {
+  if (window.footprint != nullptr)
+  {
+    return IsCoveredFootprint(window);
+  }
   const auto axes = window.CountAxes();
   const auto largest = window.GetLargestRadius();
   return axes <= 2 ? largest <= 15 : axes == 3 && largest <= 4;
@@ -47,6 +76,10 @@ IsCoveredByTilePrograms(const Window & window)
 bool
 IsInterpretedOnDevices(const Window & window)
 {
+  if (window.footprint != nullptr)
+  {
+    return IsCoveredFootprint(window);
+  }
   const auto axes = window.CountAxes();
   const auto largest = window.GetLargestRadius();
   return axes <= 2 ? largest <= 5 : axes == 3 && largest <= 2;
@@ -55,6 +88,10 @@ IsInterpretedOnDevices(const Window & window)
 bool
 IsTileProgramFastestOnHost(const Window & window, int pixelBytes)
 {
+  if (window.footprint != nullptr)
+  {
+    return IsCoveredFootprint(window); // beside selection
+  }
   // Of 8 bits, those above go through sliding histograms, wider ones through local ranks.
   const std::int64_t most = pixelBytes > 1 ? 4000 / pixelBytes : window.CountAxes() <= 2 ? 19 * 19 : 5 * 5 * 5;
   return IsCoveredByTilePrograms(window) && window.CountPixels() <= most;
@@ -89,6 +126,10 @@ ChooseHostTile(const Window & window)
 RowPolicy
 GetRowPolicy(const Window & window, std::size_t keyBytes)
 {
+  if (window.footprint != nullptr)
+  {
+    return GetFootprintPolicy(window, keyBytes);
+  }
   // Pixels are compared where they are in the image, in tiles that were measured with medians of odd sizes. Other ranks
   // of larger windows share a program with the rank as far from the other end, which takes keys (RowPrograms.h).
   Extent odd;
