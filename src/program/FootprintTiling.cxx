@@ -25,6 +25,8 @@
 
 #include <algorithm>
 #include <iterator>
+#include <map>
+#include <mutex>
 #include <optional>
 #include <stdexcept>
 
@@ -376,11 +378,11 @@ FootprintTiling
 FindFootprintTiling(const Window & window, const std::vector<Extent> & tiles, std::size_t mostLiveValues)
 {
   // Of many pixels only tiles that share much are worth the time to count them.
-  constexpr std::size_t         fewPixels = 32;
-  const bool                    isLarge = window.footprint->GetPixels().size() > fewPixels;
-  const auto                    largest = isLarge ? Volume(tiles.back()) : 1;
+  constexpr std::size_t          fewPixels = 32;
+  const bool                     isLarge = window.footprint->GetPixels().size() > fewPixels;
+  const auto                     largest = isLarge ? Volume(tiles.back()) : 1;
   std::optional<FootprintTiling> best;
-  double                        least = 0;
+  double                         least = 0;
   for (const auto & tile : tiles)
   {
     if (best && 4 * Volume(tile) < largest)
@@ -403,6 +405,23 @@ FindFootprintTiling(const Window & window, const std::vector<Extent> & tiles, st
     }
   }
   return *best;
+}
+
+FootprintTiling
+ChooseFootprintTiling(const Window & window, std::size_t mostLiveValues)
+{
+  // Never destroyed: a thread may be at work when the process ends.
+  static auto & mutex = *new std::mutex;
+  static auto & known = *new std::map<std::pair<Window, std::size_t>, FootprintTiling>;
+
+  const std::lock_guard<std::mutex> lock(mutex);
+  auto                              found = known.find({ window, mostLiveValues });
+  if (found == known.end())
+  {
+    const auto tiling = FindFootprintTiling(window, ListFootprintTiles(window, false), mostLiveValues);
+    found = known.emplace(std::make_pair(window, mostLiveValues), tiling).first;
+  }
+  return found->second;
 }
 
 } // namespace cudamedian

@@ -42,9 +42,14 @@ struct FootprintTiling
 };
 
 /** The tile, and the way to put its program together, that take a window with a footprint the fewest operations a
- * pixel, of those that are tried and keep at most so many values alive. Each is built and counted: 0.4 s for 81 values. */
+ * pixel, of those that are tried and keep at most so many values alive. Each is built and counted: 0.4 s for 81 values.
+ */
 FootprintTiling
 FindFootprintTiling(const Window & window, const std::vector<Extent> & tiles, std::size_t mostLiveValues);
+
+/** The same among all tiles that are worth counting. Kept for the next call. Thread-safe. */
+FootprintTiling
+ChooseFootprintTiling(const Window & window, std::size_t mostLiveValues);
 
 /** Tiles that are worth counting for a window with a footprint: powers of two up to 4, in 3D up to 2, along axes on
  * which the footprint has more than one pixel. \param isOneColumn whether tiles have one column */

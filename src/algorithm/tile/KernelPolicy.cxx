@@ -19,6 +19,7 @@
 
 #include "DivideUp.h"
 #include "KernelProgram.h"
+#include "TilePolicy.h"
 #include "TileTuning.h"
 
 #include <algorithm>
@@ -200,7 +201,9 @@ SearchPolicy(const Window & window, const KernelKind & kind, const DeviceTraits 
   {
     for (std::int64_t tileX = std::max<std::int64_t>(root[0], 2); tileX <= 8; tileX *= 2)
     {
-      for (const auto division : { Division::Halves, Division::PowerFirst })
+      // What pieces of a footprint have in common lies in any direction (SharedPieces.h).
+      for (const auto division :
+           { Division::Halves, window.footprint != nullptr ? Division::PowerLast : Division::PowerFirst })
       {
         KernelPolicy policy;
         policy.tiling = { root, division };
@@ -221,6 +224,10 @@ SearchPolicy(const Window & window, const KernelKind & kind, const DeviceTraits 
         }
         for (const auto & phaseOptions : triedPhases)
         {
+          if (phaseOptions.sharedPhases > 0 && window.footprint != nullptr)
+          {
+            break; // pieces of a footprint are not the same from tile to tile
+          }
           policy.phases = phaseOptions;
           if (policy.phases.sharedPhases > 0 && tileX > root[0])
           {
@@ -361,7 +368,7 @@ KernelPolicy
 ChoosePolicy(const Window & window, const KernelKind & kind, const DeviceTraits & traits)
 {
   const auto found = FindTuningRow(window, kind, traits);
-  if (!window.IsMedian() || kind.pixelBytes == 8 || found.row == nullptr)
+  if (!window.IsMedian() || window.footprint != nullptr || kind.pixelBytes == 8 || found.row == nullptr)
   {
     return SearchPolicy(window, kind, traits);
   }
@@ -429,6 +436,10 @@ GetKernelKind(int pixelBytes, int architecture, bool isForFamily)
 bool
 IsCoveredByKernels(const Window & window)
 {
+  if (window.footprint != nullptr)
+  {
+    return IsCoveredFootprint(window);
+  }
   return window.GetLargestRadius() <= largestKernelRadius && window.CountAxes() <= 3 &&
          window.CountPixels() <= largestKernelWindow;
 }

@@ -60,9 +60,10 @@ public:
     auto &                            entry = m_Programs[{ window, tile }];
     if (!entry)
     {
-      auto program = window.footprint != nullptr
-                       ? BuildCheapest(window)
-                       : BuildHierarchicalTilingProgram(window, tile, { GetRootTile(window, tile) });
+      auto program =
+        window.footprint != nullptr
+          ? BuildFootprintProgram(window, tile, ChooseFootprintTiling(window, mostInterpretedValues).options)
+          : BuildHierarchicalTilingProgram(window, tile, { GetRootTile(window, tile) });
       auto schedule = ScheduleProgram(program);
       entry = std::make_shared<const ScheduledProgram>(ScheduledProgram{ std::move(program), std::move(schedule) });
     }
@@ -70,13 +71,6 @@ public:
   }
 
 private:
-  static TileProgram
-  BuildCheapest(const Window & window)
-  {
-    const auto tiling = FindFootprintTiling(window, ListFootprintTiles(window, false), mostInterpretedValues);
-    return BuildFootprintProgram(window, tiling.tile, tiling.options);
-  }
-
   std::mutex                                                                   m_Mutex;
   std::map<std::pair<Window, Extent>, std::shared_ptr<const ScheduledProgram>> m_Programs;
 };
@@ -95,7 +89,7 @@ GetScheduledProgram(const Window & window, const Extent & tile)
 std::shared_ptr<const ScheduledProgram>
 GetScheduledFootprintProgram(const Window & window)
 {
-  return ProgramList::Get().Find(window, Extent{});
+  return ProgramList::Get().Find(window, ChooseFootprintTiling(window, mostInterpretedValues).tile);
 }
 
 std::size_t

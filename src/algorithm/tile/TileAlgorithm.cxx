@@ -36,8 +36,8 @@ EstimateSeconds(const Problem & problem, KernelMeans means)
 {
   // A program's operations for a pixel are 2.4 for each pixel of the window in 2D (3x3 17, 5x5 60, 11x11 283, 17x17
   // 772) and about twice as many in 3D (3x3x3 107, 5x5x5 638). The rates are those of benchmark/README.md.
-  const auto   bytes = problem.GetPixelBytes();
-  const auto   axes = problem.GetWindow().CountAxes();
+  const auto bytes = problem.GetPixelBytes();
+  const auto axes = problem.GetWindow().CountAxes();
   // Those of footprints count 2 in a cross of 5, 3.2 in a disk of 13, 3.5 in a disk of 81 and 5.5 in a ball of 33.
   const double each = axes > 2 ? 4.6 : problem.request.footprint != nullptr ? 3.3 : 2.4;
   const double operations = CountWindowPixels(problem.request) * each;
@@ -112,8 +112,7 @@ public:
     {
       return Refuse(window);
     }
-    const auto means =
-      ChooseTileMeans(problem, isInterpreted ? ScheduleForDevices(window) : nullptr);
+    const auto means = ChooseTileMeans(problem, isInterpreted ? ScheduleForDevices(window) : nullptr);
     if (!means.means)
     {
       return { std::nullopt, "no kernel of the window's tile program (" + means.missing + ")", true };
@@ -176,8 +175,9 @@ private:
     if (window.footprint != nullptr)
     {
       return { std::nullopt,
-               "No tile program covers a footprint of " + window.footprint->Describe() +
-                 ": at most 121 pixels and 250 values, with a radius of up to 15 on at most two axes, or 5 on three",
+               "No tile program covers a footprint of " + window.footprint->Describe() + ": at most " +
+                 std::to_string(largestFootprint) +
+                 " values, with a radius of up to 15 on at most two axes, or 5 on three",
                false };
     }
     return { std::nullopt,

@@ -19,7 +19,6 @@
 
 #include "FootprintTiling.h"
 #include "RowTuning.h"
-#include "itkCudaMedianFootprint.h"
 
 #include <algorithm>
 
@@ -54,11 +53,9 @@ GetFootprintPolicy(const Window & window, std::size_t keyBytes)
 bool
 IsCoveredFootprint(const Window & window)
 {
-  constexpr std::size_t  mostPixels = 121;
-  constexpr std::int64_t mostValues = 250;
-  const auto             axes = window.CountAxes();
-  return window.footprint != nullptr && window.footprint->GetPixels().size() <= mostPixels &&
-         window.footprintValues <= mostValues && axes <= 3 && window.GetLargestRadius() <= (axes <= 2 ? 15 : 5);
+  const auto axes = window.CountAxes();
+  return window.footprint != nullptr && window.footprintValues <= largestFootprint && axes <= 3 &&
+         window.GetLargestRadius() <= (axes <= 2 ? 15 : 5);
 }
 
 bool
