@@ -257,7 +257,7 @@ MakeFootprint(const TFilter & filter, const TNeighborhood & neighborhood)
   static_assert(TNeighborhood::NeighborhoodDimension <= cudamedian::Dimension);
   constexpr auto                          mostWeight = std::numeric_limits<std::int64_t>::max();
   std::vector<cudamedian::FootprintPixel> pixels;
-  for (NeighborIndexType i = 0; i < neighborhood.Size(); ++i)
+  for (SizeValueType i = 0; i < neighborhood.Size(); ++i)
   {
     cudamedian::FootprintPixel pixel;
     const auto                 weight = static_cast<SizeValueType>(neighborhood[i]);

@@ -15,228 +15,236 @@
  *  limitations under the License.
  *
  *=========================================================================*/
-// Footprints by tile programs beside selection, through the whole engine.
+// Windows with footprints, and maps of ranks, by every algorithm of the CPU, beside a brute force on sorted keys.
 
-#include "PixelFormat.h"
-#include "Slab.h"
+#include "CudaMedianTestCases.h"
 #include "CudaMedianTestSeed.h"
-#include "itkCudaMedianEngine.h"
-#include "itkCudaMedianFootprint.h"
 
 #include <gtest/gtest.h>
-
-#include <algorithm>
-#include <cstring>
-#include <random>
-#include <string>
-#include <thread>
-#include <vector>
 
 namespace
 {
 
 using namespace cudamedian;
+using namespace cudamediantest;
 
-constexpr PixelType allTypes[] = { PixelType::UInt8,   PixelType::Int8,    PixelType::Int16,   PixelType::UInt16,
-                                   PixelType::Int32,   PixelType::UInt32,  PixelType::Int64,   PixelType::UInt64,
-                                   PixelType::Float32, PixelType::Float64, PixelType::Float16, PixelType::BFloat16 };
-
-std::int64_t
-Draw(std::mt19937_64 & random, std::int64_t first, std::int64_t last)
+/** The values of a footprint's window, in their order. */
+std::vector<Seen>
+SortFootprint(const Case & given, const Extent & place)
 {
-  return std::uniform_int_distribution<std::int64_t>(first, last)(random);
-}
-
-/** Pixels of a random box, or one of the shapes that have programs compiled ahead. */
-const Footprint *
-DrawFootprint(std::mt19937_64 & random, bool isDeep)
-{
-  const std::int64_t deep = isDeep ? 1 : 0;
-  switch (Draw(random, 0, 8))
+  const auto & request = given.request;
+  const auto   stride = request.inputStride == Extent{} ? GetPackedStride(request.inputExtent) : request.inputStride;
+  std::vector<Seen> values;
+  for (const auto & pixel : ListPixels(request))
   {
-    case 0:
-      return Footprint::MakeCross({ { 1, 1, deep, 0 } });
-    case 1:
-      return Footprint::MakeEllipsoid({ { 2, 2, 2.0 * static_cast<double>(deep), 0 } });
-    case 2:
-      return Footprint::MakeCentreWeighted({ { 1 + 1 - deep, 1 + 1 - deep, deep, 0 } }, 3);
-    case 3:
-      return Footprint::MakeEllipsoid({ { isDeep ? 2.3 : 4.6, isDeep ? 2.0 : 4.6, isDeep ? 1.5 : 0.0, 0 } });
-    default:
-      break;
-  }
-  const auto                  pixels = Draw(random, 1, 14);
-  const auto                  heaviest = Draw(random, 1, 3);
-  std::vector<FootprintPixel> list;
-  for (std::int64_t i = 0; i < pixels; ++i)
-  {
-    const Extent offset{ { Draw(random, -3, 3), Draw(random, -2, 3), isDeep ? Draw(random, -2, 1) : 0, 0 } };
-    list.push_back({ offset, Draw(random, 1, heaviest) });
-  }
-  return Footprint::Make(list);
-}
-
-std::string
-Describe(const MedianRequest & request)
-{
-  std::string text = std::string(ToString(request.pixelType)) + " image " + Join(request.inputExtent) + " outputs " +
-                     Join(request.outputOrigin) + " + " + Join(request.outputExtent) + " rank " +
-                     std::to_string(request.rank) + " borders";
-  for (const auto border : request.border)
-  {
-    text += std::string(" ") + ToString(border);
-  }
-  for (const auto & pixel : request.footprint->GetPixels())
-  {
-    text += " (" + Join(pixel.offset) + ") x " + std::to_string(pixel.weight);
-  }
-  return text;
-}
-
-/** A request for a footprint, and its input. */
-struct Drawn
-{
-  MedianRequest     request;
-  std::vector<char> input;
-
-  std::vector<char>
-  Run(Algorithm algorithm, ExecutionReport & report)
-  {
-    std::vector<char> output(static_cast<std::size_t>(Volume(request.outputExtent)) * PixelBytes(request.pixelType));
-    request.input = input.data();
-    request.output = output.data();
-    request.algorithm = algorithm;
-    report = RunMedian(request);
-    return output;
-  }
-};
-
-Drawn
-DrawRequest(std::mt19937_64 & random, PixelType type, bool hasBorders)
-{
-  Drawn      drawn;
-  auto &     request = drawn.request;
-  const bool isDeep = Draw(random, 0, 1) == 1;
-  request.pixelType = type;
-  request.backend = Backend::Cpu;
-  request.footprint = DrawFootprint(random, isDeep);
-  request.radius = request.footprint->GetRadius();
-  request.rank = Draw(random, 0, 2) == 0 ? Draw(random, 0, request.footprint->CountValues() - 1) : -1;
-  request.inputExtent = {
-    { Draw(random, 1, 70), Draw(random, 1, isDeep ? 12 : 40), isDeep ? Draw(random, 1, 9) : 1, 1 }
-  };
-  request.inputExtent[3] = Draw(random, 0, 5) == 0 ? 2 : 1;
-  request.outputExtent = request.inputExtent;
-  for (int axis = 0; axis < Dimension; ++axis)
-  {
-    if (Draw(random, 0, 2) == 0)
+    std::int64_t from = 0;
+    bool         isInside = true;
+    for (int axis = 0; axis < Dimension; ++axis)
     {
-      request.outputOrigin[axis] = Draw(random, 0, request.inputExtent[axis] - 1);
-      request.outputExtent[axis] -= request.outputOrigin[axis];
+      const auto position = request.outputOrigin[axis] + place[axis] + pixel.offset[axis];
+      const auto found = Walk(request.border[axis], position, request.inputExtent[axis]);
+      isInside = isInside && found >= 0;
+      from += found * stride[axis];
     }
-    request.border[axis] = hasBorders ? static_cast<Border>(Draw(random, 0, 4)) : Border::ZeroFluxNeumann;
+    values.push_back(
+      { given.Get(isInside ? request.input : request.borderValue.data(), isInside ? from : 0), pixel.weight });
   }
-  request.outputStride = GetPackedStride(request.outputExtent);
-  request.workUnits = static_cast<unsigned>(Draw(random, 1, 3));
-  drawn.input.resize(static_cast<std::size_t>(Volume(request.inputExtent)) * PixelBytes(type));
-  const auto distinct = Draw(random, 0, 3) == 0 ? 3 : 256;
-  for (auto & byte : drawn.input)
-  {
-    byte = static_cast<char>(random() % static_cast<std::uint64_t>(distinct));
-  }
-  for (auto & byte : request.borderValue)
-  {
-    byte = static_cast<unsigned char>(random());
-  }
-  return drawn;
+  std::sort(values.begin(), values.end(), [&](const Seen & a, const Seen & b) {
+    return GetKey(request.pixelType, a.bits) < GetKey(request.pixelType, b.bits);
+  });
+  return values;
 }
 
 void
-CompareWithSelection(std::mt19937_64 & random, bool hasBorders, int count)
+CompareFootprint(const Case & given)
 {
-  for (int i = 0; i < count; ++i)
+  const auto & request = given.request;
+  const auto   rank = GetWindow(request).rank;
+  int          differences = 0;
+  std::size_t  output = 0;
+  ForEachPosition(request.outputExtent, [&](const Extent & place) {
+    const auto wanted = request.rankMap == nullptr ? rank : request.rankMap[output];
+    ++output;
+    const auto expected = Pick(SortFootprint(given, place), wanted);
+    const auto found = given.Get(request.output, GetOffset(place, request.outputStride));
+    if (found != expected)
+    {
+      ++differences;
+      ASSERT_LE(differences, 3);
+      ADD_FAILURE() << given.text << " at " << Join(place) << ": " << std::hex << found << " for " << expected;
+    }
+  });
+}
+
+/** A footprint of some kind: disks and balls, crosses, rings, half planes, random dots. */
+const Footprint *
+DrawShape(std::mt19937_64 & random, const Extent & radius)
+{
+  const auto kind = random() % 5;
+  if (kind == 0)
   {
-    auto            drawn = DrawRequest(random, allTypes[i % std::size(allTypes)], hasBorders);
-    ExecutionReport report;
-    const auto      expected = drawn.Run(Algorithm::Selection, report);
-    const auto      found = drawn.Run(Algorithm::TileProgram, report);
-    ASSERT_EQ(report.algorithm.rfind(ToString(Algorithm::TileProgram), 0), 0U) << report.algorithm;
-    ASSERT_TRUE(found == expected) << Describe(drawn.request);
+    return Footprint::MakeCross(radius);
   }
+  if (kind == 1)
+  {
+    return DrawFootprint(random, radius);
+  }
+  std::vector<FootprintPixel> pixels;
+  for (const auto & pixel :
+       Footprint::MakeEllipsoid({ { radius[0] + 0.3, radius[1] + 0.3, radius[2] + 0.3, radius[3] + 0.3 } })
+         ->GetPixels())
+  {
+    std::int64_t distance = 0;
+    for (const auto offset : pixel.offset)
+    {
+      distance += offset * offset;
+    }
+    const bool isLeftOut = (kind == 2 && distance < 4) || (kind == 3 && pixel.offset[0] < 0);
+    if (!isLeftOut)
+    {
+      pixels.push_back(pixel);
+    }
+  }
+  pixels.push_back({});
+  return Footprint::Make(pixels);
+}
+
+/** What an algorithm is to do; false where it does not cover the window. */
+bool
+RunBy(Algorithm algorithm, MedianRequest & request)
+{
+  request.algorithm = algorithm;
+  try
+  {
+    const auto report = RunMedian(request);
+    EXPECT_EQ(report.footprint, request.footprint == nullptr ? "box" : request.footprint->Describe());
+    return true;
+  }
+  catch (const RequestError &)
+  {
+    return false;
+  }
+}
+
+constexpr Algorithm algorithms[] = { Algorithm::TileProgram,
+                                     Algorithm::LocalRank,
+                                     Algorithm::SlidingHistogram,
+                                     Algorithm::Selection,
+                                     Algorithm::Automatic };
+
+/** Draws requests whose radius is at most so large, and runs each by all algorithms. \returns runs by algorithm */
+std::array<int, 5>
+CompareAll(std::mt19937_64 & random, int cases, std::int64_t largestSize, std::int64_t largestRadius, bool hasMap)
+{
+  std::array<int, 5> runs{};
+  for (int i = 0; i < cases && !testing::Test::HasFailure(); ++i)
+  {
+    auto   drawn = DrawCase(random, types[random() % std::size(types)], largestSize, largestRadius);
+    auto & request = drawn.request;
+    request.shift = {};
+    for (auto & border : request.border)
+    {
+      border = border == Border::Shrink || hasMap ? Border::ZeroFluxNeumann : border;
+    }
+    if (!hasMap || random() % 2 == 0)
+    {
+      request.footprint = DrawShape(random, request.radius);
+      request.radius = request.footprint->GetRadius();
+    }
+    const auto values = GetWindow(request).CountPixels();
+    request.evenMedian = EvenMedian::Upper;
+    request.rank = random() % 2 == 0 ? -1 : static_cast<std::int64_t>(random() % static_cast<std::uint64_t>(values));
+    std::vector<std::int32_t> map;
+    if (hasMap)
+    {
+      const auto span = 1 + random() % static_cast<std::uint64_t>(values);
+      const auto least = random() % (static_cast<std::uint64_t>(values) - span + 1);
+      request.inputStride = {};
+      request.outputStride = GetPackedStride(request.outputExtent);
+      request.pixelType = IsHalfFloat(request.pixelType) ? PixelType::Int16 : request.pixelType;
+      request.rank = static_cast<std::int64_t>(least);
+      request.greatestRank = static_cast<std::int64_t>(least + span - 1);
+      map.resize(static_cast<std::size_t>(Volume(request.outputExtent)));
+      std::generate(map.begin(), map.end(), [&] { return static_cast<std::int32_t>(least + random() % span); });
+      request.rankMap = map.data();
+    }
+    request.workUnits = 1 + static_cast<unsigned>(random() % 3);
+    request.parallelFor = RunInThreads;
+    drawn.text += " " + (request.footprint == nullptr ? "box" : request.footprint->Describe()) + " rank " +
+                  std::to_string(request.rank);
+    for (std::size_t number = 0; number < std::size(algorithms); ++number)
+    {
+      SCOPED_TRACE(ToString(algorithms[number]));
+      std::fill(drawn.output.begin(), drawn.output.end(), char{ 0x5A });
+      if (RunBy(algorithms[number], request))
+      {
+        ++runs[number];
+        CompareFootprint(drawn);
+      }
+    }
+  }
+  return runs;
 }
 
 } // namespace
 
-TEST(CudaMedianFootprints, TileProgramsEqualSelection)
+TEST(CudaMedianFootprints, EveryAlgorithmEqualsBruteForce)
 {
   CUDAMEDIAN_TRACE_SEED();
   std::mt19937_64 random(cudamediantest::Seed());
-  CompareWithSelection(random, false, 1200);
+  const auto      runs = CompareAll(random, 160, 14, 2, false);
+  EXPECT_GT(runs[0], 90);
+  EXPECT_GT(runs[1], 40);
+  EXPECT_EQ(runs[2], 0) << "histograms cover no footprint";
+  EXPECT_EQ(runs[3], 160);
+  EXPECT_EQ(runs[4], 160);
 }
 
-TEST(CudaMedianFootprints, TileProgramsEqualSelectionBeyondAnyBorder)
+TEST(CudaMedianFootprints, LargeOnes)
 {
   CUDAMEDIAN_TRACE_SEED();
   std::mt19937_64 random(cudamediantest::Seed() + 1);
-  CompareWithSelection(random, true, 600);
+  const auto      runs = CompareAll(random, 20, 40, 9, false);
+  EXPECT_GT(runs[1], 2);
+  EXPECT_EQ(runs[4], 20);
 }
 
-TEST(CudaMedianFootprints, BoxesAsFootprintsEqualBoxes)
+TEST(CudaMedianFootprints, MapsOfRanks)
 {
   CUDAMEDIAN_TRACE_SEED();
   std::mt19937_64 random(cudamediantest::Seed() + 2);
-  for (int i = 0; i < 100; ++i)
-  {
-    auto drawn = DrawRequest(random, allTypes[i % std::size(allTypes)], false);
-    drawn.request.footprint = Footprint::MakeBox({ { i % 3, i % 4, 0, 0 } });
-    drawn.request.radius = drawn.request.footprint->GetRadius();
-    drawn.request.rank = -1;
-    ExecutionReport report;
-    const auto      found = drawn.Run(Algorithm::TileProgram, report);
-    drawn.request.footprint = nullptr;
-    const auto expected = drawn.Run(Algorithm::TileProgram, report);
-    ASSERT_TRUE(found == expected) << Join(drawn.request.inputExtent) << " radius " << Join(drawn.request.radius);
-  }
+  const auto      runs = CompareAll(random, 120, 24, 4, true);
+  EXPECT_GT(runs[1], 40);
+  EXPECT_GT(runs[2], 0);
+  EXPECT_EQ(runs[3], 120);
 }
 
-TEST(CudaMedianFootprints, TileProgramsAreTakenByThemselves)
+TEST(CudaMedianFootprints, EqualOnesAreOneObject)
 {
-  CUDAMEDIAN_TRACE_SEED();
-  std::mt19937_64 random(cudamediantest::Seed() + 3);
-  for (const auto * footprint : { Footprint::MakeCross({ { 1, 1, 0, 0 } }),
-                                  Footprint::MakeEllipsoid({ { 5, 5, 0, 0 } }),
-                                  Footprint::MakeEllipsoid({ { 2.6, 2.6, 2.6, 0 } }) })
-  {
-    auto drawn = DrawRequest(random, PixelType::Int16, false);
-    drawn.request.footprint = footprint;
-    drawn.request.radius = footprint->GetRadius();
-    drawn.request.rank = -1;
-    ExecutionReport report;
-    drawn.Run(Algorithm::Automatic, report);
-    EXPECT_EQ(report.algorithm.rfind(ToString(Algorithm::TileProgram), 0), 0U) << report.algorithm;
-  }
+  const auto * disk = Footprint::MakeEllipsoid({ { 2, 2, 0, 0 } });
+  EXPECT_EQ(disk->CountValues(), 13);
+  auto pixels = disk->GetPixels();
+  std::reverse(pixels.begin(), pixels.end());
+  EXPECT_EQ(Footprint::Make(pixels), disk);
+  EXPECT_EQ(Footprint::MakeEllipsoid({ { 2.1, 2.1, 0.9, 0 } }), disk);
+  EXPECT_EQ(Footprint::MakeEllipsoid({ { 2, 2, 2, 0 } })->CountValues(), 33);
+  EXPECT_EQ(Footprint::MakeCross({ { 1, 1, 1, 0 } })->CountValues(), 7);
+  EXPECT_TRUE(Footprint::MakeBox({ { 2, 1, 0, 0 } })->IsBox());
+  EXPECT_FALSE(disk->IsBox());
+  EXPECT_TRUE(Footprint::MakeCentreWeighted({ { 1, 1, 0, 0 } }, 3)->IsCentreWeighted());
+  EXPECT_EQ(Footprint::MakeCentreWeighted({ { 1, 1, 0, 0 } }, 3)->CountValues(), 11);
+  EXPECT_EQ(Footprint::MakeFromImage({ { 3, 1, 1, 1 } }, { 1, 0, 2 }, { { 1, 0, 0, 0 } })->Describe(),
+            "2 of 3 pixels, 3 values");
 }
 
-TEST(CudaMedianFootprints, LargerOnesAreRefusedInWords)
+TEST(CudaMedianFootprints, WhatIsNoFootprintIsRefused)
 {
-  Drawn  drawn;
-  auto & request = drawn.request;
-  request.backend = Backend::Cpu;
-  request.inputExtent = request.outputExtent = { { 5, 5, 1, 1 } };
-  request.outputStride = GetPackedStride(request.outputExtent);
-  request.footprint = Footprint::MakeEllipsoid({ { 9, 9, 0, 0 } });
-  request.radius = request.footprint->GetRadius();
-  drawn.input.resize(25 * PixelBytes(request.pixelType));
-  ExecutionReport report;
-  try
-  {
-    drawn.Run(Algorithm::TileProgram, report);
-    FAIL() << report.algorithm;
-  }
-  catch (const RequestError & error)
-  {
-    EXPECT_NE(std::string(error.what()).find("253 of 361 pixels"), std::string::npos) << error.what();
-  }
-  drawn.Run(Algorithm::Automatic, report);
-  EXPECT_EQ(report.algorithm.rfind(ToString(Algorithm::Selection), 0), 0U) << report.algorithm;
+  EXPECT_THROW(Footprint::Make({}), RequestError);
+  EXPECT_THROW(Footprint::Make({ { { { 0, 0, 0, 0 } }, 0 } }), RequestError);
+  EXPECT_THROW(Footprint::Make({ { { { 0, 0, 0, 0 } }, -1 } }), RequestError);
+  EXPECT_THROW(Footprint::MakeEllipsoid({ { -1, 0, 0, 0 } }), RequestError);
+  EXPECT_THROW(Footprint::MakeEllipsoid({ { 1e9, 0, 0, 0 } }), RequestError);
+  EXPECT_THROW(Footprint::MakeCross({ { -1, 0, 0, 0 } }), RequestError);
+  EXPECT_THROW(Footprint::MakeBox({ { 5000, 5000, 0, 0 } }), RequestError);
+  EXPECT_THROW(Footprint::MakeFromImage({ { 2, 2, 1, 1 } }, { 1, 1, 1 }, {}), RequestError);
 }

@@ -340,6 +340,66 @@ IsNaN(PixelType type, std::uint64_t bits)
                                                            : (bits & 0x7FFFFFFFFFFFFFFFU) > 0x7FF0000000000000U);
 }
 
+/** A pixel that a window sees. */
+struct Seen
+{
+  std::uint64_t bits;
+  std::int64_t  weight;
+};
+
+/** Offsets of the window's pixels from its middle, and their weights. */
+inline std::vector<FootprintPixel>
+ListPixels(const MedianRequest & request)
+{
+  if (request.footprint != nullptr)
+  {
+    return request.footprint->GetPixels();
+  }
+  std::vector<FootprintPixel> pixels;
+  ForEachPosition(GetWindow(request).GetExtent(), [&](const Extent & place) {
+    FootprintPixel pixel;
+    for (int axis = 0; axis < Dimension; ++axis)
+    {
+      pixel.offset[axis] = place[axis] - request.radius[axis] + request.shift[axis];
+    }
+    pixels.push_back(pixel);
+  });
+  return pixels;
+}
+
+/** The value of a rank among values that are sorted and count several times. */
+inline std::uint64_t
+Pick(const std::vector<Seen> & sorted, std::int64_t rank)
+{
+  auto seen = sorted.begin();
+  for (; rank >= seen->weight; ++seen)
+  {
+    rank -= seen->weight;
+  }
+  return seen->bits;
+}
+
+/** Random pixels of a box, with random weights or none. */
+inline const Footprint *
+DrawFootprint(std::mt19937_64 & random, const Extent & radius)
+{
+  std::vector<FootprintPixel> pixels;
+  const bool                  isWeighted = random() % 2 == 0;
+  const auto                  share = 1 + random() % 4;
+  ForEachPosition({ { 2 * radius[0] + 1, 2 * radius[1] + 1, 2 * radius[2] + 1, 2 * radius[3] + 1 } },
+                  [&](const Extent & place) {
+                    FootprintPixel pixel;
+                    for (int axis = 0; axis < Dimension; ++axis)
+                    {
+                      pixel.offset[axis] = place[axis] - radius[axis];
+                    }
+                    pixel.weight = random() % 5 < share ? 1 + (isWeighted ? static_cast<int>(random() % 3) : 0) : 0;
+                    pixels.push_back(pixel);
+                  });
+  pixels[random() % pixels.size()].weight = 1;
+  return Footprint::Make(pixels);
+}
+
 inline void
 RunInThreads(std::size_t count, const std::function<void(std::size_t)> & body)
 {
