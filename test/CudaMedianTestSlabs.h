@@ -43,6 +43,21 @@ using cudamedian::Volume;
 
 constexpr std::size_t guard = 16;
 
+/** The pixels of a window's footprint, as kernels get them. */
+inline std::vector<cudamedian::FootprintMember>
+ListMembers(const Window & window)
+{
+  std::vector<cudamedian::FootprintMember> members;
+  for (std::size_t i = 0; window.footprint != nullptr && i < window.footprint->GetPixels().size(); ++i)
+  {
+    const auto & pixel = window.footprint->GetPixels()[i];
+    members.emplace_back();
+    std::copy(pixel.offset.begin(), pixel.offset.end(), members.back().offset);
+    members.back().weight = pixel.weight;
+  }
+  return members;
+}
+
 /** Runs `kernel(arguments)` over every slab of a plan for an image and compares each output pixel. */
 template <typename TBits, KeyMapping VMapping, typename TKernel>
 void
@@ -64,14 +79,7 @@ CheckImage(BitsImage<TBits> & image, const Window & window, PixelType type, std:
     request.outputExtent[1] -= 1;
   }
   request.algorithm = Algorithm::Selection; // no program bytes: the budget is the slab's alone
-  std::vector<cudamedian::FootprintMember> members;
-  for (std::size_t i = 0; window.footprint != nullptr && i < window.footprint->GetPixels().size(); ++i)
-  {
-    const auto & pixel = window.footprint->GetPixels()[i];
-    members.emplace_back();
-    std::copy(pixel.offset.begin(), pixel.offset.end(), members.back().offset);
-    members.back().weight = pixel.weight;
-  }
+  const auto members = ListMembers(window);
   const auto plan = PlanMedian(request, Backend::Cuda, budget);
   for (const auto & slab : plan.slabs)
   {
