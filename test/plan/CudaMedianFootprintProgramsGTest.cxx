@@ -171,14 +171,14 @@ TEST(CudaMedianFootprintPrograms, TileProgramsEqualSelection)
 {
   CUDAMEDIAN_TRACE_SEED();
   std::mt19937_64 random(cudamediantest::Seed());
-  CompareWithSelection(random, false, 1200);
+  CompareWithSelection(random, false, 720);
 }
 
 TEST(CudaMedianFootprintPrograms, TileProgramsEqualSelectionBeyondAnyBorder)
 {
   CUDAMEDIAN_TRACE_SEED();
   std::mt19937_64 random(cudamediantest::Seed() + 1);
-  CompareWithSelection(random, true, 600);
+  CompareWithSelection(random, true, 360);
 }
 
 TEST(CudaMedianFootprintPrograms, BoxesAsFootprintsEqualBoxes)
