@@ -15,10 +15,11 @@
  *  limitations under the License.
  *
  *=========================================================================*/
-// Other ranks, borders, even sizes and components beside the median of the same window, in the same run: the engine's
-// kernels on a GPU, or the whole call on the CPU, of which ratios alone mean something.
+// Other ranks, borders, even sizes, footprints and components beside the median of the same window, in the same run:
+// the engine's kernels on a GPU, or the whole call on the CPU, of which ratios alone mean something.
 
 #include "itkCudaMedianEngine.h"
+#include "itkCudaMedianFootprint.h"
 
 #include <CLI/CLI.hpp>
 
@@ -40,7 +41,7 @@ using namespace cudamedian;
 
 struct Options
 {
-  std::vector<std::string> groups{ "ranks", "extremes", "even", "borders", "components" };
+  std::vector<std::string> groups{ "ranks", "extremes", "even", "borders", "footprints", "components" };
   std::string              backend{ "cuda" };
   unsigned                 threads{ 2 };
   int                      repeats{ 5 };
@@ -237,6 +238,32 @@ CompareBorders(Comparison & comparison, bool isOnCuda)
 }
 
 void
+CompareFootprints(Comparison & comparison, bool isOnCuda)
+{
+  const std::pair<const char *, const Footprint *> shapes[] = {
+    { "cross 3x3", Footprint::MakeCross({ { 1, 1, 0, 0 } }) },
+    { "disk 2", Footprint::MakeEllipsoid({ { 2, 2, 0, 0 } }) },
+    { "disk 3", Footprint::MakeEllipsoid({ { 3, 3, 0, 0 } }) },
+    { "disk 5", Footprint::MakeEllipsoid({ { 5, 5, 0, 0 } }) },
+    { "cross 3x3x3", Footprint::MakeCross({ { 1, 1, 1, 0 } }) },
+    { "ball 2", Footprint::MakeEllipsoid({ { 2, 2, 2, 0 } }) },
+    { "centre-weighted 3x3", Footprint::MakeCentreWeighted({ { 1, 1, 0, 0 } }, 3) },
+    { "centre-weighted 5x5", Footprint::MakeCentreWeighted({ { 2, 2, 0, 0 } }, 3) }
+  };
+  for (const auto & [name, footprint] : shapes)
+  {
+    for (const auto type : { PixelType::UInt8, PixelType::Int16, PixelType::Float32 })
+    {
+      const auto & radius = footprint->GetRadius();
+      const auto   median = comparison.MakeRequest(type, GetSize(radius, isOnCuda), radius);
+      auto         other = median;
+      other.footprint = footprint;
+      comparison.Print(std::string(name) + " beside " + Name(radius) + " " + ToString(type), median, other);
+    }
+  }
+}
+
+void
 CompareComponents(Comparison & comparison, bool isOnCuda)
 {
   const std::pair<PixelType, std::int64_t> kinds[] = {
@@ -334,7 +361,8 @@ main(int argc, char * argv[])
     };
     Options options;
     application
-      .add_option("--groups", options.groups, "ranks, extremes, even, borders, components, masks, outliers, disks")
+      .add_option(
+        "--groups", options.groups, "ranks, extremes, even, borders, components, footprints, masks, outliers, disks")
       ->delimiter(',');
     application.add_option("--backend", options.backend, "cuda or cpu")->check(CLI::IsMember({ "cuda", "cpu" }));
     application.add_option("--threads", options.threads, "threads of the host")->check(CLI::Range(1, 1024));
@@ -345,14 +373,15 @@ main(int argc, char * argv[])
     std::printf("%-44s %9s %8s   %s\n", "", "ratio", "Gpixel/s", "algorithm");
     for (const auto & group : options.groups)
     {
-      group == "ranks"      ? CompareRanks(comparison, isOnCuda)
-      : group == "extremes" ? CompareExtremes(comparison, isOnCuda)
-      : group == "even"     ? CompareEven(comparison, isOnCuda)
-      : group == "borders"  ? CompareBorders(comparison, isOnCuda)
-      : group == "masks"    ? CompareMasks(comparison, isOnCuda)
-      : group == "outliers" ? CompareOutliers(comparison, isOnCuda)
-      : group == "disks"    ? CompareLargeFootprints(comparison, isOnCuda)
-                            : CompareComponents(comparison, isOnCuda);
+      group == "ranks"        ? CompareRanks(comparison, isOnCuda)
+      : group == "extremes"   ? CompareExtremes(comparison, isOnCuda)
+      : group == "even"       ? CompareEven(comparison, isOnCuda)
+      : group == "borders"    ? CompareBorders(comparison, isOnCuda)
+      : group == "footprints" ? CompareFootprints(comparison, isOnCuda)
+      : group == "masks"      ? CompareMasks(comparison, isOnCuda)
+      : group == "outliers"   ? CompareOutliers(comparison, isOnCuda)
+      : group == "disks"      ? CompareLargeFootprints(comparison, isOnCuda)
+                              : CompareComponents(comparison, isOnCuda);
     }
     return 0;
   }

@@ -20,6 +20,7 @@
 
 #include "PixelFormat.h"
 #include "Window.h"
+#include "itkCudaMedianFootprint.h"
 
 #include <algorithm>
 #include <random>
@@ -124,17 +125,33 @@ template <KeyMapping VMapping, typename TBits>
 TBits
 GetReferenceMedian(BitsImage<TBits> & image, const Extent & center, const Window & window, TBits signMask)
 {
-  const auto &       radius = window.radius;
   std::vector<TBits> keys;
-  ForEachPosition(window.GetExtent(), [&](const Extent & offset) {
+  const auto         add = [&](const Extent & offset, std::int64_t times) {
     Extent position;
     for (int axis = 0; axis < Dimension; ++axis)
     {
-      const auto coordinate = center[axis] - radius[axis] + offset[axis];
-      position[axis] = std::min(std::max<std::int64_t>(coordinate, 0), image.extent[axis] - 1);
+      position[axis] = std::min(std::max<std::int64_t>(center[axis] + offset[axis], 0), image.extent[axis] - 1);
     }
-    keys.push_back(PixelKey<TBits, VMapping>::FromBits(image.At(position), signMask));
-  });
+    keys.insert(
+      keys.end(), static_cast<std::size_t>(times), PixelKey<TBits, VMapping>::FromBits(image.At(position), signMask));
+  };
+  if (window.footprint != nullptr)
+  {
+    for (const auto & pixel : window.footprint->GetPixels())
+    {
+      add(pixel.offset, pixel.weight);
+    }
+  }
+  else
+  {
+    ForEachPosition(window.GetExtent(), [&](Extent offset) {
+      for (int axis = 0; axis < Dimension; ++axis)
+      {
+        offset[axis] -= window.radius[axis];
+      }
+      add(offset, 1);
+    });
+  }
   std::sort(keys.begin(), keys.end());
   return PixelKey<TBits, VMapping>::ToBits(keys[static_cast<std::size_t>(window.rank)], signMask);
 }

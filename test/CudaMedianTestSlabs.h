@@ -43,6 +43,21 @@ using cudamedian::Volume;
 
 constexpr std::size_t guard = 16;
 
+/** The pixels of a window's footprint, as kernels get them. */
+inline std::vector<cudamedian::FootprintMember>
+ListMembers(const Window & window)
+{
+  std::vector<cudamedian::FootprintMember> members;
+  for (std::size_t i = 0; window.footprint != nullptr && i < window.footprint->GetPixels().size(); ++i)
+  {
+    const auto & pixel = window.footprint->GetPixels()[i];
+    members.emplace_back();
+    std::copy(pixel.offset.begin(), pixel.offset.end(), members.back().offset);
+    members.back().weight = pixel.weight;
+  }
+  return members;
+}
+
 /** Runs `kernel(arguments)` over every slab of a plan for an image and compares each output pixel. */
 template <typename TBits, KeyMapping VMapping, typename TKernel>
 void
@@ -55,6 +70,7 @@ CheckImage(BitsImage<TBits> & image, const Window & window, PixelType type, std:
   request.radius = window.radius;
   request.shorter = window.shorter;
   request.rank = window.rank;
+  request.footprint = window.footprint;
   request.outputExtent = extent;
   if (extent[0] > 2 && extent[1] > 1)
   {
@@ -63,6 +79,7 @@ CheckImage(BitsImage<TBits> & image, const Window & window, PixelType type, std:
     request.outputExtent[1] -= 1;
   }
   request.algorithm = Algorithm::Selection; // no program bytes: the budget is the slab's alone
+  const auto members = ListMembers(window);
   const auto plan = PlanMedian(request, Backend::Cuda, budget);
   for (const auto & slab : plan.slabs)
   {
@@ -96,6 +113,8 @@ CheckImage(BitsImage<TBits> & image, const Window & window, PixelType type, std:
       arguments.shorter[axis] = static_cast<std::int32_t>(window.shorter[axis]);
     }
     arguments.rank = window.rank;
+    arguments.footprint = members.empty() ? nullptr : members.data();
+    arguments.footprintPixels = static_cast<std::int32_t>(members.size());
     arguments.gridOrigin = arguments.outputOrigin[0] - static_cast<std::int32_t>(lead);
     const auto getOffset = [](const Extent & p, const std::int64_t * pitch) {
       return static_cast<std::size_t>(p[0] + p[1] * pitch[1] + p[2] * pitch[2] + p[3] * pitch[3]);

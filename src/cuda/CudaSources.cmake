@@ -1,4 +1,5 @@
-# The windows whose tile programs are compiled ahead: radii of the four axes, then the widest pixels in bytes.
+# The windows whose tile programs are compiled ahead: a footprint's shape, if it is no box, radii of the four axes, then the
+# widest pixels in bytes.
 set(CUDAMEDIAN_WINDOWS_AHEAD
   "1 1 0 0 8"
   "2 2 0 0 8"
@@ -12,6 +13,10 @@ set(CUDAMEDIAN_WINDOWS_AHEAD
   "2 2 1 0 4"
   "2 2 2 0 4"
   "3 3 1 0 4"
+  "cross 1 1 0 0 8"
+  "ellipsoid 2 2 0 0 8"
+  "cross 1 1 1 0 8"
+  "ellipsoid 2 2 2 0 4"
   CACHE STRING "Windows whose CUDA kernels are compiled ahead; the others are compiled at first use")
 mark_as_advanced(CUDAMEDIAN_WINDOWS_AHEAD)
 include(${CMAKE_CURRENT_LIST_DIR}/../tools/EmitPrograms.cmake)

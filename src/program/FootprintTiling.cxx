@@ -17,45 +17,29 @@
  *=========================================================================*/
 #include "FootprintTiling.h"
 
-#include "ProgramSchedule.h"
+#include "ProgramLowering.h"
+#include "ProgramSimplifier.h"
+#include "SharedPieces.h"
 #include "SortingNetwork.h"
-
 #include "itkCudaMedianFootprint.h"
 
 #include <algorithm>
+#include <iterator>
 #include <map>
 #include <mutex>
+#include <optional>
 #include <stdexcept>
-#include <tuple>
 
 namespace cudamedian
 {
 namespace
 {
 
-using Value = TileProgram::Value;
-
-/** A pixel of a tile's inputs, and how often it counts. */
-struct Member
-{
-  Extent       place;
-  std::int64_t weight;
-
-  bool
-  operator<(const Member & other) const
-  {
-    return place != other.place ? place < other.place : weight < other.weight;
-  }
-};
-
-/** Members in a fixed order, each place once. */
-using Members = std::vector<Member>;
-
-/** Outputs of a tile: a box of them. */
-struct Outputs
+/** Outputs first … last-1 along each axis. */
+struct OutputBox
 {
   Extent first;
-  Extent last; ///< the one after
+  Extent last;
 
   std::int64_t
   GetLength(int axis) const
@@ -63,6 +47,50 @@ struct Outputs
     return last[axis] - first[axis];
   }
 };
+
+/** What is in both, as often as in the one that has less of it. */
+PixelCounts
+Intersect(const PixelCounts & one, const PixelCounts & other)
+{
+  PixelCounts result;
+  for (const auto & [pixel, count] : one)
+  {
+    const auto found = other.find(pixel);
+    if (found != other.end())
+    {
+      result.emplace(pixel, std::min(count, found->second));
+    }
+  }
+  return result;
+}
+
+/** What the first has beyond the second, which it contains. */
+PixelCounts
+Subtract(const PixelCounts & one, const PixelCounts & part)
+{
+  PixelCounts result;
+  for (const auto & [pixel, count] : one)
+  {
+    const auto found = part.find(pixel);
+    const auto rest = found == part.end() ? count : count - found->second;
+    if (rest > 0)
+    {
+      result.emplace(pixel, rest);
+    }
+  }
+  return result;
+}
+
+std::int64_t
+CountValues(const PixelCounts & pixels)
+{
+  std::int64_t values = 0;
+  for (const auto & [pixel, count] : pixels)
+  {
+    values += count;
+  }
+  return values;
+}
 
 /** The part of a sorted list that can still hold the wanted value, and how many values were discarded on either side.
  */
@@ -76,92 +104,212 @@ struct SortedCore
 class Builder
 {
 public:
-  Builder(const Window & window, const Extent & tile, Division division)
-    : m_Window(window), m_Division(division), m_Program(window, tile), m_Results(static_cast<std::size_t>(Volume(tile)))
-  {}
+  Builder(const Window & window, const Extent & tile, const TilingOptions & options)
+    : m_Program(window, tile), m_Options(options), m_Window(window), m_Outputs(static_cast<std::size_t>(Volume(tile)))
+  {
+    for (int axis = 0; axis < Dimension; ++axis)
+    {
+      const auto root = options.root[axis];
+      if (root < 1 || root > tile[axis])
+      {
+        throw std::invalid_argument("BuildFootprintProgram: along axis " + std::to_string(axis) + " the root tile is " +
+                                    std::to_string(root) + " but must be from 1 to the tile's " +
+                                    std::to_string(tile[axis]));
+      }
+    }
+  }
 
   TileProgram
   Build()
   {
-    Outputs all{ {}, m_Program.GetTile() };
-    Split(all, {}, {});
-    m_Program.SetOutputs(m_Results);
+    const auto &             tile = m_Program.GetTile();
+    const auto &             root = m_Options.root;
+    std::vector<std::size_t> roots;
+    Extent                   first;
+    for (first[3] = 0; first[3] < tile[3]; first[3] += root[3])
+      for (first[2] = 0; first[2] < tile[2]; first[2] += root[2])
+        for (first[1] = 0; first[1] < tile[1]; first[1] += root[1])
+          for (first[0] = 0; first[0] < tile[0]; first[0] += root[0])
+          {
+            OutputBox outputs{ first, first };
+            for (int axis = 0; axis < Dimension; ++axis)
+            {
+              outputs.last[axis] = std::min(first[axis] + root[axis], tile[axis]);
+            }
+            roots.push_back(Divide(outputs, GetCore(outputs), {}));
+          }
+    m_Pieces = FindSharedPieces(m_Lists, m_Program.GetFootprint(), m_Options.division);
+    m_Sorted.resize(m_Pieces.pieces.size());
+    for (const auto part : roots)
+    {
+      Sort(m_Parts[part], {});
+    }
+    m_Program.SetOutputs(m_Outputs);
     m_Program.RemoveDeadCode();
     return std::move(m_Program);
   }
 
 private:
-  /** What the windows of all outputs have in common. */
-  Members
-  GetCore(const Outputs & outputs) const
+  /** Outputs that are found together: what their windows have in common beyond the parent's core, and two halves. */
+  struct Part
   {
-    struct Common
+    OutputBox                                                outputs;
+    std::size_t                                              list{ 0 }; ///< what is added, but for …
+    std::vector<std::pair<TileProgram::Value, std::int64_t>> runs; ///< … pixels that are added several times, last
+    std::vector<std::size_t>                                 halves;
+  };
+
+  /** The window of an output. */
+  PixelCounts
+  GetPixels(const Extent & output) const
+  {
+    PixelCounts pixels;
+    for (const auto & pixel : m_Window.footprint->GetPixels())
     {
-      std::int64_t windows{ 0 };
-      std::int64_t weight{ 0 };
-    };
-    std::map<Extent, Common> seen;
-    std::int64_t             windows = 0;
-    Extent                   output;
-    for (output[3] = outputs.first[3]; output[3] < outputs.last[3]; ++output[3])
-    {
-      for (output[2] = outputs.first[2]; output[2] < outputs.last[2]; ++output[2])
+      Extent position;
+      for (int axis = 0; axis < Dimension; ++axis)
       {
-        for (output[1] = outputs.first[1]; output[1] < outputs.last[1]; ++output[1])
-        {
-          for (output[0] = outputs.first[0]; output[0] < outputs.last[0]; ++output[0])
+        position[axis] = output[axis] + m_Window.radius[axis] + pixel.offset[axis];
+      }
+      pixels.emplace(m_Program.InputAt(position), pixel.weight);
+    }
+    return pixels;
+  }
+
+  /** What the windows of all outputs of a box have in common. */
+  PixelCounts
+  GetCore(const OutputBox & box) const
+  {
+    std::optional<PixelCounts> core;
+    Extent                     output;
+    for (output[3] = box.first[3]; output[3] < box.last[3]; ++output[3])
+      for (output[2] = box.first[2]; output[2] < box.last[2]; ++output[2])
+        for (output[1] = box.first[1]; output[1] < box.last[1]; ++output[1])
+          for (output[0] = box.first[0]; output[0] < box.last[0]; ++output[0])
           {
-            for (const auto & pixel : m_Window.footprint->GetPixels())
-            {
-              Extent place;
-              for (int axis = 0; axis < Dimension; ++axis)
-              {
-                place[axis] = output[axis] + m_Window.radius[axis] + pixel.offset[axis];
-              }
-              auto & common = seen[place];
-              common.weight = common.windows == 0 ? pixel.weight : std::min(common.weight, pixel.weight);
-              ++common.windows;
-            }
-            ++windows;
+            core = core ? Intersect(*core, GetPixels(output)) : GetPixels(output);
+          }
+    return *core;
+  }
+
+  /** Notes what a part adds to its parent's core, and divides it where its halves have the most in common. \returns the
+   * part's number. */
+  std::size_t
+  Divide(const OutputBox & outputs, const PixelCounts & core, const PixelCounts & parentCore)
+  {
+    // A few pixels that count several times are merged last, when few values are left (AddRun). Many of them are sorted
+    // like others.
+    constexpr std::ptrdiff_t mostRuns = 2;
+    Part                     part;
+    auto                     added = Subtract(core, parentCore);
+    const auto               isRun = [](const auto & entry) { return entry.second > 1; };
+    if (std::count_if(added.begin(), added.end(), isRun) <= mostRuns)
+    {
+      std::copy_if(added.begin(), added.end(), std::back_inserter(part.runs), isRun);
+      for (const auto & run : part.runs)
+      {
+        added.erase(run.first);
+      }
+    }
+    part.outputs = outputs;
+    part.list = m_Lists.size();
+    m_Lists.push_back(std::move(added));
+
+    std::int64_t most = -1;
+    OutputBox    halves[2]{};
+    PixelCounts  cores[2];
+    for (int axis = 0; axis < Dimension; ++axis)
+    {
+      if (outputs.GetLength(axis) > 1)
+      {
+        OutputBox tried[2] = { outputs, outputs };
+        tried[0].last[axis] = tried[1].first[axis] = outputs.first[axis] + (outputs.GetLength(axis) + 1) / 2;
+        PixelCounts triedCores[2] = { GetCore(tried[0]), GetCore(tried[1]) };
+        const auto  values = CountValues(triedCores[0]) + CountValues(triedCores[1]);
+        if (values > most)
+        {
+          most = values;
+          for (const int half : { 0, 1 })
+          {
+            halves[half] = tried[half];
+            cores[half] = std::move(triedCores[half]);
           }
         }
       }
     }
-    Members core;
-    for (const auto & [place, common] : seen)
+    for (int half = 0; half < 2 && most >= 0; ++half)
     {
-      if (common.windows == windows)
-      {
-        core.push_back({ place, common.weight });
-      }
+      part.halves.push_back(Divide(halves[half], cores[half], core));
     }
-    return core;
+    m_Parts.push_back(std::move(part));
+    return m_Parts.size() - 1;
   }
 
-  /** What is in a set beyond a part of it. */
-  static Members
-  Subtract(const Members & whole, const Members & part)
+  /** Finds the outputs of a part, given its parent's core. */
+  void
+  Sort(const Part & part, SortedCore core)
   {
-    Members rest;
-    auto    next = part.begin();
-    for (const auto & member : whole)
+    std::vector<SortedValues> lists;
+    for (const auto piece : m_Pieces.ofList[part.list])
     {
-      auto weight = member.weight;
-      if (next != part.end() && next->place == member.place)
-      {
-        weight -= next->weight;
-        ++next;
-      }
-      if (weight > 0)
-      {
-        rest.push_back({ member.place, weight });
-      }
+      lists.push_back(GetSorted(piece));
     }
-    return rest;
+    core.values = MergeSorted(m_Program, core.values, MergeAllSorted(m_Program, std::move(lists)));
+    Discard(core);
+    for (const auto & run : part.runs)
+    {
+      AddRun(core, run.first, static_cast<std::size_t>(run.second));
+      Discard(core);
+    }
+    if (part.halves.empty())
+    {
+      std::int64_t index = 0;
+      for (int axis = Dimension - 1; axis >= 0; --axis)
+      {
+        index = index * m_Program.GetTile()[axis] + part.outputs.first[axis];
+      }
+      m_Outputs[static_cast<std::size_t>(index)] = core.values.at(0);
+    }
+    for (const auto half : part.halves)
+    {
+      Sort(m_Parts[half], core);
+    }
+  }
+
+  /** The sorted values of a piece, built once. */
+  const SortedValues &
+  GetSorted(std::size_t number)
+  {
+    auto & sorted = m_Sorted[number];
+    if (sorted.empty())
+    {
+      const auto & piece = m_Pieces.pieces[number];
+      sorted = piece.first == SharedPieces::none
+                 ? SortedValues(piece.values, piece.pixel)
+                 : MergeSorted(m_Program, GetSorted(piece.first), GetSorted(piece.second));
+    }
+    return sorted;
+  }
+
+  /** Adds a pixel several times. Value k is then the pixel, but no less than what was so many places before and no more
+   * than what was in this place. */
+  void
+  AddRun(SortedCore & core, TileProgram::Value pixel, std::size_t copies)
+  {
+    const auto & before = core.values;
+    SortedValues result;
+    for (std::size_t k = 0; k < before.size() + copies; ++k)
+    {
+      auto value = pixel;
+      value = k < before.size() ? m_Program.Append(TileProgram::Operation::Min, value, before[k]) : value;
+      value = k >= copies ? m_Program.Append(TileProgram::Operation::Max, value, before[k - copies]) : value;
+      result.push_back(value);
+    }
+    core.values = std::move(result);
   }
 
   /** Of n values seen, the one of rank i can be the wanted one only if no more than those below it are below, and no
-   * more than those above it above. */
+   * more than those above it above: i <= rank and n-1-i <= N-1-rank. */
   void
   Discard(SortedCore & core) const
   {
@@ -174,238 +322,106 @@ private:
     core.discardedAbove = seen - 1 - highest;
   }
 
-  /** Adds what the outputs' windows share beyond what is in a core, and goes on with both halves of the outputs. */
-  void
-  Split(const Outputs & outputs, const Members & parent, SortedCore core)
-  {
-    const auto members = GetCore(outputs);
-    const auto added = Subtract(members, parent);
-    if (!added.empty())
-    {
-      core.values = MergeSorted(m_Program, core.values, Sort(added));
-      Discard(core);
-    }
-    int longest = 0;
-    for (int axis = 1; axis < Dimension; ++axis)
-    {
-      longest = outputs.GetLength(axis) > outputs.GetLength(longest) ? axis : longest;
-    }
-    if (outputs.GetLength(longest) == 1)
-    {
-      std::int64_t index = 0;
-      for (int axis = Dimension - 1; axis >= 0; --axis)
-      {
-        index = index * m_Program.GetTile()[axis] + outputs.first[axis];
-      }
-      auto result = core.values.at(0);
-      // An output is the result of an operation, also where it is a pixel.
-      if (result < m_Program.GetNumberOfInputs())
-      {
-        result = m_Program.Append(TileProgram::Operation::Min, result, result);
-      }
-      m_Results[static_cast<std::size_t>(index)] = result;
-      return;
-    }
-    const auto middle = outputs.first[longest] + (outputs.GetLength(longest) + 1) / 2;
-    for (const bool isFirst : { true, false })
-    {
-      Outputs half = outputs;
-      (isFirst ? half.last : half.first)[longest] = middle;
-      Split(half, members, core);
-    }
-  }
-
-  /** The sorted values of members, built once. */
-  SortedValues
-  Sort(const Members & members)
-  {
-    const auto found = m_Sorted.find(members);
-    if (found != m_Sorted.end())
-    {
-      return found->second;
-    }
-    SortedValues sorted;
-    if (members.size() == 1)
-    {
-      sorted.assign(static_cast<std::size_t>(members[0].weight), m_Program.InputAt(members[0].place));
-    }
-    else
-    {
-      Members first;
-      Members second;
-      Cut(members, first, second);
-      const auto sortedFirst = Sort(first);
-      sorted = MergeSorted(m_Program, sortedFirst, Sort(second));
-    }
-    m_Sorted.emplace(members, sorted);
-    return sorted;
-  }
-
-  /** Cuts members in two: layers along outer axes first, then columns, and columns last. Halves are cut in the middle;
-   * powers at places that are multiples of the largest one, which are the same for all members. */
-  void
-  Cut(const Members & members, Members & first, Members & second) const
-  {
-    for (const int axis : { 3, 2, 0, 1 })
-    {
-      auto least = members[0].place[axis];
-      auto greatest = least;
-      for (const auto & member : members)
-      {
-        least = std::min(least, member.place[axis]);
-        greatest = std::max(greatest, member.place[axis]);
-      }
-      if (least == greatest)
-      {
-        continue;
-      }
-      auto middle = (least + greatest + 1) / 2;
-      if (m_Division != Division::Halves)
-      {
-        std::int64_t step = 1;
-        while ((least / (2 * step) + 1) * 2 * step <= greatest)
-        {
-          step *= 2;
-        }
-        const auto aligned = (least / step + 1) * step;
-        middle = m_Division == Division::PowerFirst ? aligned : greatest / step * step;
-      }
-      for (const auto & member : members)
-      {
-        (member.place[axis] < middle ? first : second).push_back(member);
-      }
-      return;
-    }
-    throw std::logic_error("members of one place");
-  }
-
-  Window                          m_Window;
-  Division                        m_Division;
   TileProgram                     m_Program;
-  std::vector<Value>              m_Results;
-  std::map<Members, SortedValues> m_Sorted;
+  TilingOptions                   m_Options;
+  Window                          m_Window;
+  std::vector<TileProgram::Value> m_Outputs;
+  std::vector<Part>               m_Parts;
+  std::vector<PixelCounts>        m_Lists;
+  SharedPieces                    m_Pieces;
+  std::vector<SortedValues>       m_Sorted; ///< of each piece
 };
 
-/** Replaces what says nothing new: the least of a value and itself, operations that were done before, and the least of
- * a value and what is at least as great. */
-TileProgram
-Simplify(const TileProgram & given)
+/** The tile, and halves of it along an axis, and single outputs. */
+std::vector<Extent>
+ListRoots(const Extent & tile)
 {
-  using Operation = TileProgram::Operation;
-  const auto                                           inputs = given.GetNumberOfInputs();
-  TileProgram                                          program(given.GetWindow(), given.GetTile());
-  std::vector<Value>                                   replaced(inputs + given.GetInstructions().size());
-  std::map<std::tuple<Operation, Value, Value>, Value> known;
-  for (std::size_t i = 0; i < inputs; ++i)
+  std::vector<Extent> roots{ tile };
+  for (int axis = 0; axis < Dimension; ++axis)
   {
-    replaced[i] = static_cast<Value>(i);
-  }
-  const auto isAmong = [&](Value value, Value one, Operation operation) {
-    if (one < inputs)
+    if (tile[axis] > 1)
     {
-      return false;
-    }
-    const auto & made = program.GetInstructions()[one - inputs];
-    return made.operation == operation && (made.a == value || made.b == value);
-  };
-  for (std::size_t n = 0; n < given.GetInstructions().size(); ++n)
-  {
-    const auto & instruction = given.GetInstructions()[n];
-    const auto   a = std::min(replaced[instruction.a], replaced[instruction.b]);
-    const auto   b = std::max(replaced[instruction.a], replaced[instruction.b]);
-    const auto   other = instruction.operation == Operation::Min ? Operation::Max : Operation::Min;
-    auto &       result = replaced[inputs + n];
-    if (a == b && a >= inputs)
-    {
-      result = a;
-    }
-    else if (isAmong(a, b, other))
-    {
-      result = a;
-    }
-    else if (isAmong(b, a, other))
-    {
-      result = b;
-    }
-    else if (isAmong(a, b, instruction.operation))
-    {
-      result = b;
-    }
-    else if (isAmong(b, a, instruction.operation))
-    {
-      result = a;
-    }
-    else
-    {
-      const auto found = known.find({ instruction.operation, a, b });
-      result = found != known.end() ? found->second : program.Append(instruction.operation, a, b);
-      known.emplace(std::make_tuple(instruction.operation, a, b), result);
+      auto root = tile;
+      root[axis] /= 2;
+      roots.push_back(root);
     }
   }
-  auto outputs = given.GetOutputs();
-  for (auto & output : outputs)
-  {
-    output = replaced[output];
-    output = output < inputs ? program.Append(Operation::Min, output, output) : output;
-  }
-  program.SetOutputs(outputs);
-  program.RemoveDeadCode();
-  return program;
+  roots.push_back({ { 1, 1, 1, 1 } });
+  return roots;
 }
 
 } // namespace
 
 TileProgram
-BuildFootprintProgram(const Window & window, const Extent & tile, Division division)
+BuildFootprintProgram(const Window & window, const Extent & tile, const TilingOptions & options)
 {
-  return Simplify(Builder(window, tile, division).Build());
+  return SimplifyProgram(Builder(window, tile, options).Build());
 }
 
-FootprintPolicy
-ChooseFootprintPolicy(const Window & window, std::size_t mostLiveValues)
+std::vector<Extent>
+ListFootprintTiles(const Window & window, bool isOneColumn)
 {
-  static auto & mutex = *new std::mutex;
-  static auto & known = *new std::map<std::pair<Window, std::size_t>, FootprintPolicy>;
+  const std::int64_t  most = window.CountAxes() >= 3 ? 2 : 4;
+  std::vector<Extent> tiles;
+  const auto          limit = [&](int axis) { return window.radius[axis] > 0 ? most : 1; };
+  for (std::int64_t x = 1; x <= (isOneColumn ? 1 : limit(0)); x *= 2)
+    for (std::int64_t y = 1; y <= (isOneColumn ? 2 : 1) * limit(1); y *= 2)
+      for (std::int64_t z = 1; z <= std::min<std::int64_t>(limit(2), 2); z *= 2)
+        for (std::int64_t w = 1; w <= std::min<std::int64_t>(limit(3), 2); w *= 2)
+        {
+          tiles.push_back({ { x, y, z, w } });
+        }
+  return tiles;
+}
 
-  const std::lock_guard<std::mutex> lock(mutex);
-  const auto                        found = known.find({ window, mostLiveValues });
-  if (found != known.end())
-  {
-    return found->second;
-  }
-  constexpr Extent        tiles[] = { { { 1, 1, 1, 1 } }, { { 2, 1, 1, 1 } }, { { 1, 2, 1, 1 } }, { { 2, 2, 1, 1 } },
-                                      { { 4, 1, 1, 1 } }, { { 4, 2, 1, 1 } }, { { 2, 4, 1, 1 } }, { { 4, 4, 1, 1 } },
-                                      { { 2, 1, 2, 1 } }, { { 1, 2, 2, 1 } }, { { 2, 2, 2, 1 } }, { { 4, 2, 2, 1 } } };
-  FootprintPolicy         best;
-  bool                    isFirst = true;
-  std::pair<bool, double> least;
+FootprintTiling
+FindFootprintTiling(const Window & window, const std::vector<Extent> & tiles, std::size_t mostLiveValues)
+{
+  // Of many pixels only tiles that share much are worth the time to count them.
+  constexpr std::size_t          fewPixels = 32;
+  const bool                     isLarge = window.footprint->GetPixels().size() > fewPixels;
+  const auto                     largest = isLarge ? Volume(tiles.back()) : 1;
+  std::optional<FootprintTiling> best;
+  double                         least = 0;
   for (const auto & tile : tiles)
   {
-    bool isOfUse = true;
-    for (int axis = 0; axis < Dimension; ++axis)
+    if (best && 4 * Volume(tile) < largest)
     {
-      isOfUse = isOfUse && tile[axis] <= window.GetSize(axis);
+      continue;
     }
-    for (const auto division : { Division::Halves, Division::PowerFirst, Division::PowerLast })
+    for (const auto & root : isLarge ? std::vector<Extent>{ tile } : ListRoots(tile))
     {
-      if (!isOfUse)
+      for (const auto division : { Division::Halves, Division::PowerFirst, Division::PowerLast })
       {
-        continue;
-      }
-      const auto program = BuildHierarchicalTilingProgram(window, tile, { tile, division });
-      const auto live = ScheduleProgram(program).numberOfSlots;
-      const bool isTooLarge = live > mostLiveValues;
-      const auto operations = static_cast<double>(program.GetInstructions().size()) / static_cast<double>(Volume(tile));
-      const std::pair<bool, double> cost{ isTooLarge, isTooLarge ? static_cast<double>(live) : operations };
-      if (isFirst || cost < least)
-      {
-        least = cost;
-        best = { tile, division };
-        isFirst = false;
+        const FootprintTiling tiling{ tile, { root, division } };
+        const auto            program = BuildFootprintProgram(window, tile, tiling.options);
+        const auto            cost = CountProgram(program, LowerProgram(program, { false, 0 }));
+        if (!best || (cost.operations < least && cost.liveValues <= mostLiveValues))
+        {
+          least = cost.operations;
+          best = tiling;
+        }
       }
     }
   }
-  return known.emplace(std::make_pair(window, mostLiveValues), best).first->second;
+  return *best;
+}
+
+FootprintTiling
+ChooseFootprintTiling(const Window & window, std::size_t mostLiveValues)
+{
+  // Never destroyed: a thread may be at work when the process ends.
+  static auto & mutex = *new std::mutex;
+  static auto & known = *new std::map<std::pair<Window, std::size_t>, FootprintTiling>;
+
+  const std::lock_guard<std::mutex> lock(mutex);
+  auto                              found = known.find({ window, mostLiveValues });
+  if (found == known.end())
+  {
+    const auto tiling = FindFootprintTiling(window, ListFootprintTiles(window, false), mostLiveValues);
+    found = known.emplace(std::make_pair(window, mostLiveValues), tiling).first;
+  }
+  return found->second;
 }
 
 } // namespace cudamedian

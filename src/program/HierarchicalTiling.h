@@ -38,8 +38,7 @@ struct TilingOptions
   Division division{ Division::Halves };
 };
 
-/** Builds the tile program of a window by hierarchical tiling, in up to four dimensions. A footprint's comes from
- * BuildFootprintProgram().
+/** Builds the tile program of a window by hierarchical tiling, in up to four dimensions.
  *
  * The core, which all windows of the tile share, is sorted once; then the tile is split in two along its longest axis,
  * each half adding to its core what its windows share beyond the parent's, until a half is one pixel. A sorted core
@@ -48,6 +47,8 @@ struct TilingOptions
  *
  * Source of the method: L. Sugy, "A Fast Parallel Median Filtering Algorithm Using Hierarchical Tiling", SIGGRAPH 2025
  * (2D, data-oblivious variant); more dimensions are this project's extension: boxes in place of rows and columns.
+ *
+ * A window with a footprint has a way of its own (FootprintTiling.h), whose tiles may be larger than the window.
  *
  * \throws std::invalid_argument when a tile is larger than the window along an axis, or not positive. */
 TileProgram

@@ -11,19 +11,21 @@ if(NOT TARGET CudaMedianEmitPrograms)
     ${rooms}/algorithm/tile/RowEmitter.cxx
     ${rooms}/program/TileProgram.cxx
     ${rooms}/program/SortingNetwork.cxx
-    ${rooms}/program/FootprintTiling.cxx
     ${rooms}/program/HierarchicalTiling.cxx
+    ${rooms}/program/FootprintTiling.cxx
+    ${rooms}/program/ProgramSimplifier.cxx
+    ${rooms}/program/SharedPieces.cxx
     ${rooms}/program/ProgramLowering.cxx
     ${rooms}/program/ProgramPhases.cxx
-    ${rooms}/program/ProgramSchedule.cxx
     ${rooms}/program/RegisterPlan.cxx
     ${rooms}/algorithm/tile/KernelPolicy.cxx
     ${rooms}/algorithm/tile/KernelProgram.cxx
     ${rooms}/algorithm/tile/TilePolicy.cxx)
+  # The tool is no part of the library, and exports nothing.
+  file(CONFIGURE OUTPUT ${CMAKE_CURRENT_BINARY_DIR}/tools/CudaMedianExport.h CONTENT
+    "// For EmitPrograms. Written by CMake.\n#define CudaMedian_EXPORT\n")
   target_include_directories(CudaMedianEmitPrograms PRIVATE
-    ${CudaMedian_ROOMS} ${rooms}/../include ${CMAKE_CURRENT_BINARY_DIR}/include)
-  # The library's header of exported names exists when CMake has run; nothing is exported here.
-  target_compile_definitions(CudaMedianEmitPrograms PRIVATE CUDAMEDIAN_STATIC_DEFINE)
+    ${CMAKE_CURRENT_BINARY_DIR}/tools ${CudaMedian_ROOMS} ${rooms}/../include)
   set_target_properties(CudaMedianEmitPrograms PROPERTIES CXX_STANDARD 17 CXX_STANDARD_REQUIRED ON)
 endif()
 
@@ -56,6 +58,7 @@ endfunction()
 function(cudamedian_get_shorter radius shorterVariable rankVariable)
   set(shorter "")
   set(rank -1)
+  list(FILTER radius EXCLUDE REGEX "^[a-z]")
   list(LENGTH radius length)
   if(length EQUAL 5)
     list(POP_BACK radius rank)
@@ -72,10 +75,30 @@ function(cudamedian_get_shorter radius shorterVariable rankVariable)
   set(${rankVariable} ${rank} PARENT_SCOPE)
 endfunction()
 
-# The window of a list of four radii, and the rank if it is not the median's, as text, such as 3x3x1x1 or 3x3x1x1at2.
+# The expression that makes the footprint of a list that starts with a shape, such as cross;1;1;0;0; "" where it does not.
+function(cudamedian_get_footprint radius variable)
+  set(expression "")
+  list(POP_FRONT radius shape)
+  list(SUBLIST radius 0 4 radius)
+  list(JOIN radius ", " list)
+  if(shape STREQUAL "cross")
+    set(expression "Footprint::MakeCross({ { ${list} } })")
+  elseif(shape STREQUAL "ellipsoid")
+    set(expression "Footprint::MakeEllipsoid({ { ${list} } })")
+  elseif(shape MATCHES "^centre([0-9]+)$")
+    set(expression "Footprint::MakeCentreWeighted({ { ${list} } }, ${CMAKE_MATCH_1})")
+  endif()
+  set(${variable} ${expression} PARENT_SCOPE)
+endfunction()
+
+# The window of a list of four radii, and the rank if it is not the median's, as text, such as 3x3x1x1 or 3x3x1x1at2. A
+# shape that it starts with starts the text: cross3x3x1x1.
 function(cudamedian_get_window_name radius variable)
   set(name "")
   set(rank "")
+  set(shape ${radius})
+  list(FILTER shape INCLUDE REGEX "^[a-z]")
+  list(FILTER radius EXCLUDE REGEX "^[a-z]")
   list(LENGTH radius length)
   if(length EQUAL 5)
     list(POP_BACK radius rank)
@@ -90,7 +113,7 @@ function(cudamedian_get_window_name radius variable)
     list(APPEND name ${w})
   endforeach()
   list(JOIN name "x" name)
-  set(${variable} ${name}${rank} PARENT_SCOPE)
+  set(${variable} ${shape}${name}${rank} PARENT_SCOPE)
 endfunction()
 
 # Emits the program of a window (a list of four radii, and the rank if it is not the median's) for a pixel width in bytes into the folder "emitted" of the current

@@ -18,8 +18,11 @@
 #include "ProgramEmitter.h"
 #include "RowEmitter.h"
 #include "TilePolicy.h"
+#include "itkCudaMedianFootprint.h"
 
 #include <algorithm>
+#include <array>
+#include <cctype>
 #include <fstream>
 #include <iostream>
 #include <sstream>
@@ -32,6 +35,67 @@ namespace
 {
 
 using namespace cudamedian;
+
+/** A shape of footprints that there are programs of, and the expression that makes it. */
+struct Shape
+{
+  std::string name; ///< "" for a box
+  std::string expression;
+};
+
+Shape
+GetShape(const Window & window)
+{
+  if (window.footprint == nullptr)
+  {
+    return {};
+  }
+  const auto & radius = window.radius;
+  std::string  list = "{ { ";
+  for (int axis = 0; axis < Dimension; ++axis)
+  {
+    list += std::to_string(radius[axis]) + (axis + 1 < Dimension ? ", " : " } }");
+  }
+  if (window.footprint == Footprint::MakeCross(radius))
+  {
+    return { "cross", "Footprint::MakeCross(" + list + ")" };
+  }
+  std::array<double, Dimension> radii;
+  std::transform(radius.begin(), radius.end(), radii.begin(), [](auto r) { return static_cast<double>(r); });
+  if (window.footprint == Footprint::MakeEllipsoid(radii))
+  {
+    return { "ellipsoid", "Footprint::MakeEllipsoid(" + list + ")" };
+  }
+  const auto weight = std::to_string(window.footprintValues - window.CountBoxPixels() + 1);
+  return { "centre" + weight, "Footprint::MakeCentreWeighted(" + list + ", " + weight + ")" };
+}
+
+/** The footprint of a shape's name. */
+const Footprint *
+MakeShape(const std::string & name, const Extent & radius)
+{
+  if (name == "cross")
+  {
+    return Footprint::MakeCross(radius);
+  }
+  if (name == "ellipsoid")
+  {
+    std::array<double, Dimension> radii;
+    std::transform(radius.begin(), radius.end(), radii.begin(), [](auto r) { return static_cast<double>(r); });
+    return Footprint::MakeEllipsoid(radii);
+  }
+  if (name.rfind("centre", 0) == 0)
+  {
+    return Footprint::MakeCentreWeighted(radius, std::stoll(name.substr(6)));
+  }
+  throw std::invalid_argument("no footprint is a " + name);
+}
+
+std::string
+GetProgramName(const Window & window, const KernelKind & kind)
+{
+  return GetEmittedName(window, kind, GetShape(window).name);
+}
 
 /** A program of a window, and the architectures that run it. */
 struct Variant
@@ -82,7 +146,7 @@ ListVariants(const Window & window, int pixelBytes, const std::string & architec
       continue;
     }
     // Two programs of one packing differ by what their architectures have.
-    const auto name = GetEmittedName(window, kind);
+    const auto name = GetProgramName(window, kind);
     const bool isTaken = std::any_of(
       variants.begin(), variants.end(), [&](const Variant & variant) { return variant.kind.packing == kind.packing; });
     variants.push_back({ kind, policy, isTaken ? name + "_" + std::to_string(architecture) : name, { architecture } });
@@ -94,7 +158,7 @@ ListVariants(const Window & window, int pixelBytes, const std::string & architec
 std::string
 GetName(const Window & window, const KernelKind & kind)
 {
-  const auto name = GetEmittedName(window, kind);
+  const auto name = GetProgramName(window, kind);
   return name.substr(0, name.rfind('_')) + "_" + std::to_string(8 * kind.pixelBytes);
 }
 
@@ -143,6 +207,10 @@ WriteDescription(const Window & window, const std::vector<Variant> & variants, s
              << (IsFilteredInStrips(window) ? "StripKernel<" : "EmittedKernel<Programs_of_" + name + ", ")
              << "std::uint" << bits << "_t, KeyMapping::" << mapping << ", " << architecture
              << ">(KeyFormat::" << mapping << bits << "));\n";
+          if (window.footprint != nullptr)
+          {
+            os << "  kernels.back().window = { " << GetShape(window).expression << ", " << window.rank << " };\n";
+          }
         }
       }
     }
@@ -156,7 +224,7 @@ WriteRowProgram(const Window & window, std::size_t keyBytes, std::ostream & os)
 {
   const auto policy = GetRowPolicy(window, keyBytes);
   const auto program = BuildHierarchicalTilingProgram(window, policy.tile, policy.tiling);
-  const auto name = GetEmittedName(window, KernelKind());
+  const auto name = GetProgramName(window, KernelKind());
   EmitRowProgram(CutIntoPhases(program, policy.phases),
                  policy.chunkOperations,
                  "Row" + name.substr(name.find('_'), name.rfind('_') - name.find('_')),
@@ -169,6 +237,7 @@ WriteKernelPrograms(const Window & window, const std::vector<Variant> & variants
 {
   os << "// Written by EmitPrograms.\n"
      << (isHeader ? "#pragma once\n#include \"KeyRegisters.h\"\n" : "#include \"EmittedKernel.cuh\"\n")
+     << (isHeader || window.footprint == nullptr ? "" : "#include \"itkCudaMedianFootprint.h\"\n")
      << "namespace cudamedian\n{\n";
   const bool hasPrograms = isHeader || !IsFilteredInStrips(window); // strips are a kernel that needs no program
   for (const auto & variant : variants)
@@ -213,7 +282,8 @@ WriteFile(const std::string & path, const std::string & text)
 }
 
 constexpr char usage[] =
-  "usage: EmitPrograms radiusX radiusY radiusZ radiusW [rank] pixelBytes architecture[f][,architecture[f]...] file";
+  "usage: EmitPrograms [cross|ellipsoid|centreWEIGHT] radiusX radiusY radiusZ radiusW [rank] pixelBytes "
+  "architecture[f][,architecture[f]...] file";
 
 } // namespace
 
@@ -225,6 +295,13 @@ main(int argc, char * argv[])
 {
   try
   {
+    std::string shape;
+    if (argc > 1 && std::isalpha(static_cast<unsigned char>(argv[1][0])) != 0)
+    {
+      shape = argv[1];
+      ++argv;
+      --argc;
+    }
     if (argc != 8 && argc != 9)
     {
       throw std::invalid_argument(usage);
@@ -238,7 +315,8 @@ main(int argc, char * argv[])
       shorter[axis] = text.size() > 2 && text.substr(text.size() - 2) == ".5" ? 1 : 0;
       radius[axis] = std::stoll(text) + shorter[axis];
     }
-    const Window      window(radius, shorter, argc == 9 ? std::stoll(argv[5]) : -1);
+    const auto        rank = argc == 9 ? std::stoll(argv[5]) : -1;
+    const Window      window = shape.empty() ? Window(radius, shorter, rank) : Window(MakeShape(shape, radius), rank);
     const int         pixelBytes = std::stoi(argv[argc - 3]);
     const std::string path = argv[argc - 1];
     const auto        extension = path.substr(path.rfind('.'));

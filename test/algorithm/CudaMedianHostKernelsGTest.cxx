@@ -16,13 +16,12 @@
  *
  *=========================================================================*/
 #include "CudaMedianHostBlocks.h"
+#include "CudaMedianHostTiles.h"
 #include "CudaMedianTestReference.h"
 #include "CudaMedianTestSeed.h"
 #include "CudaMedianTestSlabs.h"
 #include "HistogramKernels.h"
-#include "InterpretedTile.h"
 #include "LaunchShape.h"
-#include "SelectedPixel.h"
 #include "RankKernels.h"
 #include "ScheduledProgram.h"
 #include "TilePolicy.h"
@@ -85,54 +84,13 @@ using cudamediantest::CheckImage;
 using cudamediantest::CheckSlabs;
 using cudamediantest::ForEachOtherWindow;
 using cudamediantest::ForEachPosition;
+using cudamediantest::ForEachThread;
 using cudamediantest::GetReferenceMedian;
 using cudamediantest::MakeHardImages;
 using cudamediantest::RunEmitted;
+using cudamediantest::RunInterpreted;
+using cudamediantest::RunSelected;
 using cudamediantest::RunStrips;
-
-template <typename TBody>
-void
-ForEachThread(const LaunchShape & shape, const TBody & body)
-{
-  for (std::int64_t block = 0; block < shape.GetNumberOfBlocks(); ++block)
-  {
-    for (int y = 0; y < shape.blockSize[1]; ++y)
-    {
-      for (int x = 0; x < shape.blockSize[0]; ++x)
-      {
-        std::int64_t tile[Dimension];
-        if (shape.GetTile(block, x, y, tile))
-        {
-          body(tile);
-        }
-      }
-    }
-  }
-}
-
-template <typename TBits, KeyMapping VMapping>
-void
-RunInterpreted(const KernelArguments & arguments, const ScheduledProgram & scheduled)
-{
-  using Keys = typename InterpretedKey<TBits>::Type;
-  InterpretedProgram program;
-  program.instructions = scheduled.schedule.instructions.data();
-  program.outputs = scheduled.schedule.outputs.data();
-  program.numberOfInstructions = static_cast<std::uint32_t>(scheduled.schedule.instructions.size());
-  program.numberOfInputs = scheduled.schedule.numberOfInputs;
-  program.numberOfSlots = scheduled.schedule.numberOfSlots;
-  for (int axis = 0; axis < Dimension; ++axis)
-  {
-    program.tile[axis] = static_cast<std::int32_t>(scheduled.program.GetTile()[axis]);
-    program.footprint[axis] = static_cast<std::int32_t>(scheduled.program.GetFootprint()[axis]);
-  }
-  constexpr int     stride = 3;
-  std::vector<Keys> slots(static_cast<std::size_t>(stride) * program.numberOfSlots);
-  ForEachThread(GetLaunchShape(arguments.outputExtent, program.tile, InterpretedKey<TBits>::Pixels, 4, 1),
-                [&](const std::int64_t * index) {
-                  RunInterpretedTile<TBits, VMapping>(arguments, program, index, slots.data(), stride);
-                });
-}
 
 /** Sorts every block's region as the device does, or takes values as they are, and slides every thread's window. */
 template <typename TBits, KeyMapping VMapping, int VThreads, int VCounterBits>
@@ -489,15 +447,6 @@ CheckHardHistograms(PixelType type)
       RunHistograms<TBits>(arguments, shape, GetKeyFormat(type));
     });
   }
-}
-
-template <typename TBits, KeyMapping VMapping>
-void
-RunSelected(const KernelArguments & arguments)
-{
-  const int single[] = { 1, 1, 1, 1 };
-  ForEachThread(GetLaunchShape(arguments.outputExtent, single, 1, 5, 1),
-                [&](const std::int64_t * index) { RunSelectedPixel<TBits, VMapping>(arguments, index); });
 }
 
 /** Image sizes: one pixel, one wide, smaller than a tile, not a multiple of anything, wider than a block. */

@@ -17,6 +17,8 @@
  *=========================================================================*/
 #include "ZeroOneCheck.h"
 
+#include "itkCudaMedianFootprint.h"
+
 #include <algorithm>
 #include <random>
 
@@ -25,7 +27,7 @@ namespace cudamedian
 namespace
 {
 
-/** The footprint values of each output's window. */
+/** The inputs of each output's window, as often as they count. */
 std::vector<std::vector<TileProgram::Value>>
 GetWindows(const TileProgram & program)
 {
@@ -39,6 +41,20 @@ GetWindows(const TileProgram & program)
         for (o[0] = 0; o[0] < tile[0]; ++o[0])
         {
           windows.emplace_back();
+          if (const auto * footprint = program.GetWindow().footprint)
+          {
+            for (const auto & pixel : footprint->GetPixels())
+            {
+              Extent position;
+              for (int axis = 0; axis < Dimension; ++axis)
+              {
+                position[axis] = o[axis] + program.GetWindow().radius[axis] + pixel.offset[axis];
+              }
+              windows.back().insert(
+                windows.back().end(), static_cast<std::size_t>(pixel.weight), program.InputAt(position));
+            }
+            continue;
+          }
           Extent w;
           for (w[3] = 0; w[3] < window[3]; ++w[3])
             for (w[2] = 0; w[2] < window[2]; ++w[2])
@@ -195,8 +211,15 @@ RunZeroOne(const TileProgram & program, const std::vector<std::uint64_t> & input
 std::string
 CheckAllZeroOneWindows(const TileProgram & program)
 {
-  const auto                 windows = GetWindows(program);
-  const auto                 size = windows.front().size();
+  const auto windows = GetWindows(program);
+  // Each pixel once: the inputs of a window are listed by pixel.
+  auto pixels = windows;
+  for (auto & window : pixels)
+  {
+    window.erase(std::unique(window.begin(), window.end()), window.end());
+  }
+  const bool                 hasWeights = pixels.front().size() != windows.front().size();
+  const auto                 size = pixels.front().size();
   const auto                 above = static_cast<std::size_t>(program.GetWindow().CountAbove());
   const auto                 words = size > 6 ? std::uint64_t{ 1 } << (size - 6) : 1;
   std::mt19937_64            generator(20250810);
@@ -219,7 +242,7 @@ CheckAllZeroOneWindows(const TileProgram & program)
 
   for (std::size_t output = 0; output < windows.size(); ++output)
   {
-    const auto & window = windows[output];
+    const auto & window = pixels[output];
     for (std::uint64_t word = 0; word < words; ++word)
     {
       const auto rest = generator();
@@ -234,7 +257,8 @@ CheckAllZeroOneWindows(const TileProgram & program)
         inputs[window[j]] = j < 6 ? counting[j] : high ? ~std::uint64_t{ 0 } : 0;
         ones += high ? 1 : 0;
       }
-      const auto wrong = RunZeroOne(program, inputs)[output] ^ expected[ones];
+      const auto wanted = hasWeights ? GetWanted(windows[output], inputs, above) : expected[ones];
+      const auto wrong = RunZeroOne(program, inputs)[output] ^ wanted;
       if (wrong != 0)
       {
         return Describe(window, inputs, wrong, output);

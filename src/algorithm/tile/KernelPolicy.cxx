@@ -201,7 +201,9 @@ SearchPolicy(const Window & window, const KernelKind & kind, const DeviceTraits 
   {
     for (std::int64_t tileX = std::max<std::int64_t>(root[0], 2); tileX <= 8; tileX *= 2)
     {
-      for (const auto division : { Division::Halves, Division::PowerFirst })
+      // What pieces of a footprint have in common lies in any direction (SharedPieces.h).
+      for (const auto division :
+           { Division::Halves, window.footprint != nullptr ? Division::PowerLast : Division::PowerFirst })
       {
         KernelPolicy policy;
         policy.tiling = { root, division };
@@ -434,8 +436,12 @@ GetKernelKind(int pixelBytes, int architecture, bool isForFamily)
 bool
 IsCoveredByKernels(const Window & window)
 {
+  if (window.footprint != nullptr)
+  {
+    return IsCoveredFootprint(window);
+  }
   return window.GetLargestRadius() <= largestKernelRadius && window.CountAxes() <= 3 &&
-         window.CountPixels() <= (window.footprint != nullptr ? largestFootprint : largestKernelWindow);
+         window.CountPixels() <= largestKernelWindow;
 }
 
 bool

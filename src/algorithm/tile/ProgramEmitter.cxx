@@ -290,12 +290,12 @@ WriteConstants(const KernelProgram & program, const KernelPolicy & policy, const
 } // namespace
 
 std::string
-GetEmittedName(const Window & window, const KernelKind & kind)
+GetEmittedName(const Window & window, const KernelKind & kind, const std::string & shape)
 {
-  std::string name = "TileProgram";
+  std::string name = "TileProgram_" + shape;
   for (int axis = 0; axis < Dimension; ++axis)
   {
-    name += (axis == 0 ? "_" : "x") + std::to_string(window.GetSize(axis));
+    name += (axis == 0 ? "" : "x") + std::to_string(window.GetSize(axis));
   }
   name += window.IsMedian() ? "" : "at" + std::to_string(window.rank);
   return name + "_" + std::to_string(8 * kind.pixelBytes) + ToString(kind.packing);

@@ -27,9 +27,11 @@ namespace cudamedian
 {
 
 /** Name of the struct that EmitProgram() writes for a window and the bytes of a register of keys: "…_5x5x1x1_16Pair",
- * or "…_5x5x1x1at6_16Pair" for a rank that is not the median's. */
+ * or "…_5x5x1x1at6_16Pair" for a rank that is not the median's. A footprint's starts with its shape:
+ * "…_cross3x3x1x1_…".
+ */
 std::string
-GetEmittedName(const Window & window, const KernelKind & kind);
+GetEmittedName(const Window & window, const KernelKind & kind, const std::string & shape = "");
 
 /** What the host needs to know of a program that was written. */
 struct EmittedProgram

@@ -17,7 +17,7 @@
  *=========================================================================*/
 #include "ScheduledProgram.h"
 
-#include "HierarchicalTiling.h"
+#include "FootprintTiling.h"
 #include "TilePolicy.h"
 
 #include <map>
@@ -60,7 +60,10 @@ public:
     auto &                            entry = m_Programs[{ window, tile }];
     if (!entry)
     {
-      auto program = BuildHierarchicalTilingProgram(window, tile, GetHostTiling(window, tile));
+      auto program =
+        window.footprint != nullptr
+          ? BuildFootprintProgram(window, tile, ChooseFootprintTiling(window, mostInterpretedValues).options)
+          : BuildHierarchicalTilingProgram(window, tile, { GetRootTile(window, tile) });
       auto schedule = ScheduleProgram(program);
       entry = std::make_shared<const ScheduledProgram>(ScheduledProgram{ std::move(program), std::move(schedule) });
     }
@@ -81,6 +84,12 @@ std::shared_ptr<const ScheduledProgram>
 GetScheduledProgram(const Window & window, const Extent & tile)
 {
   return ProgramList::Get().Find(window, tile);
+}
+
+std::shared_ptr<const ScheduledProgram>
+GetScheduledFootprintProgram(const Window & window)
+{
+  return ProgramList::Get().Find(window, ChooseFootprintTiling(window, mostInterpretedValues).tile);
 }
 
 std::size_t

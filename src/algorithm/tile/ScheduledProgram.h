@@ -38,6 +38,11 @@ struct ScheduledProgram
 std::shared_ptr<const ScheduledProgram>
 GetScheduledProgram(const Window & window, const Extent & tile);
 
+/** The program of a window with a footprint, in the tile and put together in the way that take the fewest operations.
+ * Likewise built once. */
+std::shared_ptr<const ScheduledProgram>
+GetScheduledFootprintProgram(const Window & window);
+
 /** Bytes of device memory that a program's schedule takes for the kernel that interprets it. */
 std::size_t
 GetDeviceProgramBytes(const ProgramSchedule & schedule);

@@ -20,6 +20,7 @@
 #include "TileDevice.h"
 #include "TileHost.h"
 #include "TilePolicy.h"
+#include "itkCudaMedianFootprint.h"
 
 #include <algorithm>
 #include <set>
@@ -35,9 +36,11 @@ EstimateSeconds(const Problem & problem, KernelMeans means)
 {
   // A program's operations for a pixel are 2.4 for each pixel of the window in 2D (3x3 17, 5x5 60, 11x11 283, 17x17
   // 772) and about twice as many in 3D (3x3x3 107, 5x5x5 638). The rates are those of benchmark/README.md.
-  const auto   bytes = problem.GetPixelBytes();
-  const auto   axes = problem.GetWindow().CountAxes();
-  const double operations = CountWindowPixels(problem.request) * (axes > 2 ? 4.6 : 2.4);
+  const auto bytes = problem.GetPixelBytes();
+  const auto axes = problem.GetWindow().CountAxes();
+  // Those of footprints count 2 in a cross of 5, 3.2 in a disk of 13, 3.5 in a disk of 81 and 5.5 in a ball of 33.
+  const double each = axes > 2 ? 4.6 : problem.request.footprint != nullptr ? 3.3 : 2.4;
+  const double operations = CountWindowPixels(problem.request) * each;
   const bool   isPacked = GetKernelKind(bytes, problem.device.computeCapability).GetPixels() == 2;
   const double rate = bytes == 8 ? 3.2e12 : isPacked ? 30e12 : 15.5e12;
   // An interpreted program fetches each instruction and keeps each value in shared memory.
@@ -82,8 +85,13 @@ public:
     candidate.tileReason = "measured";
     if (work.rowProgram == nullptr)
     {
-      work.scheduled = GetScheduledProgram(window, ChooseHostTile(window));
+      work.scheduled = window.footprint != nullptr ? GetScheduledFootprintProgram(window)
+                                                   : GetScheduledProgram(window, ChooseHostTile(window));
       candidate.tileReason += ", or largest power of two up to half the window";
+    }
+    if (window.footprint != nullptr)
+    {
+      candidate.tileReason = "lowest count of operations among the tiles that were tried";
     }
     candidate.standing = work.rowProgram != nullptr || IsTileProgramFastestOnHost(window, pixelBytes)
                            ? Standing::Fastest
@@ -104,8 +112,7 @@ public:
     {
       return Refuse(window);
     }
-    const auto means =
-      ChooseTileMeans(problem, isInterpreted ? GetScheduledProgram(window, ChooseTile(window)) : nullptr);
+    const auto means = ChooseTileMeans(problem, isInterpreted ? ScheduleForDevices(window) : nullptr);
     if (!means.means)
     {
       return { std::nullopt, "no kernel of the window's tile program (" + means.missing + ")", true };
@@ -123,7 +130,7 @@ public:
     candidate.tileReason = "lowest count of instructions among the tiles whose values fit in registers";
     if (*means.means == KernelMeans::Interpreter)
     {
-      const auto scheduled = GetScheduledProgram(window, ChooseTile(window));
+      const auto scheduled = ScheduleForDevices(window);
       candidate.tile = scheduled->program.GetTile();
       candidate.operations = scheduled->program.GetInstructions().size();
       candidate.programBytes = GetDeviceProgramBytes(scheduled->schedule);
@@ -154,14 +161,29 @@ public:
   }
 
 private:
+  /** The program that devices interpret. */
+  static std::shared_ptr<const ScheduledProgram>
+  ScheduleForDevices(const Window & window)
+  {
+    return window.footprint != nullptr ? GetScheduledFootprintProgram(window)
+                                       : GetScheduledProgram(window, ChooseTile(window));
+  }
+
   static Proposal
   Refuse(const Window & window)
   {
+    if (window.footprint != nullptr)
+    {
+      return { std::nullopt,
+               "No tile program covers a footprint of " + window.footprint->Describe() + ": at most " +
+                 std::to_string(largestFootprint) +
+                 " values, with a radius of up to 15 on at most two axes, or 5 on three",
+               false };
+    }
     return { std::nullopt,
              "No tile program covers a window of radius " + Join(window.radius) +
                ": on the CPU at most two axes of radius up to 15, or three of radius up to 4; on CUDA radii up to " +
-               std::to_string(largestKernelRadius) + " and at most " + std::to_string(largestKernelWindow) +
-               " pixels; a footprint has radii up to 15 and at most " + std::to_string(largestFootprint) + " values",
+               std::to_string(largestKernelRadius) + " and at most " + std::to_string(largestKernelWindow) + " pixels",
              false };
   }
 };

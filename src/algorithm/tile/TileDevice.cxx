@@ -358,7 +358,7 @@ ListTileChecks(PixelType type)
   std::set<Extent> ahead;
   for (const auto & kernel : GetEmittedKernels())
   {
-    if (kernel.keyFormat == GetKeyFormat(type))
+    if (kernel.keyFormat == GetKeyFormat(type) && kernel.window.footprint == nullptr)
     {
       ahead.insert(kernel.window.radius);
     }

@@ -35,27 +35,48 @@ constexpr RowTuningRow columnTuning[] = {
 #include "ColumnTuning.inc"
 };
 
-/** Values of a footprint that the interpreter may have alive at a time: with lines of 64 bytes each, what the nearest
- * cache of a core holds beside the image's rows. */
-constexpr std::size_t mostLiveValues = 160;
+/** The policy for a footprint's window: what was counted, with values that the registers of AVX-512 all but hold. Lines
+ * of one column are rows of the image, as in ColumnTuning.inc. */
+RowPolicy
+GetFootprintPolicy(const Window & window, std::size_t keyBytes)
+{
+  const bool isOneColumn = keyBytes <= 2 && window.IsMedian();
+  const auto tiling = FindFootprintTiling(window, ListFootprintTiles(window, isOneColumn), isOneColumn ? 40 : 96);
+  RowPolicy  policy;
+  policy.tile = tiling.tile;
+  policy.tiling = tiling.options;
+  return policy;
+}
 
 } // namespace
 
 bool
-IsCoveredByTilePrograms(const Window & window)
+IsCoveredFootprint(const Window & window)
 {
   const auto axes = window.CountAxes();
-  const auto largest = window.GetLargestRadius();
+  return window.footprint != nullptr && window.footprintValues <= largestFootprint && axes <= 3 &&
+         window.GetLargestRadius() <= (axes <= 2 ? 15 : 5);
+}
+
+bool
+IsCoveredByTilePrograms(const Window & window)
+{
   if (window.footprint != nullptr)
   {
-    return axes <= 3 && largest <= 15 && window.CountPixels() <= largestFootprint;
+    return IsCoveredFootprint(window);
   }
+  const auto axes = window.CountAxes();
+  const auto largest = window.GetLargestRadius();
   return axes <= 2 ? largest <= 15 : axes == 3 && largest <= 4;
 }
 
 bool
 IsInterpretedOnDevices(const Window & window)
 {
+  if (window.footprint != nullptr)
+  {
+    return IsCoveredFootprint(window);
+  }
   const auto axes = window.CountAxes();
   const auto largest = window.GetLargestRadius();
   return axes <= 2 ? largest <= 5 : axes == 3 && largest <= 2;
@@ -64,6 +85,10 @@ IsInterpretedOnDevices(const Window & window)
 bool
 IsTileProgramFastestOnHost(const Window & window, int pixelBytes)
 {
+  if (window.footprint != nullptr)
+  {
+    return IsCoveredFootprint(window); // beside selection
+  }
   // Of 8 bits, those above go through sliding histograms, wider ones through local ranks.
   const std::int64_t most = pixelBytes > 1 ? 4000 / pixelBytes : window.CountAxes() <= 2 ? 19 * 19 : 5 * 5 * 5;
   return IsCoveredByTilePrograms(window) && window.CountPixels() <= most;
@@ -90,10 +115,6 @@ ChooseTile(const Window & window)
 Extent
 ChooseHostTile(const Window & window)
 {
-  if (window.footprint != nullptr)
-  {
-    return ChooseFootprintPolicy(window, mostLiveValues).tile;
-  }
   // The tile is the same for keys of all widths.
   const auto * measured = FindRow(rowTuning, "", window.GetExtent(), 2);
   return measured == nullptr ? ChooseTile(window) : measured->tile;
@@ -102,6 +123,10 @@ ChooseHostTile(const Window & window)
 RowPolicy
 GetRowPolicy(const Window & window, std::size_t keyBytes)
 {
+  if (window.footprint != nullptr)
+  {
+    return GetFootprintPolicy(window, keyBytes);
+  }
   // Pixels are compared where they are in the image, in tiles that were measured with medians of odd sizes. Other ranks
   // of larger windows share a program with the rank as far from the other end, which takes keys (RowPrograms.h).
   Extent odd;
@@ -147,17 +172,6 @@ GetRootTile(const Window & window, const Extent & tile)
     }
   }
   return root;
-}
-
-TilingOptions
-GetHostTiling(const Window & window, const Extent & tile)
-{
-  TilingOptions options{ GetRootTile(window, tile) };
-  if (window.footprint != nullptr)
-  {
-    options.division = ChooseFootprintPolicy(window, mostLiveValues).division;
-  }
-  return options;
 }
 
 } // namespace cudamedian

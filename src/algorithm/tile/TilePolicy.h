@@ -25,11 +25,21 @@
 namespace cudamedian
 {
 
-/** Whether the CPU can run a window as a tile program: up to two axes of radius 1 to 15, or three of radius 1 to 4. */
+/** The values of the largest footprint that has a tile program. The programs of larger ones take long to make. */
+constexpr std::int64_t largestFootprint = 128;
+
+/** Whether tile programs cover the footprint of a window: up to so many values, with a radius of up to 15 on up to two
+ * axes or up to 5 on three. */
+bool
+IsCoveredFootprint(const Window & window);
+
+/** Whether the CPU can run a window as a tile program: up to two axes of radius 1 to 15, or three of radius 1 to 4; or
+ * a footprint that is covered. */
 bool
 IsCoveredByTilePrograms(const Window & window);
 
-/** Whether a kernel can interpret the window's program: up to two axes of radius 1 to 5, or three of radius 1 to 2. */
+/** Whether a kernel can interpret the window's program: up to two axes of radius 1 to 5, or three of radius 1 to 2; or
+ * a footprint that is covered. */
 bool
 IsInterpretedOnDevices(const Window & window);
 
@@ -79,17 +89,13 @@ struct RowPolicy
 RowPolicy
 GetRowPolicy(const Window & window, std::size_t keyBytes);
 
+/** Values that the interpreted program of a footprint keeps alive at most: those that fit in a second-level cache. */
+constexpr std::size_t mostInterpretedValues = 224;
+
 /** The root tile that hierarchical tiling starts from in a tile: the tile, halved where it is longer than the window.
  */
 Extent
 GetRootTile(const Window & window, const Extent & tile);
-
-/** The values of the largest footprint that has a tile program. The programs of larger ones take long to make. */
-constexpr std::int64_t largestFootprint = 96;
-
-/** How the program of a window that is interpreted is put together. */
-TilingOptions
-GetHostTiling(const Window & window, const Extent & tile);
 
 } // namespace cudamedian
 
