@@ -131,15 +131,18 @@ find_slicer_environment() {
   fi
 }
 
-# Configures a folder for the library with its tests, examples and benchmarks, with or without CUDA as find_cuda found.
+# Configures a folder for the library with its tests, examples and benchmarks, with or without CUDA as find_cuda found,
+# and with further options of CMake.
 configure_tests() {
-  cmake -S "${repository_root}" -B "$1" -G Ninja \
+  local build="$1"
+  shift
+  cmake -S "${repository_root}" -B "${build}" -G Ninja \
     -DCMAKE_BUILD_TYPE=Release \
     -DBUILD_TESTING=ON \
     -DCUDAMEDIAN_BUILD_EXAMPLES=ON \
     -DCUDAMEDIAN_BUILD_BENCHMARKS=ON \
     -DCUDAMEDIAN_SLICER_PYTHON="${slicer_python:-}" \
-    "${cuda_options[@]}"
+    "${cuda_options[@]}" "$@"
 }
 
 # Unpacks a Debian package into a folder of the build tree, without installing it, unless that has been done.

@@ -17,7 +17,7 @@ find_slicer_environment
 "$(dirname "$0")/style.sh"
 
 build="${build_root}/test"
-configure_tests "${build}"
+configure_tests "${build}" -DCUDAMEDIAN_QUICK_BUILD=ON
 ninja -C "${build}" -j "${jobs}"
 ctest --test-dir "${build}" --output-on-failure -j "${jobs}"
 # With the CPU backend alone: the kernels have been compiled and tested above.
