@@ -26,7 +26,7 @@ foreach(rank RANGE 1 6)
 endforeach()
 # Footprints: a shape, then the radii.
 set(CudaMedian_FOOTPRINT_ROW_WINDOWS "cross 1 1 0 0" "ellipsoid 2 2 0 0" "cross 1 1 1 0" "centre3 1 1 0 0")
-set(CudaMedian_LARGE_FOOTPRINT_ROW_WINDOWS "ellipsoid 2 2 2 0" "centre3 2 2 0 0")
+set(CudaMedian_LARGE_FOOTPRINT_ROW_WINDOWS "ellipsoid 3 3 0 0" "ellipsoid 2 2 2 0" "centre3 2 2 0 0")
 set(CUDAMEDIAN_ROW_WINDOWS "" CACHE STRING
   "Windows whose CPU programs are compiled ahead, of those there are; empty: all of them; the others are interpreted")
 mark_as_advanced(CUDAMEDIAN_ROW_WINDOWS)
