@@ -81,6 +81,8 @@ typedef struct CudaMedianRequest
   uint32_t           border[4];       /**< cudamedian::Border along each axis */
   uint8_t            borderValue[8];  /**< the pixel beyond a constant border, as it lies in memory */
   uint32_t           evenMedian;      /**< cudamedian::EvenMedian */
+  uint64_t           footprintPixels; /**< of a window that is no box; 0: it is one */
+  const int64_t *    footprint;       /**< for each its offset along the four axes, and its weight; the radius is 0 */
 } CudaMedianRequest;
 
 /** Runs cudamedian::RunMedian(). Writes the execution report's text, or what went wrong, to `text`, which holds

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from conftest import make_array
-from itk_cuda_median import RequestError, _engine, _numbers, _window, median_filter
+from cudamedian import RequestError, _engine, _numbers, _window, median_filter
 
 LARGEST_RADIUS = (_numbers.MOST_WINDOW_PIXELS - 1) // 2
 
@@ -116,8 +116,8 @@ def test_threads_count_as_those_of_joblib():
 
 def test_threads_are_of_the_cores_that_the_process_may_run_on():
     code = (
-        "import os; os.sched_setaffinity(0, {min(os.sched_getaffinity(0))}); import numpy, itk_cuda_median; "
-        "itk_cuda_median.median_filter(numpy.zeros((64, 64)), 3, backend='cpu', report=print, threads=THREADS)"
+        "import os; os.sched_setaffinity(0, {min(os.sched_getaffinity(0))}); import numpy, cudamedian; "
+        "cudamedian.median_filter(numpy.zeros((64, 64)), 3, backend='cpu', report=print, threads=THREADS)"
     )
     for threads in ("None", "-1", "-2"):
         done = subprocess.run(
@@ -131,7 +131,7 @@ def test_fewer_threads_where_the_system_has_no_more(random):
     code = """
 import os, resource, sys, threading
 import numpy
-import itk_cuda_median as m
+import cudamedian as m
 array = numpy.random.default_rng(int(sys.argv[1])).integers(0, 99, (300, 400), "uint16")
 expected = m.median_filter(array, 3, threads=1)
 pages = int(open("/proc/self/statm").read().split()[0])
@@ -171,7 +171,14 @@ def axes(*values):
     return _engine._Axes(*values)
 
 
+def footprint(*numbers):
+    """Return the numbers of a footprint's pixels as C has them."""
+    return ctypes.cast((ctypes.c_int64 * len(numbers))(*numbers), ctypes.POINTER(ctypes.c_int64))
+
+
 LARGEST = 2**63 - 1
+# A window of a pixel of a footprint.
+ONE = {"footprint_pixels": 1, "radius": axes(0, 0, 0, 0)}
 
 
 @pytest.mark.parametrize(
@@ -203,6 +210,14 @@ LARGEST = 2**63 - 1
         ({"rank": -2}, ("rank is -2", "from -1 to 8")),
         ({"border": (ctypes.c_uint32 * 4)(0, 6, 0, 0)}, ("border along axis 1 is 6", "to 5")),
         ({"even_median": 2}, ("evenMedian is 2", "to 1")),
+        ({"footprint_pixels": 1}, ("footprint has 1 pixels and is null",)),
+        ({"footprint_pixels": 2**24 + 1, "footprint": footprint(0)}, ("footprint has", f"at most {2**24}")),
+        ({"footprint_pixels": 1, "footprint": footprint(1, 0, 0, 0, 1)}, ("radius along axis 0 is to be 0",)),
+        ({**ONE, "footprint": footprint(LARGEST, 0, 0, 0, 1)}, (f"along axis 0 is {LARGEST}", f"to {LARGEST_RADIUS}")),
+        ({**ONE, "footprint": footprint(2**40, -(2**40), 0, 0, 1)}, (f"along axis 1 is -{2**40}", "from -131071")),
+        ({**ONE, "footprint": footprint(0, 0, 0, 0, -1)}, ("weight",)),
+        ({**ONE, "footprint": footprint(0, 0, 0, 0, 0)}, ("footprint",)),
+        ({**ONE, "footprint": footprint(1, 0, 0, 0, 1), "rank": 1}, ("rank is 1", "from 0 to 0")),
         ({"input": None}, ("buffer is null",)),
         ({"output": None}, ("buffer is null",)),
         ({"output": lambda source, _output: source.ctypes.data}, ("overlaps",)),

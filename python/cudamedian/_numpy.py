@@ -98,7 +98,7 @@ def _file(array: object) -> str | None:
     return None
 
 
-def _may_share_memory(one: np.ndarray, other: np.ndarray) -> bool:
+def may_share_memory(one: np.ndarray, other: np.ndarray) -> bool:
     """Whether two arrays may overlap, also as two maps of one file."""
     if np.may_share_memory(one, other):
         return True
@@ -134,7 +134,7 @@ def median_filter(
         target.dtype == pixel
         and target.flags.c_contiguous
         and target.flags.aligned
-        and not _may_share_memory(result, source)
+        and not may_share_memory(result, source)
     )
     destination = target if direct else np.empty(array.shape, pixel)
     report = _engine.run(

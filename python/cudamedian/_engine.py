@@ -2,8 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """The engine's C functions, as ctypes sees them (wrapping/CudaMedianCInterface.h).
 
-They are in the same library as ITK's wrapping of the filter, so that a process has one engine; loading it here neither
-imports `itk` nor needs it. ctypes releases the interpreter's lock while a function runs.
+They are in a library of this package, or in that of ITK's wrapping of the filter where the wheel itk-cudamedian is
+installed, so that a process has one engine; loading it here neither imports `itk` nor needs it. ctypes releases the
+interpreter's lock while a function runs.
 """
 
 from __future__ import annotations
@@ -19,6 +20,8 @@ import threading
 from collections.abc import Callable, Generator, Sequence
 from pathlib import Path
 from typing import Any, Protocol
+
+import numpy as np
 
 from . import _numbers
 
@@ -130,6 +133,8 @@ class _Request(ctypes.Structure):
         ("border", _Borders),
         ("border_value", _Pixel),
         ("even_median", ctypes.c_uint32),
+        ("footprint_pixels", ctypes.c_uint64),
+        ("footprint", ctypes.POINTER(ctypes.c_int64)),
     ]
 
 
@@ -168,29 +173,33 @@ def _load_compiler() -> None:
             return
 
 
+def _find_library() -> Path:
+    """Return the library's path: ITK's wrapping of the filter, where there is one, or else this package's own."""
+    # Found through the package `itk`, which is not imported for it: that takes most of a second.
+    paths = [Path(folder) / "_CudaMedianPython.abi3.so" for folder in _folders("itk")]
+    paths.append(Path(__file__).with_name("_cudamedian.so"))
+    for path in paths:
+        if path.exists():
+            return path
+    raise ImportError(f"the engine's library is missing; looked for {', '.join(map(str, paths))}")
+
+
 @functools.cache
 def _library() -> ctypes.CDLL:
     """Load the engine's library, once."""
-    # Found through the package `itk`, which is not imported for it: that takes most of a second.
-    folders = _folders("itk")
-    for folder in folders:
-        path = Path(folder) / "_CudaMedianPython.abi3.so"
-        if path.exists():
-            _load_compiler()
-            library = ctypes.CDLL(str(path))
-            for name, (result, arguments) in _FUNCTIONS.items():
-                function = getattr(library, name)
-                function.restype = result
-                function.argtypes = arguments
-            # A daemon thread's run may outlast the interpreter; it must not call its progress function then.
-            library.CudaMedianBeginInterpreter()
-            atexit.register(library.CudaMedianEndInterpreter)
-            if hasattr(os, "register_at_fork"):
-                os.register_at_fork(after_in_child=library.CudaMedianBeginInterpreter)
-            return library
-    raise ImportError(
-        f"_CudaMedianPython.abi3.so of the wheel itk-cudamedian is in none of the folders of itk: {folders}"
-    )
+    path = _find_library()
+    _load_compiler()
+    library = ctypes.CDLL(str(path))
+    for name, (result, arguments) in _FUNCTIONS.items():
+        function = getattr(library, name)
+        function.restype = result
+        function.argtypes = arguments
+    # A daemon thread's run may outlast the interpreter; it must not call its progress function then.
+    library.CudaMedianBeginInterpreter()
+    atexit.register(library.CudaMedianEndInterpreter)
+    if hasattr(os, "register_at_fork"):
+        os.register_at_fork(after_in_child=library.CudaMedianBeginInterpreter)
+    return library
 
 
 def _call(name: str, *arguments: object) -> tuple[int, str]:
@@ -251,8 +260,12 @@ def _request(
     rank: int = -1,
     even_median: EvenMedian = EvenMedian.UPPER,
     border_value: bytes = b"",
+    footprint: np.ndarray | None = None,
 ) -> _Request:
-    """Return a request from a C-contiguous array to another of the same shape and type."""
+    """Return a request from a C-contiguous array to another of the same shape and type.
+
+    `footprint` has a row for each pixel: its offset along each axis. The windows of `axes` have a pixel each, then.
+    """
     strides = [math.prod(shape[axis + 1 :]) for axis in range(len(shape))]
     places = _places(shape, axes)
     output_stride = _fill("stride", strides, places, 0) if shape else _Axes(1)
@@ -261,7 +274,7 @@ def _request(
     borders = [Border.ZERO_FLUX_NEUMANN] * MAXIMUM_DIMENSION
     for place, axis in zip(places, axes, strict=True):
         borders[place] = axis.border
-    return _Request(
+    request = _Request(
         bytes=ctypes.sizeof(_Request),
         pixel_type=PIXEL_TYPES.index(pixel_type),
         algorithm=algorithm,
@@ -279,6 +292,14 @@ def _request(
         border_value=_Pixel(*border_value),
         even_median=even_median,
     )
+    if footprint is not None:
+        pixels = np.zeros((len(footprint), MAXIMUM_DIMENSION + 1), np.int64)
+        pixels[:, places] = footprint
+        pixels[:, MAXIMUM_DIMENSION] = 1
+        request.footprint_pixels = len(footprint)
+        # The structure keeps what the pointer was made of.
+        request.footprint = ctypes.cast((ctypes.c_int64 * pixels.size).from_buffer(pixels), type(request.footprint))
+    return request
 
 
 def _answer(progress: Callable[[float], object] | None, failure: list[BaseException]) -> Generator[int, float, None]:

@@ -85,7 +85,7 @@ def median_filter(
     Parameters
     ----------
     input
-        A NumPy array or what NumPy can make one of, a Dask array (see `itk_cuda_median.dask`), or an array of CuPy,
+        A NumPy array or what NumPy can make one of, a Dask array (see `cudamedian.dask`), or an array of CuPy,
         PyTorch, Numba or JAX (any with `__cuda_array_interface__` or `__dlpack__`), which gives one of the same kind.
         Pixels are integers of 8 to 64 bits, float16, float32, float64 or bool. A C-contiguous array
         is read where it lies. One in device memory never passes through the host, and the call returns when the work
