@@ -150,7 +150,7 @@ def median_filter(
         "wrap" or "grid-wrap". As scipy, minimum_filter and maximum_filter with a window without holes take one for each
         of `axes`, and so do the other filters where their rank is the first or the last.
     cval
-        The value beyond a constant border. For integers of 64 bits it has to be one that the type holds.
+        The value beyond a constant border. As in scipy, integers lose what it has behind the point.
     origin
         Shifts the window, one number or one for each of `axes`: above 0 towards lower indices.
     axes
@@ -162,7 +162,7 @@ def median_filter(
     >>> from cudamedian import ndimage
     >>> ndimage.median_filter(np.array([[1, 9, 2], [3, 4, 8]]), size=3)
     array([[3, 3, 4],
-           [3, 3, 4]])
+           [3, 4, 8]])
     >>> ndimage.median_filter(np.array([5, 1, 4, 2, 3]), footprint=[1, 0, 1])
     array([5, 5, 2, 4, 3])
 

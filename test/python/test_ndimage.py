@@ -264,8 +264,17 @@ def test_windows_along_more_than_four_axes(random):
         ndimage.median_filter(array, 3, axes=(0, 1, 2, 3, 4))
     with pytest.raises(NotImplementedError, match="footprint spans 6 axes"):
         ndimage.median_filter(array, footprint=random.random((3,) * 6) < 0.5)
+
+
+def test_values_beyond_the_border_that_are_refused(random):
+    array = make_array(random, (9, 8), "int64")
     with pytest.raises(NotImplementedError, match="cval is 0.5"):
-        ndimage.median_filter(array.astype("int64"), 3, axes=(0, 1), mode="constant", cval=0.5)
+        ndimage.minimum_filter(array, 3, mode="constant", cval=0.5)
+    for cval in (1e30, np.inf, np.nan):
+        with pytest.raises(NotImplementedError, match="cval is"):
+            ndimage.median_filter(array, 3, mode="constant", cval=cval)
+    with pytest.raises(NotImplementedError, match="cval is 2"):
+        ndimage.median_filter(array > 0, 3, mode="constant", cval=2)
 
 
 def test_scipy_is_replaced_in_a_block_and_restored():
