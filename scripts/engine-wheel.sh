@@ -50,6 +50,8 @@ take_libraries() {
 # Fills settings with what compiles the engine.
 compile_libraries() {
   local option
+  # The compiler by the name that CMake calls it in other builds, whose objects ccache then finds.
+  export CC="${CC:-cc}" CXX="${CXX:-c++}"
   : "${CUDAMEDIAN_USE_CUDA:=OFF}"
   export CUDAMEDIAN_USE_CUDA
   find_cuda

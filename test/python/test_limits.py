@@ -217,7 +217,6 @@ ONE = {"footprint_pixels": 1, "radius": axes(0, 0, 0, 0)}
         ({**ONE, "footprint": footprint(2**40, -(2**40), 0, 0, 1)}, (f"along axis 1 is -{2**40}", "from -131071")),
         ({**ONE, "footprint": footprint(0, 0, 0, 0, -1)}, ("weight",)),
         ({**ONE, "footprint": footprint(0, 0, 0, 0, 0)}, ("footprint",)),
-        ({**ONE, "footprint": footprint(1, 0, 0, 0, 1), "rank": 1}, ("rank is 1", "from 0 to 0")),
         ({"input": None}, ("buffer is null",)),
         ({"output": None}, ("buffer is null",)),
         ({"output": lambda source, _output: source.ctypes.data}, ("overlaps",)),
@@ -249,6 +248,20 @@ def test_the_c_function_runs_what_is_within_its_limits():
     np.testing.assert_array_equal(output, median_filter(source, 3))
     with pytest.raises(RequestError, match="request is null"):
         _engine._report(*_engine._call("CudaMedianRun", None))
+
+
+def test_the_engine_counts_the_values_of_a_footprint():
+    for rank, expected in ((0, 0), (1, 0), (2, 5), (3, None)):
+        # The output's pixel, and twice the one above it.
+        pixels = footprint(0, 0, 0, 0, 1, 0, -1, 0, 0, 2)
+        request, source, output = c_request(**{**ONE, "footprint_pixels": 2, "footprint": pixels, "rank": rank})
+        status, text = _engine._call("CudaMedianRun", ctypes.byref(request))
+        if expected is None:
+            with pytest.raises(RequestError, match="from 0 to 2"):
+                _engine._report(status, text)
+        else:
+            _engine._report(status, text)
+            assert output[1, 0] == expected
 
 
 def test_numbers_never_reach_ctypes_cut_off():
