@@ -408,7 +408,8 @@ CudaMedianRun(const CudaMedianRequest * request, char * text, size_t textBytes)
   return RunGuarded(
     [request] {
       Validate(request);
-      return ToText(cudamedian::RunMedian(ToEngine(*request)));
+      const auto report = cudamedian::RunMedian(ToEngine(*request));
+      return request->isQuiet != 0 ? std::string() : ToText(report);
     },
     text,
     textBytes);

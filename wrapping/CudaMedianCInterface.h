@@ -83,6 +83,7 @@ typedef struct CudaMedianRequest
   uint32_t           evenMedian;      /**< cudamedian::EvenMedian */
   uint64_t           footprintPixels; /**< of a window that is no box; 0: it is one */
   const int64_t *    footprint;       /**< for each its offset along the four axes, and its weight; the radius is 0 */
+  uint32_t           isQuiet;         /**< 1: no report is written; what goes wrong is */
 } CudaMedianRequest;
 
 /** Runs cudamedian::RunMedian(). Writes the execution report's text, or what went wrong, to `text`, which holds

@@ -135,6 +135,7 @@ class _Request(ctypes.Structure):
         ("even_median", ctypes.c_uint32),
         ("footprint_pixels", ctypes.c_uint64),
         ("footprint", ctypes.POINTER(ctypes.c_int64)),
+        ("is_quiet", ctypes.c_uint32),
     ]
 
 
@@ -322,7 +323,7 @@ def _answer(progress: Callable[[float], object] | None, failure: list[BaseExcept
         yield 1
 
 
-def run(
+def _host_request(
     pixel_type: str,
     input_address: int,
     output_address: int,
@@ -332,13 +333,20 @@ def run(
     algorithm: Algorithm,
     memory: int,
     threads: int,
-    progress: Callable[[float], object] | None,
     **wanted: Any,
-) -> str:
-    """Filter one C-contiguous array in host memory to another; return the execution report's text."""
+) -> _Request:
     request = _request(pixel_type, input_address, output_address, shape, axes, algorithm, memory, **wanted)
     request.backend = backend
     request.work_units = _numbers.integer("threads", threads, 1, _numbers.MOST_THREADS)
+    return request
+
+
+def run(*work: Any, progress: Callable[[float], object] | None = None, **wanted: Any) -> str:
+    """Filter one C-contiguous array in host memory to another; return the execution report's text.
+
+    The arguments are those of `_host_request`.
+    """
+    request = _host_request(*work, **wanted)
     failure: list[BaseException] = []
     # Signals are the main thread's; the others need no call into Python.
     if progress is not None or threading.current_thread() is threading.main_thread():
@@ -350,6 +358,28 @@ def run(
     if failure:
         raise failure[0]
     return _report(status, text)
+
+
+class Prepared:
+    """A request whose arrays are told at each run: for work so short that no signal need interrupt it."""
+
+    def __init__(self, *work: Any, **wanted: Any) -> None:
+        """Keep the request. The arguments are those of `_host_request`."""
+        request = _host_request(*work, **wanted)
+        request.is_quiet = 1
+        self._request = request  # keeps what it points to
+        self._bytes = bytes(request)
+        self._function = _library().CudaMedianRun
+
+    def run(self, input_address: int, output_address: int) -> None:
+        """Filter one array to another. Any thread may run it, several at the same time."""
+        request = _Request.from_buffer_copy(self._bytes)
+        request.input = input_address
+        request.output = output_address
+        text = ctypes.create_string_buffer(_TEXT_BYTES)
+        status = self._function(ctypes.byref(request), text, _TEXT_BYTES)
+        if status != 0:
+            _report(status, text.value.decode(errors="replace"))
 
 
 def run_on_device(

@@ -11,12 +11,18 @@ from typing import Any
 
 import numpy as np
 
-from . import _device, _engine, _footprint, _numbers, _numpy, _window
+from . import _device, _engine, _footprint, _numbers, _numpy, _plans, _window
 
 # Axes that the engine's windows span at most.
 _MOST_AXES = _engine.MAXIMUM_DIMENSION
 
 _BORDERS = {name: border for name, border in _window.BORDERS.items() if border is not _engine.Border.SHRINK}
+
+# Values of windows that are worth a thread: to start one takes as long as to filter some. Reasoned, not measured.
+_VALUES_PER_THREAD = 1 << 18
+
+# Values of windows that are filtered before anybody could wish to interrupt it: some hundredths of a second.
+_MOST_PREPARED_VALUES = 1 << 22
 
 # Integers that a double holds, which is what scipy computes with.
 _EXACT_BYTES = 4
@@ -158,12 +164,22 @@ class _Filter:
             if along.size > 1 or (places is not None and bool(places[:, axis].any()))
         ]
 
-    def _call(self, source: np.ndarray, target: np.ndarray, groups: list[list[int]]) -> None:
-        """Filter one C-contiguous array to another whose axes, merged in groups, the engine has room for."""
+    def _values(self) -> int:
+        """Return the number of values of a window."""
+        return len(self.places) if self.places is not None else math.prod(along.size for along in self.axes)
+
+    def _threads(self, pixels: int) -> int:
+        """Return the number of threads for an array of so many pixels."""
+        return min(_numbers.count_threads(None), 1 + pixels * self._values() // _VALUES_PER_THREAD)
+
+    def _work(
+        self, source: np.ndarray, target: np.ndarray, groups: list[list[int]]
+    ) -> tuple[list[Any], dict[str, Any]]:
+        """Return what the engine is asked, for one C-contiguous array to another and axes merged in groups."""
         wanted = dict(self.wanted)
         if self.places is not None:
             wanted["footprint"] = self.places[:, [group[0] for group in groups]]
-        _engine.run(
+        work = [
             self.pixel.name,
             source.ctypes.data,
             target.ctypes.data,
@@ -172,10 +188,17 @@ class _Filter:
             _engine.Backend.AUTO,
             _engine.Algorithm.AUTOMATIC,
             0,
-            _numbers.count_threads(None),
-            None,
-            **wanted,
-        )
+            self._threads(source.size),
+        ]
+        return work, wanted
+
+    def prepare(self, source: np.ndarray, target: np.ndarray) -> _engine.Prepared | None:
+        """Return what filters other arrays like these, if there is little to do and room for the axes."""
+        groups = self.groups()
+        if len(groups) > _MOST_AXES or source.size * self._values() > _MOST_PREPARED_VALUES:
+            return None
+        work, wanted = self._work(source, target, groups)
+        return _engine.Prepared(*work, **wanted)
 
     def groups(self) -> list[list[int]]:
         """Return the axes, neighbours without a window together."""
@@ -191,7 +214,8 @@ class _Filter:
         """Filter one C-contiguous array to another."""
         groups = self.groups()
         if len(groups) <= _MOST_AXES:
-            self._call(source, target, groups)
+            work, wanted = self._work(source, target, groups)
+            _engine.run(*work, **wanted)
             return
         # Axes without a window go in front, where they are one.
         rest = [axis for axis in range(source.ndim) if axis not in self.active]
@@ -265,8 +289,9 @@ def run(
     cval: Any,
     output: Any,
     rank: int,
+    key: _plans.Key | None = None,
 ) -> Any:
-    """Filter an array with a window along all of its axes."""
+    """Filter an array with a window along all of its axes. What is asked is kept for another call with the same key."""
     axes, places = _windows(shape, origins, modes)
     cval = _real(cval)
     if not isinstance(array, np.ndarray):
@@ -310,6 +335,8 @@ def run(
         _run_extremum(job, source, destination, rank == 0)
     else:
         job.run(source, destination)
+        if key is not None and direct and source.dtype == array.dtype and array.dtype == result.dtype:
+            _plans.keep(key, job.prepare(source, destination))
     if not direct:
         with np.errstate(invalid="ignore"):
             np.copyto(result, destination, casting="unsafe")

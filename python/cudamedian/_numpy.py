@@ -147,7 +147,7 @@ def median_filter(
         algorithm,
         memory,
         threads,
-        progress,
+        progress=progress,
         rank=window.rank,
         even_median=window.even_median,
         border_value=border_value,

@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from . import _footprint, _ndimage_run
+from . import _footprint, _ndimage_run, _plans
 from ._footprint import Shape
 
 __all__ = ["maximum_filter", "median_filter", "minimum_filter", "percentile_filter", "rank_filter"]
@@ -36,9 +36,21 @@ def _is_sequence(mode: object) -> bool:
 
 
 def _filter_rank(
-    array: Any, choose: Any, size: Any, footprint: Any, output: Any, mode: Any, cval: Any, origin: Any, axes: Any
+    name: str,
+    array: Any,
+    wanted: Any,
+    size: Any,
+    footprint: Any,
+    output: Any,
+    mode: Any,
+    cval: Any,
+    origin: Any,
+    axes: Any,
 ) -> Any:
-    """Filter with the rank that `choose` tells for a number of pixels."""
+    """Filter with a rank, which `wanted` is or, by the name of the filter, tells for a number of pixels."""
+    key = _plans.make_key(array, name, wanted, size, footprint, mode, cval, origin, axes)
+    if key is not None and (result := _plans.run(key, array, output)) is not None:
+        return result
     _warn_of_size(size, footprint)
     array = _ndimage_run.as_array(array)
     chosen = _footprint.check_axes(axes, array.ndim)
@@ -56,7 +68,7 @@ def _filter_rank(
     _footprint.check_shape(shape, array.ndim, len(chosen))
     shifts = _footprint.check_origins(origins, shape.sizes)
     pixels = shape.count()
-    rank = choose(pixels)
+    rank = _RANKS[name](wanted, pixels)
     rank += pixels if rank < 0 else 0
     if not 0 <= rank < pixels:
         raise RuntimeError(_WRONG_RANK)
@@ -66,13 +78,17 @@ def _filter_rank(
         if shape.mask is not None:
             raise RuntimeError("A sequence of modes is not supported for non-separable footprints")
     names = list(modes) if _is_sequence(modes) else [modes] * array.ndim
-    return _ndimage_run.run(array, shape, shifts, names, cval, output, rank)
+    return _ndimage_run.run(array, shape, shifts, names, cval, output, rank, key)
 
 
 def _filter_extremum(
     array: Any, is_minimum: bool, size: Any, footprint: Any, output: Any, mode: Any, cval: Any, origin: Any, axes: Any
 ) -> Any:
     """Filter with the first or the last rank. scipy reads the arguments in another way than for other ranks."""
+    filter_name = "minimum" if is_minimum else "maximum"
+    key = _plans.make_key(array, filter_name, 0, size, footprint, mode, cval, origin, axes)
+    if key is not None and (result := _plans.run(key, array, output)) is not None:
+        return result
     _warn_of_size(size, footprint)
     shape: Shape | None = None
     if footprint is None and size is None:
@@ -110,7 +126,7 @@ def _filter_extremum(
                 shifts[axis] = _footprint.check_origins([shift], [int(extent)])[0]
         shape = Shape(tuple(sizes), None)
     rank = 0 if is_minimum else shape.count() - 1
-    return _ndimage_run.run(array, shape, shifts, names, cval, output, rank)
+    return _ndimage_run.run(array, shape, shifts, names, cval, output, rank, key)
 
 
 def _share(percentile: Any, pixels: int) -> int:
@@ -120,6 +136,10 @@ def _share(percentile: Any, pixels: int) -> int:
     if percentile < 0 or percentile > 100:
         raise RuntimeError("invalid percentile")
     return pixels - 1 if percentile == 100.0 else int(float(pixels) * percentile / 100.0)
+
+
+# The rank of what is wanted in a window of so many pixels.
+_RANKS = {"median": lambda _, pixels: pixels // 2, "rank": lambda wanted, _: wanted, "percentile": _share}
 
 
 def median_filter(
@@ -167,7 +187,7 @@ def median_filter(
     array([5, 5, 2, 4, 3])
 
     """
-    return _filter_rank(input, lambda pixels: pixels // 2, size, footprint, output, mode, cval, origin, axes)
+    return _filter_rank("median", input, 0, size, footprint, output, mode, cval, origin, axes)
 
 
 def rank_filter(
@@ -187,8 +207,7 @@ def rank_filter(
     Ranks count from 0, or below 0 from the largest: -1 is the maximum. The other parameters are those of
     `median_filter`.
     """
-    wanted = operator.index(rank)
-    return _filter_rank(input, lambda _: wanted, size, footprint, output, mode, cval, origin, axes)
+    return _filter_rank("rank", input, operator.index(rank), size, footprint, output, mode, cval, origin, axes)
 
 
 def percentile_filter(
@@ -207,9 +226,7 @@ def percentile_filter(
 
     From 0 to 100, or below 0 counted from 100. The other parameters are those of `median_filter`.
     """
-    return _filter_rank(
-        input, lambda pixels: _share(percentile, pixels), size, footprint, output, mode, cval, origin, axes
-    )
+    return _filter_rank("percentile", input, percentile, size, footprint, output, mode, cval, origin, axes)
 
 
 def minimum_filter(

@@ -105,10 +105,18 @@ def test_equals_scipy(random, dtype, mode):
     for number in range(40):
         name, array, wanted, options = draw_call(random, dtype, mode)
         case = f"{number}: {name} {array.shape} {wanted} {options}"
-        result = apply(ndimage, name, array, wanted, **options)
         expected = of_scipy(name, array, wanted, **options)
-        assert result.dtype == expected.dtype, case
+        # The second call takes the request of the first; the third has other pixels.
+        for _ in range(2):
+            result = apply(ndimage, name, array, wanted, **options)
+            assert result.dtype == expected.dtype, case
+            np.testing.assert_array_equal(result, expected, err_msg=case)
+        other = array[(slice(None, None, -1),) * array.ndim]
+        expected = of_scipy(name, other, wanted, **options)
+        output = np.empty(other.shape, other.dtype)
+        result = apply(ndimage, name, np.ascontiguousarray(other), wanted, output=output, **options)
         np.testing.assert_array_equal(result, expected, err_msg=case)
+        assert result is output
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -286,6 +294,36 @@ def test_scipy_is_replaced_in_a_block_and_restored():
         assert scipy.ndimage.median_filter is ndimage.median_filter
         raise KeyError
     assert all(getattr(scipy.ndimage, name) is function for name, function in before.items())
+
+
+def test_requests_that_are_kept_are_those_of_equal_arguments(random):
+    array = make_array(random, (20, 30), "int16")
+    cross = np.array([[0, 1, 0], [1, 1, 1], [0, 1, 0]])
+    for _ in range(3):
+        expected = scipy.ndimage.median_filter(array, 3)
+        np.testing.assert_array_equal(ndimage.median_filter(array, 3), expected)
+        np.testing.assert_array_equal(ndimage.median_filter(array.T, 3), expected.T)
+        np.testing.assert_array_equal(ndimage.median_filter(array[::2], 3), scipy.ndimage.median_filter(array[::2], 3))
+        same = array.copy()
+        assert ndimage.median_filter(same, 3, output=same) is same
+        np.testing.assert_array_equal(same, expected)
+        expected = scipy.ndimage.median_filter(array, footprint=cross)
+        np.testing.assert_array_equal(ndimage.median_filter(array, footprint=cross), expected)
+        cross[0, 0] ^= 1
+        with pytest.raises(TypeError):
+            ndimage.median_filter(array, 3.0)
+        with pytest.raises(ValueError, match="read-only"):
+            ndimage.median_filter(array, 3, output=np.broadcast_to(array[:1, :1], array.shape))
+    for cval in (5, 5.0, 7):
+        result = ndimage.median_filter(array, 3, mode="constant", cval=cval)
+        np.testing.assert_array_equal(result, scipy.ndimage.median_filter(array, 3, mode="constant", cval=cval))
+
+
+def test_many_requests_are_kept_for_a_while(random):
+    array = make_array(random, (5, 6), "uint8")
+    for rank, size in itertools.product(range(16), range(4, 24)):
+        expected = scipy.ndimage.rank_filter(array, rank, (4, size))
+        np.testing.assert_array_equal(ndimage.rank_filter(array, rank, (4, size)), expected)
 
 
 def test_examples_of_the_documentation():
