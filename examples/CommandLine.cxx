@@ -64,8 +64,47 @@ constexpr Setting Settings[] = {
     [](Options & options, const std::string & text) { ParseBorder(text, options); } },
   { "--even-median",
     "NAME",
-    "the median of an even number of pixels: upper (the default) or mean, of the two in the middle",
+    "the median of an even number of pixels: upper (the default), mean or lower, of the two in the middle",
     [](Options & options, const std::string & text) { options.evenMedian = ParseEvenMedian(text); } },
+  { "--footprint",
+    "SHAPE",
+    "pixels of a window that is no box: disk:2 (along two axes), ball:2, ball:3mm (by the image's spacing), "
+    "ellipsoid:3,3,1, cross or cross:2, or an image whose values say how often each pixel counts",
+    [](Options & options, const std::string & text) { options.footprint = ParseFootprint(text); } },
+  { "--ball",
+    "MILLIMETRES",
+    "the same as --footprint ball:...mm",
+    [](Options & options, const std::string & text) { options.footprint = ParseFootprint("ball:" + text + "mm"); } },
+  { "--center-weight",
+    "NUMBER",
+    "how many times the pixel itself counts in its window (default 1)",
+    [](Options & options, const std::string & text) { options.centerWeight = ParseCenterWeight(text); } },
+  { "--mask",
+    "FILE",
+    "image of integers, of the same size and place: pixels where it is 0 do not count",
+    [](Options & options, const std::string & text) { options.mask = text; } },
+  { "--ignore",
+    "VALUE",
+    "pixels of this value do not count",
+    [](Options & options, const std::string & text) { options.ignored = text; } },
+  { "--nan",
+    "NAME",
+    "order (NaN is above all numbers, the default) or omit (it does not count)",
+    [](Options & options, const std::string & text) { options.omitsNaN = ParseNaN(text); } },
+  { "--empty",
+    "VALUE",
+    "what is written where no pixel of a window counts: input (the pixel itself, the default) or a value",
+    [](Options & options, const std::string & text) { options.emptyWindow = text; } },
+  { "--invalid",
+    "VALUE",
+    "what is written for a pixel that does not count: computed (the median of those that do, the default), copied (the "
+    "pixel itself) or a value",
+    [](Options & options, const std::string & text) { options.invalidOutput = text; } },
+  { "--outliers",
+    "THRESHOLD",
+    "replace a pixel only where it is farther than this from its median: a distance of values as in 100, or a number "
+    "of median absolute deviations as in 3mad",
+    [](Options & options, const std::string & text) { ParseOutliers(text, options); } },
   { "--backend",
     "NAME",
     "where to run: auto (the faster, the default), cuda or cpu",
@@ -145,6 +184,11 @@ ReadCommandLine(CLI::App & app, int argc, const char * const argv[])
   app.get_option("--returnparameterfile")->excludes(selfTest);
   app.get_option("--size")->excludes(app.get_option("--radius"));
   app.get_option("--percentile")->excludes(app.get_option("--rank"));
+  for (const char * other : { "--radius", "--size", "--ball", "--center-weight" })
+  {
+    app.get_option("--footprint")->excludes(app.get_option(other));
+  }
+  app.get_option("--ball")->excludes(app.get_option("--center-weight"));
 
   app.parse(argc, argv);
   for (std::size_t i = 0; i < std::size(Settings); ++i)

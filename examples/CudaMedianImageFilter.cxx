@@ -78,21 +78,22 @@ Run(const Options & options)
   const itk::ImageIOBase::Pointer imageIO =
     isFolder ? OpenDicomSeries(options.input, options.series) : OpenImage(options.input);
   const unsigned int         dimension = imageIO->GetNumberOfDimensions();
-  const AxisWindows          windows = GetWindows(options, dimension); // before anything is read or written
+  const AxisWindows          windows = GetWindows(options, GetSpacing(*imageIO)); // before anything is read or written
   std::optional<OutputFile>  outputFile;
   std::optional<DicomOutput> outputSeries;
   if (options.verify && !IsPlainMedian(windows))
   {
     throw UserError(
-      "--verify: itk::MedianImageFilter has neither other ranks and borders nor even sizes to compare with");
+      "--verify: itk::MedianImageFilter has neither other ranks, borders, even sizes and footprints, nor masks and "
+      "outliers, to compare with");
   }
   if (isFolder && NamesFolder(options.output))
   {
     if (!IsPlainMedian(windows))
     {
       throw UserError("'" + options.output +
-                      "': a DICOM series tells of medians of a radius, not of other ranks, "
-                      "borders and even sizes");
+                      "': a DICOM series tells of medians of a radius, not of other ranks, borders, even sizes and "
+                      "footprints, nor of masks and outliers");
     }
     outputSeries.emplace(options.output, *imageIO, windows.radius);
   }

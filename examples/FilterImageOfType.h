@@ -221,17 +221,16 @@ WriteImage(TImage * image, const itk::ImageIOBase & imageIO, const Options & opt
   }
 }
 
-/** The constant beyond the image. \throws UserError when a component cannot hold it */
-template <typename TImage>
-typename TImage::PixelType
-ParseBorderValue(const std::string & text, unsigned int components)
+/** A value of an image's pixels. \throws UserError when they cannot hold it */
+template <typename TValue>
+TValue
+ParseValue(const std::string & option, const std::string & text)
 {
-  using ValueType = typename itk::CudaMedianFilterDetail::ImageTraits<TImage>::ValueType;
-  ValueType          value{};
+  TValue             value{};
   std::istringstream stream(text);
   stream.imbue(std::locale::classic());
   bool isRight = false;
-  if constexpr (std::is_floating_point<ValueType>::value)
+  if constexpr (std::is_floating_point<TValue>::value)
   {
     isRight = static_cast<bool>(stream >> value) && stream.peek() == std::char_traits<char>::eof();
   }
@@ -242,8 +241,18 @@ ParseBorderValue(const std::string & text, unsigned int components)
   }
   if (!isRight)
   {
-    throw UserError("--border constant:" + text + ": not a value of this image's pixels");
+    throw UserError(option + text + ": not a value of this image's pixels");
   }
+  return value;
+}
+
+/** The constant beyond the image. \throws UserError when a component cannot hold it */
+template <typename TImage>
+typename TImage::PixelType
+ParseBorderValue(const std::string & text, unsigned int components)
+{
+  using ValueType = typename itk::CudaMedianFilterDetail::ImageTraits<TImage>::ValueType;
+  const auto                 value = ParseValue<ValueType>("--border constant:", text);
   typename TImage::PixelType pixel{};
   if constexpr (std::is_arithmetic<typename TImage::PixelType>::value)
   {
@@ -261,12 +270,85 @@ ParseBorderValue(const std::string & text, unsigned int components)
   return pixel;
 }
 
+/** Reads a mask: 1 where its file has another number than 0. \throws UserError */
+template <unsigned int VDimension>
+typename itk::ImageBase<VDimension>::Pointer
+ReadMask(const std::string & path)
+{
+  using MaskType = itk::Image<unsigned char, VDimension>;
+  const itk::ImageIOBase::Pointer imageIO = OpenImage(path);
+  const auto                      type = imageIO->GetComponentType();
+  if (imageIO->GetNumberOfDimensions() != VDimension || imageIO->GetNumberOfComponents() != 1 ||
+      type == itk::IOComponentEnum::FLOAT || type == itk::IOComponentEnum::DOUBLE)
+  {
+    throw UserError("--mask " + path + ": it has " + std::to_string(imageIO->GetNumberOfDimensions()) +
+                    " dimensions and " + std::to_string(imageIO->GetNumberOfComponents()) + " components of type " +
+                    itk::ImageIOBase::GetComponentTypeAsString(type) +
+                    "; a mask has one integer for each pixel of the " + std::to_string(VDimension) +
+                    "-dimensional image");
+  }
+  const auto reader = itk::ImageFileReader<MaskType>::New();
+  reader->SetImageIO(imageIO);
+  reader->SetFileName(path);
+  {
+    const QuietScope quiet;
+    reader->UpdateOutputInformation();
+  }
+  const auto mask = MaskType::New();
+  mask->CopyInformation(reader->GetOutput());
+  mask->SetRegions(reader->GetOutput()->GetLargestPossibleRegion());
+  mask->Allocate();
+  const std::size_t          pixelBytes = imageIO->GetComponentSize();
+  std::vector<unsigned char> pixels(BytesOf(*mask) * pixelBytes);
+  ReadPixels(*imageIO, pixels.data(), pixels.size());
+  for (std::size_t i = 0; i < BytesOf(*mask); ++i)
+  {
+    const auto * first = pixels.data() + i * pixelBytes;
+    mask->GetBufferPointer()[i] = std::any_of(first, first + pixelBytes, [](unsigned char byte) { return byte != 0; });
+  }
+  return mask.GetPointer();
+}
+
+/** Has the filter leave out pixels, or leave them as they are. \throws UserError */
+template <typename TImage>
+void
+SetRules(RankOfWindow<TImage> & filter, const Options & options)
+{
+  using Enums = itk::CudaMedianImageFilterEnums;
+  using ValueType = typename itk::CudaMedianFilterDetail::ImageTraits<TImage>::ValueType;
+  if (!options.mask.empty())
+  {
+    filter.SetMaskImage(ReadMask<TImage::ImageDimension>(options.mask));
+  }
+  if (options.ignored)
+  {
+    filter.SetIgnoredValue(ParseValue<ValueType>("--ignore ", *options.ignored));
+  }
+  filter.SetNaNPolicy(options.omitsNaN ? Enums::NaNPolicy::Omit : Enums::NaNPolicy::Order);
+  if (options.emptyWindow != "input")
+  {
+    filter.SetEmptyWindow(Enums::EmptyWindow::Value);
+    filter.SetEmptyValue(ParseValue<ValueType>("--empty ", options.emptyWindow));
+  }
+  if (options.invalidOutput == "copied")
+  {
+    filter.SetInvalidOutput(Enums::InvalidOutput::Copied);
+  }
+  else if (options.invalidOutput != "computed")
+  {
+    filter.SetInvalidOutput(Enums::InvalidOutput::Value);
+    filter.SetInvalidValue(ParseValue<ValueType>("--invalid ", options.invalidOutput));
+  }
+  filter.SetOutlierRule(static_cast<Enums::OutlierRule>(options.outlierRule));
+  filter.SetOutlierThreshold(options.outlierThreshold);
+}
+
 /** Has the filter do what the options say. \throws UserError */
 template <typename TImage>
 void
-SetOptions(RankOfWindow<TImage> & filter, const Options & options, unsigned int components)
+SetOptions(RankOfWindow<TImage> & filter, const Options & options, const itk::ImageIOBase & imageIO)
 {
-  const auto                                windows = GetWindows(options, TImage::ImageDimension);
+  const auto                                windows = GetWindows(options, GetSpacing(imageIO));
   typename RankOfWindow<TImage>::RadiusType radius;
   std::copy(windows.radius.begin(), windows.radius.end(), radius.begin());
   for (unsigned int axis = 0; axis < TImage::ImageDimension; ++axis)
@@ -275,8 +357,10 @@ SetOptions(RankOfWindow<TImage> & filter, const Options & options, unsigned int 
     filter.SetBoundaryMode(axis, static_cast<itk::CudaMedianImageFilterEnums::Boundary>(windows.border[axis]));
   }
   filter.SetRadius(radius);
+  filter.SetFootprint(windows.footprint);
   filter.SetRank(windows.rank);
-  filter.SetBoundaryConstant(ParseBorderValue<TImage>(options.borderValue, components));
+  SetRules(filter, options);
+  filter.SetBoundaryConstant(ParseBorderValue<TImage>(options.borderValue, imageIO.GetNumberOfComponents()));
   filter.SetEvenMedian(static_cast<itk::CudaMedianImageFilterEnums::EvenMedian>(
     options.evenMedian.value_or(cudamedian::EvenMedian::Upper)));
   filter.SetBackend(static_cast<itk::CudaMedianImageFilterEnums::Backend>(options.backend));
@@ -347,7 +431,7 @@ FilterImageOfType(const Options & options, itk::ImageIOBase * imageIO, const Des
 {
   typename TImage::Pointer image = ReadImage<TImage>(imageIO);
   auto                     filter = RankOfWindow<TImage>::New();
-  SetOptions(*filter, options, imageIO->GetNumberOfComponents());
+  SetOptions(*filter, options, *imageIO);
   filter->SetInput(image);
   const double seconds = RunFilter(*filter, options);
 

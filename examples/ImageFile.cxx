@@ -229,8 +229,9 @@ ReadPixels(itk::ImageIOBase & imageIO, void * buffer, std::size_t bytes)
   std::memset(buffer, firstFill, bytes);
   const std::string messages = ReadInto(imageIO, buffer);
 
-  // NIfTI's reader sets to 0 what it could not read, and JPEG's continues what it has.
-  const bool isFilledUp = IsNamed(imageIO, "NiftiImageIO") || IsNamed(imageIO, "JPEGImageIO");
+  // NIfTI's reader sets to 0 what it could not read, JPEG's continues what it has, and BMP's repeats a row.
+  const bool isFilledUp =
+    IsNamed(imageIO, "NiftiImageIO") || IsNamed(imageIO, "JPEGImageIO") || IsNamed(imageIO, "BMPImageIO");
   // A file may end within a pixel, but then none after it was read, or it is the last.
   const bool lastIsWhole = bytes < pixelBytes || std::find(end - pixelBytes, end, firstFill) == end;
   bool       isDoubtful = !lastIsWhole || isFilledUp;
@@ -370,4 +371,15 @@ NumberOfPixels(const itk::ImageIOBase & imageIO)
     count *= imageIO.GetDimensions(axis);
   }
   return count;
+}
+
+std::vector<double>
+GetSpacing(const itk::ImageIOBase & imageIO)
+{
+  std::vector<double> spacing;
+  for (unsigned int axis = 0; axis < imageIO.GetNumberOfDimensions(); ++axis)
+  {
+    spacing.push_back(std::abs(imageIO.GetSpacing(axis)));
+  }
+  return spacing;
 }

@@ -22,6 +22,7 @@
 
 #include <cstddef>
 #include <string>
+#include <vector>
 
 /** Opens an image file and reads its header. \throws UserError, also when the file cannot be whole */
 itk::ImageIOBase::Pointer
@@ -55,6 +56,10 @@ ComparePixels(itk::ImageIOBase & imageIO, const void * expected, std::size_t byt
  * Formats that hold no such property, such as PNG, are not asked for it. */
 std::string
 LostGeometry(const itk::ImageIOBase & given, const itk::ImageIOBase & written);
+
+/** Millimetres from a pixel to the next along each axis, as a header has them. */
+std::vector<double>
+GetSpacing(const itk::ImageIOBase & imageIO);
 
 /** The number of pixels that a header promises. */
 itk::ImageIOBase::SizeType

@@ -232,7 +232,52 @@ ParseEvenMedian(const std::string & text)
   {
     return cudamedian::EvenMedian::Mean;
   }
-  throw UserError("--even-median " + text + ": not one of upper and mean");
+  if (text == "lower")
+  {
+    return cudamedian::EvenMedian::Lower;
+  }
+  throw UserError("--even-median " + text + ": not one of upper, mean and lower");
+}
+
+std::uint64_t
+ParseCenterWeight(const std::string & text)
+{
+  std::uint64_t weight = 0;
+  if (!ParseWhole(text.data(), text.data() + text.size(), weight) || weight < 1 || weight > LargestRadius)
+  {
+    throw UserError("--center-weight " + text + ": not a whole number from 1 to " + std::to_string(LargestRadius));
+  }
+  return weight;
+}
+
+bool
+ParseNaN(const std::string & text)
+{
+  if (text != "omit" && text != "order")
+  {
+    throw UserError("--nan " + text + ": not one of omit and order");
+  }
+  return text == "omit";
+}
+
+void
+ParseOutliers(const std::string & text, Options & options)
+{
+  auto       number = text;
+  const bool isOfDeviations = number.size() > 3 && number.compare(number.size() - 3, 3, "mad") == 0;
+  if (isOfDeviations)
+  {
+    number.resize(number.size() - 3);
+  }
+  char *       end = nullptr;
+  const double value = std::strtod(number.c_str(), &end);
+  if (number.empty() || *end != '\0' || !std::isfinite(value) || value < 0)
+  {
+    throw UserError("--outliers " + text +
+                    ": neither a distance of values such as 100, nor a number of deviations such as 3mad");
+  }
+  options.outlierRule = isOfDeviations ? cudamedian::OutlierRule::Deviations : cudamedian::OutlierRule::Absolute;
+  options.outlierThreshold = value;
 }
 
 namespace
@@ -282,9 +327,43 @@ RadiusPerAxis(const std::vector<std::uint64_t> & radius, unsigned int dimension)
   return Spread("--radius", radius, dimension);
 }
 
-AxisWindows
-GetWindows(const Options & options, unsigned int dimension)
+namespace
 {
+
+/** Makes the windows those of a footprint, where there is to be one. */
+void
+SetFootprint(const Options & options, const std::vector<double> & spacing, AxisWindows & windows)
+{
+  const bool isEven = std::count(windows.even.begin(), windows.even.end(), true) > 0;
+  if (options.centerWeight > 1 && isEven)
+  {
+    throw UserError("--center-weight: a window of even size has no center");
+  }
+  if (options.footprint)
+  {
+    windows.footprint = MakeFootprint(*options.footprint, spacing, options.sliceWise);
+    for (std::size_t axis = 0; axis < spacing.size(); ++axis)
+    {
+      windows.radius[axis] = static_cast<std::uint64_t>(windows.footprint->GetRadius()[axis]);
+    }
+    if (options.sliceWise && windows.radius.back() > 0)
+    {
+      throw UserError("--footprint " + options.footprint->text + ": it reaches " +
+                      std::to_string(windows.radius.back()) + " pixels along the last axis, and --slice-wise is given");
+    }
+  }
+  else if (options.centerWeight > 1)
+  {
+    windows.footprint = MakeCenterWeighted(windows.radius, options.centerWeight);
+  }
+}
+
+} // namespace
+
+AxisWindows
+GetWindows(const Options & options, const std::vector<double> & spacing)
+{
+  const auto  dimension = static_cast<unsigned int>(spacing.size());
   AxisWindows windows;
   const auto  sizes = options.size.empty() ? std::vector<std::uint64_t>() : Spread("--size", options.size, dimension);
   windows.radius = options.size.empty() ? RadiusPerAxis(options.radius, dimension) : sizes;
@@ -307,14 +386,18 @@ GetWindows(const Options & options, unsigned int dimension)
     // The engine refuses windows of more pixels.
     pixels = size > MostWindowPixels / pixels ? MostWindowPixels : pixels * size;
   }
+  SetFootprint(options, spacing, windows);
+  pixels = windows.footprint != nullptr ? static_cast<std::uint64_t>(windows.footprint->CountValues()) : pixels;
   windows.rank = GetRank(options, pixels);
+  const bool hasInvalid = !options.mask.empty() || options.ignored || options.omitsNaN;
+  windows.hasRules = hasInvalid || options.outlierRule != cudamedian::OutlierRule::None;
   const bool shrinks =
     std::find(windows.border.begin(), windows.border.end(), cudamedian::Border::Shrink) != windows.border.end();
   if (options.evenMedian && windows.rank >= 0)
   {
     throw UserError("--even-median is for the median, not for --rank and --percentile");
   }
-  if (options.evenMedian && pixels % 2 != 0 && !shrinks)
+  if (options.evenMedian && pixels % 2 != 0 && !shrinks && !hasInvalid)
   {
     throw UserError("--even-median: the window has an odd number of pixels, " + std::to_string(pixels));
   }
@@ -324,7 +407,8 @@ GetWindows(const Options & options, unsigned int dimension)
 bool
 IsPlainMedian(const AxisWindows & windows)
 {
-  return windows.rank < 0 && std::count(windows.even.begin(), windows.even.end(), true) == 0 &&
+  return windows.rank < 0 && windows.footprint == nullptr && !windows.hasRules &&
+         std::count(windows.even.begin(), windows.even.end(), true) == 0 &&
          std::all_of(windows.border.begin(), windows.border.end(), [](cudamedian::Border border) {
            return border == cudamedian::Border::ZeroFluxNeumann;
          });

@@ -18,6 +18,8 @@
 #ifndef Options_h
 #define Options_h
 
+#include "WindowShape.h"
+
 #include "itkCudaMedianEngine.h"
 
 #include <cstdint>
@@ -49,6 +51,15 @@ struct Options
   std::vector<cudamedian::Border> border{ cudamedian::Border::ZeroFluxNeumann }; ///< for all axes, or per axis
   std::string                     borderValue{ "0" }; ///< of Border::Constant, as it was written
   std::optional<cudamedian::EvenMedian> evenMedian;
+  std::optional<WindowShape>            footprint;
+  std::uint64_t                         centerWeight{ 1 };
+  std::string                           mask;    ///< the file of a mask; empty: none
+  std::optional<std::string>            ignored; ///< the value of pixels that are not valid, as it was written
+  bool                                  omitsNaN{ false };
+  std::string                           emptyWindow{ "input" };      ///< "input", or a value
+  std::string                           invalidOutput{ "computed" }; ///< "computed", "copied", or a value
+  cudamedian::OutlierRule               outlierRule{ cudamedian::OutlierRule::None };
+  double                                outlierThreshold{ 0 };
   cudamedian::Backend                   backend{ cudamedian::Backend::Auto };
   cudamedian::Algorithm                 algorithm{ cudamedian::Algorithm::Automatic };
   std::vector<int>                      devices;                 ///< numbers of CUDA devices; empty: the current one
@@ -100,9 +111,21 @@ ParsePercentile(const std::string & text);
 void
 ParseBorder(const std::string & text, Options & options);
 
-/** Reads "upper" or "mean". \throws UserError */
+/** Reads "upper", "mean" or "lower". \throws UserError */
 cudamedian::EvenMedian
 ParseEvenMedian(const std::string & text);
+
+/** Reads how often a center counts, from 1. \throws UserError */
+std::uint64_t
+ParseCenterWeight(const std::string & text);
+
+/** Reads "omit" or "order". \throws UserError */
+bool
+ParseNaN(const std::string & text);
+
+/** Reads a threshold: "100" of values, "3mad" of median absolute deviations. \throws UserError */
+void
+ParseOutliers(const std::string & text, Options & options);
 
 /** What is filtered with, along each axis of an image. */
 struct AxisWindows
@@ -111,12 +134,14 @@ struct AxisWindows
   std::vector<bool>               even; ///< whether the window has one pixel fewer behind its output than before
   std::vector<cudamedian::Border> border;
   std::int64_t                    rank{ -1 }; ///< -1: the median's
+  const cudamedian::Footprint *   footprint{ nullptr };
+  bool                            hasRules{ false }; ///< whether some pixels are not valid, or stay as they are
 };
 
-/** The windows for an image of `dimension` axes. \throws UserError when the options do not fit to it or to each other
- */
+/** The windows for an image with a spacing along each of its axes. \throws UserError when the options do not fit to it
+ * or to each other */
 AxisWindows
-GetWindows(const Options & options, unsigned int dimension);
+GetWindows(const Options & options, const std::vector<double> & spacing);
 
 /** Whether the options ask for what itk::MedianImageFilter does. */
 bool

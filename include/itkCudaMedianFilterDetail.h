@@ -26,10 +26,12 @@
 #include "itkVectorImage.h"
 
 #include <algorithm>
+#include <array>
 #include <complex>
 #include <cstring>
 #include <limits>
 #include <type_traits>
+#include <vector>
 
 /** What the filters share on the way from ITK's images to the engine's request. */
 namespace itk
@@ -230,6 +232,126 @@ DescribeImages(const TInputImage &                       input,
   {
     request.convertRow = &ConvertRow<InputValue, OutputValue>;
   }
+}
+
+/** Calls the engine, whose refusal becomes the filter's exception. */
+template <typename TFilter, typename TCall>
+const cudamedian::Footprint *
+MakeFootprintBy(const TFilter & filter, const TCall & call)
+{
+  try
+  {
+    return call();
+  }
+  catch (const cudamedian::RequestError & error)
+  {
+    itkGenericExceptionMacro(<< filter.GetNameOfClass() << ": " << error.what());
+  }
+}
+
+/** The footprint of a neighborhood whose values, as numbers, are weights. */
+template <typename TFilter, typename TNeighborhood>
+const cudamedian::Footprint *
+MakeFootprint(const TFilter & filter, const TNeighborhood & neighborhood)
+{
+  static_assert(TNeighborhood::NeighborhoodDimension <= cudamedian::Dimension);
+  constexpr auto                          mostWeight = std::numeric_limits<std::int64_t>::max();
+  std::vector<cudamedian::FootprintPixel> pixels;
+  for (SizeValueType i = 0; i < neighborhood.Size(); ++i)
+  {
+    cudamedian::FootprintPixel pixel;
+    const auto                 weight = static_cast<SizeValueType>(neighborhood[i]);
+    pixel.weight = static_cast<std::int64_t>(std::min(weight, static_cast<SizeValueType>(mostWeight)));
+    for (unsigned int axis = 0; axis < TNeighborhood::NeighborhoodDimension; ++axis)
+    {
+      pixel.offset[axis] = neighborhood.GetOffset(i)[axis];
+    }
+    pixels.push_back(pixel);
+  }
+  return MakeFootprintBy(filter, [&] { return cudamedian::Footprint::Make(pixels); });
+}
+
+/** The footprint of an ellipsoid; radii in pixels. */
+template <typename TFilter, unsigned int VDimension>
+const cudamedian::Footprint *
+MakeEllipsoid(const TFilter & filter, const FixedArray<double, VDimension> & radius)
+{
+  std::array<double, cudamedian::Dimension> all{};
+  std::copy_n(radius.Begin(), std::min<std::size_t>(VDimension, all.size()), all.begin());
+  return MakeFootprintBy(filter, [&] { return cudamedian::Footprint::MakeEllipsoid(all); });
+}
+
+/** The footprint of a box whose center has a weight. */
+template <typename TFilter, unsigned int VDimension>
+const cudamedian::Footprint *
+MakeCenterWeighted(const TFilter & filter, const Size<VDimension> & radius, SizeValueType weight)
+{
+  constexpr auto     most = static_cast<SizeValueType>(std::numeric_limits<std::int32_t>::max());
+  cudamedian::Extent all{};
+  for (unsigned int axis = 0; axis < std::min<unsigned int>(VDimension, cudamedian::Dimension); ++axis)
+  {
+    all[axis] = static_cast<std::int64_t>(std::min<SizeValueType>(radius[axis], most));
+  }
+  return MakeFootprintBy(filter, [&] {
+    return cudamedian::Footprint::MakeCentreWeighted(all, static_cast<std::int64_t>(std::min(weight, most)));
+  });
+}
+
+/** Makes a request's input a region of the pixels in memory instead of all of them. */
+template <unsigned int VDimension>
+void
+CropInput(const ImageRegion<VDimension> & buffered,
+          const ImageRegion<VDimension> & region,
+          std::size_t                     valueBytes,
+          cudamedian::MedianRequest &     request)
+{
+  if (region == buffered)
+  {
+    return;
+  }
+  if (request.inputStride == cudamedian::Extent{})
+  {
+    std::int64_t stride = 1;
+    for (int axis = 0; axis < cudamedian::Dimension; ++axis)
+    {
+      request.inputStride[axis] = stride;
+      stride *= request.inputExtent[axis];
+    }
+  }
+  const auto * first = static_cast<const char *>(request.input);
+  for (unsigned int axis = 0; axis < std::min<unsigned int>(VDimension, cudamedian::Dimension); ++axis)
+  {
+    const auto before = static_cast<std::int64_t>(region.GetIndex(axis) - buffered.GetIndex(axis));
+    first += before * request.inputStride[axis] * static_cast<std::int64_t>(valueBytes);
+    request.inputExtent[axis] = static_cast<std::int64_t>(region.GetSize(axis));
+    request.outputOrigin[axis] -= before;
+  }
+  request.input = first;
+}
+
+/** Says where a mask's pixels of a region lie. \returns false where they are no integers. */
+template <unsigned int VDimension>
+bool
+DescribeMask(const ImageBase<VDimension> &   mask,
+             const ImageRegion<VDimension> & region,
+             cudamedian::Validity &          validity)
+{
+  const auto take = [&](auto value) {
+    const auto * image = dynamic_cast<const Image<decltype(value), VDimension> *>(&mask);
+    if (image != nullptr)
+    {
+      validity.mask = image->GetBufferPointer() + image->ComputeOffset(region.GetIndex());
+      validity.maskPixelBytes = sizeof(value);
+    }
+    return image != nullptr;
+  };
+  for (unsigned int axis = 0; axis < std::min<unsigned int>(VDimension, cudamedian::Dimension); ++axis)
+  {
+    validity.maskStride[axis] = static_cast<std::int64_t>(mask.GetOffsetTable()[axis]);
+  }
+  return take(static_cast<unsigned char>(0)) || take(static_cast<signed char>(0)) || take(char{ 0 }) ||
+         take(static_cast<unsigned short>(0)) || take(static_cast<short>(0)) || take(0U) || take(0) || take(0UL) ||
+         take(0L) || take(0ULL) || take(0LL);
 }
 
 /** Has the filter's threads and its progress serve the request, which is then carried out.

@@ -116,6 +116,10 @@ public:
   bool
   IsBox() const;
 
+  /** Whether all pixels of the box around it count, and once each but for the output's own, which may count more. */
+  bool
+  IsCentreWeighted() const;
+
   /** "13 of 25 pixels", and the number of values where some count more than once. */
   std::string
   Describe() const;
@@ -126,6 +130,9 @@ public:
 
 private:
   explicit Footprint(std::vector<FootprintPixel> pixels);
+
+  bool
+  FillsItsBox() const;
 
   std::vector<FootprintPixel> m_Pixels;
   Extent                      m_Radius{ { 0, 0, 0, 0 } };

@@ -20,112 +20,16 @@
 
 #include "itkCudaMedianEngine.h"
 #include "itkCudaMedianFilterDetail.h"
+#include "itkCudaMedianImageFilterEnums.h"
+#include "itkFlatStructuringElement.h"
 #include "itkMedianImageFilter.h"
+#include "itkNeighborhood.h"
 
 #include <type_traits>
 #include <vector>
 
 namespace itk
 {
-
-/** \class CudaMedianImageFilterEnums
- * \brief Enumerations of CudaMedianImageFilter.
- * \ingroup CudaMedian */
-class CudaMedianImageFilterEnums
-{
-public:
-  /** \class Backend
-   * \ingroup CudaMedian
-   * Where the filter runs: `Auto` takes the CPU where no CUDA device can be used, else the one estimated to be done
-   * first.
-   */
-  enum class Backend : uint8_t
-  {
-    Auto,
-    Cuda,
-    Cpu
-  };
-
-  /** \class Algorithm
-   * \ingroup CudaMedian
-   * How the medians are found. All yield the same image. Which windows each covers on which backend is said in
-   * documentation/support.md.
-   * - `Automatic`: the fastest for the window, by measurement.
-   * - `TileProgram`: one list of min and max operations for all pixels of a tile.
-   * - `LocalRank`: sorts the pixels of a block once and slides windows over their ranks.
-   * - `SlidingHistogram`: slides windows of 256 bins over the histograms of columns. The cost does not depend on the
-   *   radius.
-   * - `Selection`: each window on its own, of any size.
-   * - `MergeTiling`: hierarchical tiling with sorted lists in memory that are merged. The cost is in proportion to the
-   *   radius. */
-  enum class Algorithm : uint8_t
-  {
-    Automatic,
-    TileProgram,
-    LocalRank,
-    SlidingHistogram,
-    Selection,
-    MergeTiling
-  };
-
-  /** \class Boundary
-   * \ingroup CudaMedian
-   * What windows see beyond the image; behind each, what a row of pixels a b c d is taken for.
-   * - `ZeroFluxNeumann`: the nearest pixel, a a a | a b c d | d d d, as itk::ZeroFluxNeumannBoundaryCondition.
-   * - `Constant`: one value, k k k | a b c d | k k k, as itk::ConstantBoundaryCondition.
-   * - `Reflect`: the image mirrored at its edge, c b a | a b c d | d c b, as itk::MirrorPadImageFilter.
-   * - `Mirror`: the image mirrored at its last pixel, d c b | a b c d | c b a.
-   * - `Wrap`: the image again, b c d | a b c d | a b c, as itk::PeriodicBoundaryCondition.
-   * - `Shrink`: nothing: the window is clipped to the image and has fewer pixels, whose median is taken. Along all axes
-   * with a radius, or along none. */
-  enum class Boundary : uint8_t
-  {
-    ZeroFluxNeumann,
-    Constant,
-    Reflect,
-    Mirror,
-    Wrap,
-    Shrink
-  };
-
-  /** \class EvenMedian
-   * \ingroup CudaMedian
-   * What the median of an even number of values is: the upper one of the two in the middle, or the mean of both, of
-   * integers rounded down. */
-  enum class EvenMedian : uint8_t
-  {
-    Upper,
-    Mean
-  };
-};
-
-/** Writes the name of the backend. */
-inline std::ostream &
-operator<<(std::ostream & out, CudaMedianImageFilterEnums::Backend value)
-{
-  return out << cudamedian::ToString(static_cast<cudamedian::Backend>(value));
-}
-
-/** Writes the name of the algorithm. */
-inline std::ostream &
-operator<<(std::ostream & out, CudaMedianImageFilterEnums::Algorithm value)
-{
-  return out << cudamedian::ToString(static_cast<cudamedian::Algorithm>(value));
-}
-
-/** Writes the name of the boundary. */
-inline std::ostream &
-operator<<(std::ostream & out, CudaMedianImageFilterEnums::Boundary value)
-{
-  return out << cudamedian::ToString(static_cast<cudamedian::Border>(value));
-}
-
-/** Writes the name of the median of even numbers of values. */
-inline std::ostream &
-operator<<(std::ostream & out, CudaMedianImageFilterEnums::EvenMedian value)
-{
-  return out << cudamedian::ToString(static_cast<cudamedian::EvenMedian>(value));
-}
 
 /** What CudaMedianImageFilter derives from: itk::MedianImageFilter, or, where pixels have several values and so no
  * order, what that derives from. */
@@ -140,8 +44,12 @@ using CudaMedianSuperclass = std::conditional_t<CudaMedianFilterDetail::ImageTra
  * Every output pixel is the value of rank N/2 among the N = prod(2 r + 1) input pixels of the window around it;
  * coordinates are clamped to the input's buffered region (zero-flux Neumann border). The result equals that of
  * itk::MedianImageFilter for every input without NaN. For floating point pixels this filter defines what ITK leaves
- * undefined: -0 orders before +0 and every NaN after +infinity, on both backends. Other boundaries, and windows of even
- * sizes, are this filter's own.
+ * undefined: -0 orders before +0 and every NaN after +infinity, on both backends. Other boundaries, windows of even
+ * sizes, footprints, masks and outliers are this filter's own.
+ *
+ * A footprint is a window that is no box: some pixels of one, which may count several times. A mask, a value that is
+ * ignored, and NaN that is omitted take pixels out of all windows: the median is that of a window's valid pixels, and a
+ * window without any has what SetEmptyWindow() says. With outliers, a pixel that is near its median stays as it is.
  *
  * Pixels are scalars from char to long long, float and double, or have several of them: VectorImage, and Image of
  * RGBPixel, RGBAPixel, Vector, CovariantVector, std::complex or another FixedArray, whose components are filtered each
@@ -193,6 +101,15 @@ public:
   using AlgorithmEnum = CudaMedianImageFilterEnums::Algorithm;
   using BoundaryEnum = CudaMedianImageFilterEnums::Boundary;
   using EvenMedianEnum = CudaMedianImageFilterEnums::EvenMedian;
+  using NaNPolicyEnum = CudaMedianImageFilterEnums::NaNPolicy;
+  using EmptyWindowEnum = CudaMedianImageFilterEnums::EmptyWindow;
+  using InvalidOutputEnum = CudaMedianImageFilterEnums::InvalidOutput;
+  using OutlierRuleEnum = CudaMedianImageFilterEnums::OutlierRule;
+  using InputValueType = typename CudaMedianFilterDetail::ImageTraits<TInputImage>::ValueType;
+  using FootprintType = FlatStructuringElement<InputImageDimension>;
+  using WeightsType = Neighborhood<SizeValueType, InputImageDimension>;
+  using PhysicalRadiusType = FixedArray<double, InputImageDimension>;
+  using MaskImageType = ImageBase<InputImageDimension>;
 
   /** Filter a volume slice by slice: the radius along the last axis counts as 0. Off by default. */
   itkSetMacro(SliceWise, bool);
@@ -227,6 +144,83 @@ public:
    */
   itkSetEnumMacro(EvenMedian, EvenMedianEnum);
   itkGetEnumMacro(EvenMedian, EvenMedianEnum);
+
+  /** The pixels of a window that is no box: those that are on in a structuring element. Takes the place of the radius,
+   * and of another footprint, weights and physical radius. An element that is all on is a box. */
+  void
+  SetFootprint(const FootprintType & footprint);
+
+  /** The same with a number for each pixel: how many times it counts. Those of weight 0 do not. */
+  void
+  SetWeights(const WeightsType & weights);
+
+  /** The same with a footprint of the engine; null is the box of the radius. */
+  void
+  SetFootprint(const cudamedian::Footprint * footprint);
+
+  /** Radii of an ellipsoid in the units of the input's spacing, as millimetres: the footprint has the pixels whose
+   * centres are in it. Takes the place of the radius, and of another footprint. */
+  void
+  SetPhysicalRadius(const PhysicalRadiusType & radius);
+  void
+  SetPhysicalRadius(double radius);
+
+  /** How many times the output's own pixel counts in the box of the radius, for a center-weighted median. Takes the
+   * place of a footprint. Default: 1. */
+  void
+  SetCenterWeight(SizeValueType weight);
+  SizeValueType
+  GetCenterWeight() const;
+
+  /** The box of the radius again. */
+  void
+  ClearFootprint();
+
+  /** The footprint in use, with the input's spacing; null where the window is a box. */
+  const cudamedian::Footprint *
+  GetFootprint() const;
+
+  /** An image of the input's geometry: where it is 0, pixels are not valid. Its pixels are integers of any type. Null:
+   * no mask, which is the default. */
+  void
+  SetMaskImage(const MaskImageType * mask);
+  const MaskImageType *
+  GetMaskImage() const;
+
+  /** A value whose pixels are not valid; of several components each counts by itself. Default: none. */
+  void
+  SetIgnoredValue(InputValueType value);
+  void
+  ClearIgnoredValue();
+  bool
+  HasIgnoredValue() const
+  {
+    return m_HasIgnoredValue;
+  }
+  itkGetConstMacro(IgnoredValue, InputValueType);
+
+  /** Whether NaN is a value or not valid. Default: `Order`. */
+  itkSetEnumMacro(NaNPolicy, NaNPolicyEnum);
+  itkGetEnumMacro(NaNPolicy, NaNPolicyEnum);
+
+  /** What is written where no pixel of a window is valid, and the value for that. Default: `Input`, 0. */
+  itkSetEnumMacro(EmptyWindow, EmptyWindowEnum);
+  itkGetEnumMacro(EmptyWindow, EmptyWindowEnum);
+  itkSetMacro(EmptyValue, InputValueType);
+  itkGetConstMacro(EmptyValue, InputValueType);
+
+  /** What is written for outputs whose own pixel is not valid, and the value for that. Default: `Computed`, 0. */
+  itkSetEnumMacro(InvalidOutput, InvalidOutputEnum);
+  itkGetEnumMacro(InvalidOutput, InvalidOutputEnum);
+  itkSetMacro(InvalidValue, InputValueType);
+  itkGetConstMacro(InvalidValue, InputValueType);
+
+  /** Which pixels are replaced by their median, and the threshold for that: a distance of values, or a number of median
+   * absolute deviations. A pixel at the threshold stays. Default: `None`, 0. */
+  itkSetEnumMacro(OutlierRule, OutlierRuleEnum);
+  itkGetEnumMacro(OutlierRule, OutlierRuleEnum);
+  itkSetMacro(OutlierThreshold, double);
+  itkGetConstMacro(OutlierThreshold, double);
 
   /** Where to run. `Cuda` without a usable device throws at Update() and says what was looked for and what was found;
    * `Cpu` makes no CUDA call at all. `Auto`, the default, estimates what each would take, with the transfers of the
@@ -263,7 +257,7 @@ public:
   SetDevices(std::vector<int> devices);
   itkGetConstReferenceMacro(Devices, std::vector<int>);
 
-  /** The radius in use: GetRadius(), with 0 along the last axis when SliceWise is on. */
+  /** The radius in use: that of the footprint, else GetRadius(), with 0 along the last axis when SliceWise is on. */
   RadiusType
   GetEffectiveRadius() const;
 
@@ -297,6 +291,10 @@ protected:
   void
   GenerateData() override;
 
+  /** \throws ExceptionObject when the mask has not the input's size, as well as where their geometry differs. */
+  void
+  VerifyInputInformation() ITKv5_CONST override;
+
   /** For subclasses that want of the engine what this class has no property for, such as another rank. Called for each
    * request before it is carried out. */
   virtual void
@@ -310,6 +308,23 @@ private:
   /** Throws where an axis is not one of the image's. */
   void
   CheckAxis(unsigned int axis) const;
+
+  /** What a window is made of. */
+  enum class Shape : uint8_t
+  {
+    Box,
+    Footprint,
+    Ellipsoid,
+    CenterWeighted
+  };
+
+  /** Has windows made of something else. */
+  void
+  ChangeShape(Shape shape);
+
+  /** Makes the request's input the pixels that the mask has too, and says where the mask lies. */
+  void
+  SetMask(cudamedian::MedianRequest & request) const;
 
   /** Whether windows wrap around along some axis. */
   bool
@@ -333,18 +348,31 @@ private:
   void
   RunSuperclass(const RadiusType & radius, const std::string & reason);
 
-  bool                        m_SliceWise{ false };
-  BoundaryArray               m_BoundaryMode{ BoundaryArray::Filled(BoundaryEnum::ZeroFluxNeumann) };
-  InputPixelType              m_BoundaryConstant{};
-  EvenArray                   m_EvenWindow{ EvenArray::Filled(false) };
-  EvenMedianEnum              m_EvenMedian{ EvenMedianEnum::Upper };
-  BackendEnum                 m_Backend{ BackendEnum::Auto };
-  AlgorithmEnum               m_Algorithm{ AlgorithmEnum::Automatic };
-  SizeValueType               m_DeviceMemoryBudget{ 0 };
-  SizeValueType               m_HostMemoryBudget{ 0 };
-  std::vector<int>            m_Devices;
-  cudamedian::ExecutionReport m_ExecutionReport;
-  const RadiusType *          m_SuperclassRadius{ nullptr };
+  bool                          m_SliceWise{ false };
+  BoundaryArray                 m_BoundaryMode{ BoundaryArray::Filled(BoundaryEnum::ZeroFluxNeumann) };
+  InputPixelType                m_BoundaryConstant{};
+  EvenArray                     m_EvenWindow{ EvenArray::Filled(false) };
+  EvenMedianEnum                m_EvenMedian{ EvenMedianEnum::Upper };
+  Shape                         m_Shape{ Shape::Box };
+  const cudamedian::Footprint * m_Footprint{ nullptr }; ///< of Shape::Footprint
+  PhysicalRadiusType            m_PhysicalRadius{ PhysicalRadiusType::Filled(0) };
+  SizeValueType                 m_CenterWeight{ 1 };
+  bool                          m_HasIgnoredValue{ false };
+  InputValueType                m_IgnoredValue{};
+  NaNPolicyEnum                 m_NaNPolicy{ NaNPolicyEnum::Order };
+  EmptyWindowEnum               m_EmptyWindow{ EmptyWindowEnum::Input };
+  InputValueType                m_EmptyValue{};
+  InvalidOutputEnum             m_InvalidOutput{ InvalidOutputEnum::Computed };
+  InputValueType                m_InvalidValue{};
+  OutlierRuleEnum               m_OutlierRule{ OutlierRuleEnum::None };
+  double                        m_OutlierThreshold{ 0 };
+  BackendEnum                   m_Backend{ BackendEnum::Auto };
+  AlgorithmEnum                 m_Algorithm{ AlgorithmEnum::Automatic };
+  SizeValueType                 m_DeviceMemoryBudget{ 0 };
+  SizeValueType                 m_HostMemoryBudget{ 0 };
+  std::vector<int>              m_Devices;
+  cudamedian::ExecutionReport   m_ExecutionReport;
+  const RadiusType *            m_SuperclassRadius{ nullptr };
 };
 
 } // namespace itk

@@ -21,6 +21,7 @@
 #include "itkCudaMedianImageFilter.h"
 
 #include <algorithm>
+#include <cstring>
 #include <sstream>
 #include <utility>
 
@@ -50,11 +51,191 @@ auto
 CudaMedianImageFilter<TInputImage, TOutputImage>::GetEffectiveRadius() const -> RadiusType
 {
   auto radius = this->GetRadius();
+  if (const auto * footprint = this->GetFootprint())
+  {
+    for (unsigned int axis = 0; axis < InputImageDimension; ++axis)
+    {
+      radius[axis] = static_cast<SizeValueType>(footprint->GetRadius()[axis]);
+    }
+  }
   if (m_SliceWise)
   {
     radius[InputImageDimension - 1] = 0;
   }
   return radius;
+}
+
+template <typename TInputImage, typename TOutputImage>
+void
+CudaMedianImageFilter<TInputImage, TOutputImage>::ChangeShape(Shape shape)
+{
+  m_Shape = shape;
+  this->Modified();
+}
+
+template <typename TInputImage, typename TOutputImage>
+void
+CudaMedianImageFilter<TInputImage, TOutputImage>::SetFootprint(const cudamedian::Footprint * footprint)
+{
+  const auto shape = footprint != nullptr ? Shape::Footprint : Shape::Box;
+  if (m_Shape != shape || m_Footprint != footprint)
+  {
+    m_Footprint = footprint;
+    this->ChangeShape(shape);
+  }
+}
+
+template <typename TInputImage, typename TOutputImage>
+void
+CudaMedianImageFilter<TInputImage, TOutputImage>::SetFootprint(const FootprintType & footprint)
+{
+  this->SetFootprint(CudaMedianFilterDetail::MakeFootprint(*this, footprint));
+}
+
+template <typename TInputImage, typename TOutputImage>
+void
+CudaMedianImageFilter<TInputImage, TOutputImage>::SetWeights(const WeightsType & weights)
+{
+  this->SetFootprint(CudaMedianFilterDetail::MakeFootprint(*this, weights));
+}
+
+template <typename TInputImage, typename TOutputImage>
+void
+CudaMedianImageFilter<TInputImage, TOutputImage>::SetPhysicalRadius(const PhysicalRadiusType & radius)
+{
+  if (m_Shape != Shape::Ellipsoid || m_PhysicalRadius != radius)
+  {
+    m_PhysicalRadius = radius;
+    this->ChangeShape(Shape::Ellipsoid);
+  }
+}
+
+template <typename TInputImage, typename TOutputImage>
+void
+CudaMedianImageFilter<TInputImage, TOutputImage>::SetPhysicalRadius(double radius)
+{
+  this->SetPhysicalRadius(PhysicalRadiusType::Filled(radius));
+}
+
+template <typename TInputImage, typename TOutputImage>
+void
+CudaMedianImageFilter<TInputImage, TOutputImage>::SetCenterWeight(SizeValueType weight)
+{
+  const auto shape = weight == 1 ? Shape::Box : Shape::CenterWeighted;
+  if (m_Shape != shape || m_CenterWeight != weight)
+  {
+    m_CenterWeight = weight;
+    this->ChangeShape(shape);
+  }
+}
+
+template <typename TInputImage, typename TOutputImage>
+SizeValueType
+CudaMedianImageFilter<TInputImage, TOutputImage>::GetCenterWeight() const
+{
+  return m_Shape == Shape::CenterWeighted ? m_CenterWeight : 1;
+}
+
+template <typename TInputImage, typename TOutputImage>
+void
+CudaMedianImageFilter<TInputImage, TOutputImage>::ClearFootprint()
+{
+  this->SetFootprint(static_cast<const cudamedian::Footprint *>(nullptr));
+}
+
+template <typename TInputImage, typename TOutputImage>
+const cudamedian::Footprint *
+CudaMedianImageFilter<TInputImage, TOutputImage>::GetFootprint() const
+{
+  const auto * footprint = m_Footprint;
+  switch (m_Shape)
+  {
+    case Shape::Box:
+      return nullptr;
+    case Shape::Footprint:
+      break;
+    case Shape::Ellipsoid: {
+      const auto * input = this->GetInput();
+      if (input == nullptr)
+      {
+        itkExceptionMacro(<< "The physical radius " << m_PhysicalRadius << " needs the spacing of an input");
+      }
+      const auto spacing = input->GetSpacing();
+      auto       radius = m_PhysicalRadius;
+      for (unsigned int axis = 0; axis < InputImageDimension; ++axis)
+      {
+        radius[axis] = m_SliceWise && axis == InputImageDimension - 1 ? 0 : radius[axis] / spacing[axis];
+      }
+      footprint = CudaMedianFilterDetail::MakeEllipsoid(*this, radius);
+      break;
+    }
+    case Shape::CenterWeighted: {
+      auto radius = Superclass::GetRadius();
+      radius[InputImageDimension - 1] = m_SliceWise ? 0 : radius[InputImageDimension - 1];
+      footprint = CudaMedianFilterDetail::MakeCenterWeighted(*this, radius, m_CenterWeight);
+      break;
+    }
+  }
+  if (m_SliceWise && footprint->GetRadius()[InputImageDimension - 1] > 0)
+  {
+    itkExceptionMacro(<< "The footprint reaches " << footprint->GetRadius()[InputImageDimension - 1]
+                      << " pixels along the last axis, and slice by slice it may reach 0");
+  }
+  return footprint;
+}
+
+template <typename TInputImage, typename TOutputImage>
+void
+CudaMedianImageFilter<TInputImage, TOutputImage>::SetMaskImage(const MaskImageType * mask)
+{
+  this->ProcessObject::SetInput("MaskImage", const_cast<MaskImageType *>(mask));
+}
+
+template <typename TInputImage, typename TOutputImage>
+auto
+CudaMedianImageFilter<TInputImage, TOutputImage>::GetMaskImage() const -> const MaskImageType *
+{
+  return dynamic_cast<const MaskImageType *>(this->ProcessObject::GetInput("MaskImage"));
+}
+
+template <typename TInputImage, typename TOutputImage>
+void
+CudaMedianImageFilter<TInputImage, TOutputImage>::SetIgnoredValue(InputValueType value)
+{
+  // Compared as bits: a NaN that is set again is no change.
+  if (!m_HasIgnoredValue || std::memcmp(&m_IgnoredValue, &value, sizeof(value)) != 0)
+  {
+    m_HasIgnoredValue = true;
+    m_IgnoredValue = value;
+    this->Modified();
+  }
+}
+
+template <typename TInputImage, typename TOutputImage>
+void
+CudaMedianImageFilter<TInputImage, TOutputImage>::ClearIgnoredValue()
+{
+  if (m_HasIgnoredValue)
+  {
+    m_HasIgnoredValue = false;
+    this->Modified();
+  }
+}
+
+template <typename TInputImage, typename TOutputImage>
+void
+CudaMedianImageFilter<TInputImage, TOutputImage>::VerifyInputInformation() ITKv5_CONST
+{
+  Superclass::VerifyInputInformation();
+  const auto * input = this->GetInput();
+  const auto * mask = this->GetMaskImage();
+  if (input != nullptr && mask != nullptr && mask->GetLargestPossibleRegion() != input->GetLargestPossibleRegion())
+  {
+    itkExceptionMacro(<< "The mask's pixels are those at " << mask->GetLargestPossibleRegion().GetIndex() << " of size "
+                      << mask->GetLargestPossibleRegion().GetSize() << "; they have to be those of the input, at "
+                      << input->GetLargestPossibleRegion().GetIndex() << " of size "
+                      << input->GetLargestPossibleRegion().GetSize());
+  }
 }
 
 template <typename TInputImage, typename TOutputImage>
@@ -147,7 +328,8 @@ template <typename TInputImage, typename TOutputImage>
 void
 CudaMedianImageFilter<TInputImage, TOutputImage>::GenerateInputRequestedRegion()
 {
-  if (!m_SliceWise && !this->WrapsAround())
+  auto * mask = const_cast<MaskImageType *>(this->GetMaskImage());
+  if (!m_SliceWise && !this->WrapsAround() && m_Shape == Shape::Box && mask == nullptr)
   {
     Superclass::GenerateInputRequestedRegion();
     return;
@@ -174,6 +356,10 @@ CudaMedianImageFilter<TInputImage, TOutputImage>::GenerateInputRequestedRegion()
     }
   }
   input->SetRequestedRegion(region);
+  if (mask != nullptr)
+  {
+    mask->SetRequestedRegion(region);
+  }
   if (!cropped)
   {
     InvalidRequestedRegionError error(__FILE__, __LINE__);
@@ -226,10 +412,14 @@ CudaMedianImageFilter<TInputImage, TOutputImage>::RunSuperclass(const RadiusType
       plain =
         plain && m_BoundaryMode[axis] == BoundaryEnum::ZeroFluxNeumann && !(m_EvenWindow[axis] && radius[axis] > 0);
     }
-    if (!plain)
+    const bool hasRules = this->GetMaskImage() != nullptr || m_HasIgnoredValue || m_NaNPolicy != NaNPolicyEnum::Order ||
+                          m_OutlierRule != OutlierRuleEnum::None;
+    if (!plain || hasRules || m_Shape != Shape::Box)
     {
       itkExceptionMacro(
-        << reason << ", and itk::MedianImageFilter has windows of odd size and the zero-flux Neumann boundary only");
+        << reason
+        << ", and itk::MedianImageFilter has boxes of odd size and the zero-flux Neumann boundary only, "
+           "and neither masks nor outliers");
     }
     m_ExecutionReport.backend = "ITK";
     m_ExecutionReport.backendReason = reason;
@@ -261,6 +451,31 @@ CudaMedianImageFilter<TInputImage, TOutputImage>::SetBorderValue(cudamedian::Med
 }
 
 template <typename TInputImage, typename TOutputImage>
+void
+CudaMedianImageFilter<TInputImage, TOutputImage>::SetMask(cudamedian::MedianRequest & request) const
+{
+  const auto * mask = this->GetMaskImage();
+  if (mask == nullptr)
+  {
+    return;
+  }
+  auto needed = this->GetInput()->GetRequestedRegion();
+  auto region = this->GetInput()->GetBufferedRegion();
+  needed.Crop(region);
+  if (!region.Crop(mask->GetBufferedRegion()) || !region.IsInside(needed))
+  {
+    itkExceptionMacro(<< "The mask has the pixels at " << mask->GetBufferedRegion().GetIndex() << " of size "
+                      << mask->GetBufferedRegion().GetSize() << " in memory; the input's at " << needed.GetIndex()
+                      << " of size " << needed.GetSize() << " are needed");
+  }
+  CudaMedianFilterDetail::CropInput(this->GetInput()->GetBufferedRegion(), region, sizeof(InputValueType), request);
+  if (!CudaMedianFilterDetail::DescribeMask(*mask, region, request.validity))
+  {
+    itkExceptionMacro(<< "The mask is an " << mask->GetNameOfClass() << " of pixels that are no integers");
+  }
+}
+
+template <typename TInputImage, typename TOutputImage>
 cudamedian::MedianRequest
 CudaMedianImageFilter<TInputImage, TOutputImage>::MakeRequest(const RadiusType & radius)
 {
@@ -272,7 +487,20 @@ CudaMedianImageFilter<TInputImage, TOutputImage>::MakeRequest(const RadiusType &
     request.border[axis] = static_cast<cudamedian::Border>(m_BoundaryMode[axis]);
     request.shorter[axis] = m_EvenWindow[axis] && radius[axis] > 0 ? 1 : 0;
   }
+  const auto * footprint = this->GetFootprint();
+  request.footprint = footprint != nullptr && !footprint->IsBox() ? footprint : nullptr;
   request.evenMedian = static_cast<cudamedian::EvenMedian>(m_EvenMedian);
+  request.outlierRule = static_cast<cudamedian::OutlierRule>(m_OutlierRule);
+  request.outlierThreshold = m_OutlierThreshold;
+  auto & validity = request.validity;
+  validity.hasIgnoredValue = m_HasIgnoredValue;
+  validity.omitsNaN = m_NaNPolicy == NaNPolicyEnum::Omit;
+  validity.emptyWindow = static_cast<cudamedian::EmptyWindow>(m_EmptyWindow);
+  validity.invalidOutput = static_cast<cudamedian::InvalidOutput>(m_InvalidOutput);
+  std::memcpy(validity.ignoredValue.data(), &m_IgnoredValue, sizeof(m_IgnoredValue));
+  std::memcpy(validity.emptyValue.data(), &m_EmptyValue, sizeof(m_EmptyValue));
+  std::memcpy(validity.invalidValue.data(), &m_InvalidValue, sizeof(m_InvalidValue));
+  this->SetMask(request);
   request.backend = static_cast<cudamedian::Backend>(m_Backend);
   request.algorithm = static_cast<cudamedian::Algorithm>(m_Algorithm);
   request.deviceMemoryBudget = m_DeviceMemoryBudget;
@@ -367,6 +595,24 @@ CudaMedianImageFilter<TInputImage, TOutputImage>::PrintSelf(std::ostream & os, I
      << std::endl;
   os << indent << "EvenWindow: " << m_EvenWindow << std::endl;
   os << indent << "EvenMedian: " << m_EvenMedian << std::endl;
+  os << indent << "Footprint: "
+     << (m_Shape == Shape::Footprint        ? m_Footprint->Describe()
+         : m_Shape == Shape::Ellipsoid      ? "an ellipsoid of physical radius"
+         : m_Shape == Shape::CenterWeighted ? "a box with a weight of its center"
+                                            : "box")
+     << std::endl;
+  os << indent << "PhysicalRadius: " << m_PhysicalRadius << std::endl;
+  os << indent << "CenterWeight: " << m_CenterWeight << std::endl;
+  using ValuePrintType = typename NumericTraits<InputValueType>::PrintType;
+  os << indent << "IgnoredValue: " << (m_HasIgnoredValue ? "" : "(none) ")
+     << static_cast<ValuePrintType>(m_IgnoredValue) << std::endl;
+  os << indent << "NaNPolicy: " << m_NaNPolicy << std::endl;
+  os << indent << "EmptyWindow: " << m_EmptyWindow << std::endl;
+  os << indent << "EmptyValue: " << static_cast<ValuePrintType>(m_EmptyValue) << std::endl;
+  os << indent << "InvalidOutput: " << m_InvalidOutput << std::endl;
+  os << indent << "InvalidValue: " << static_cast<ValuePrintType>(m_InvalidValue) << std::endl;
+  os << indent << "OutlierRule: " << m_OutlierRule << std::endl;
+  os << indent << "OutlierThreshold: " << m_OutlierThreshold << std::endl;
   os << indent << "Backend: " << m_Backend << std::endl;
   os << indent << "Algorithm: " << m_Algorithm << std::endl;
   os << indent << "DeviceMemoryBudget: " << m_DeviceMemoryBudget << std::endl;

@@ -21,6 +21,7 @@
 #include "GatheredRun.h"
 #include "HostMemory.h"
 #include "HostRates.h"
+#include "MaskedCopy.h"
 #include "PlannedRun.h"
 #include "PixelFormat.h"
 #include "RequestCheck.h"
@@ -454,6 +455,9 @@ RunMedian(const MedianRequest & givenRequest)
   {
     auto report = RunGathered(request, RunMedian);
     report.border = DescribeBorder(request);
+    report.validity = DescribeValidity(request);
+    report.window = GetWindow(request).GetExtent();
+    report.footprint = request.footprint != nullptr ? request.footprint->Describe() : "box";
     report.totalSeconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
     return report;
   }

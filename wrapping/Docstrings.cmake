@@ -13,7 +13,15 @@ radius                one number or one for each axis, x first, in pixels
 boundary_mode         itk.CudaMedianImageFilterEnums.Boundary_ZeroFluxNeumann, Boundary_Constant (boundary_constant),
                       Boundary_Reflect, Boundary_Mirror, Boundary_Wrap or Boundary_Shrink (windows are clipped)
 even_window           True for windows of 2 * radius pixels, one fewer behind the output than before
-even_median           itk.CudaMedianImageFilterEnums.EvenMedian_Upper or EvenMedian_Mean
+even_median           itk.CudaMedianImageFilterEnums.EvenMedian_Upper, EvenMedian_Mean or EvenMedian_Lower
+footprint             an itk.FlatStructuringElement: a window that is no box
+physical_radius       radii of a ball or an ellipsoid in millimetres, by the image's spacing
+center_weight         how many times the pixel itself counts in its window
+mask_image            an image of integers: pixels where it is 0 do not count
+ignored_value         pixels of this value do not count
+na_n_policy           itk.CudaMedianImageFilterEnums.NaNPolicy_Order or NaNPolicy_Omit
+outlier_rule          itk.CudaMedianImageFilterEnums.OutlierRule_None, OutlierRule_Absolute or OutlierRule_Deviations: only
+                      pixels farther from their median than outlier_threshold are replaced
 slice_wise            True filters a volume slice by slice: the radius along the last axis (z) counts as 0
 backend               itk.CudaMedianImageFilterEnums.Backend_Auto (CUDA when a usable device exists, else the CPU),
                       Backend_Cuda (an exception without a usable device) or Backend_Cpu
@@ -36,6 +44,17 @@ set(CudaMedian_METHOD_DOCSTRINGS
   SetBoundaryConstant "The value beyond the image where the boundary is constant."
   SetEvenWindow "Windows of 2 * radius pixels, along all axes or along one, whose number comes first: one pixel fewer behind the output than before. Off by default."
   SetEvenMedian "What the median of an even number of values is: a value of itk.CudaMedianImageFilterEnums.EvenMedian."
+  SetFootprint "The pixels of a window that is no box: an itk.FlatStructuringElement. Takes the place of the radius."
+  SetPhysicalRadius "The radii of an ellipsoid in the units of the input's spacing, one number or one for each axis. Takes the place of the radius."
+  SetCenterWeight "How many times the output's own pixel counts in the box of the radius. 1 by default."
+  ClearFootprint "The box of the radius again."
+  SetMaskImage "An image of integers with the input's geometry: where it is 0, pixels are not valid, and windows do without them."
+  SetIgnoredValue "A value whose pixels are not valid."
+  SetNaNPolicy "Whether NaN is a value or not valid: a value of itk.CudaMedianImageFilterEnums.NaNPolicy."
+  SetEmptyWindow "What is written where no pixel of a window is valid: a value of itk.CudaMedianImageFilterEnums.EmptyWindow."
+  SetInvalidOutput "What is written for outputs whose own pixel is not valid: a value of itk.CudaMedianImageFilterEnums.InvalidOutput."
+  SetOutlierRule "Which pixels are replaced by their median: a value of itk.CudaMedianImageFilterEnums.OutlierRule."
+  SetOutlierThreshold "The distance from the median, or the number of median absolute deviations, beyond which a pixel is replaced."
   SetBackend "Where to run: a value of itk.CudaMedianImageFilterEnums.Backend. Backend_Cuda without a usable device is an exception at Update()."
   SetAlgorithm "How the medians are found: a value of itk.CudaMedianImageFilterEnums.Algorithm. One that does not cover the window is an exception at Update()."
   SetDeviceMemoryBudget "Bytes of device memory the filter may use. 0, the default, allows a share of what is free."

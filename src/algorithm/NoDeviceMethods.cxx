@@ -74,4 +74,16 @@ MakeSelectionDeviceMethod()
   return nullptr;
 }
 
+std::shared_ptr<const DeviceMethod>
+MakeFootprintSelectionMethod()
+{
+  return nullptr;
+}
+
+std::size_t
+GetFootprintBytes(const Footprint &)
+{
+  return 0;
+}
+
 } // namespace cudamedian

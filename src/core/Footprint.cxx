@@ -284,7 +284,7 @@ Footprint::MakeFromImage(const Extent & extent, const std::vector<std::int64_t> 
 }
 
 bool
-Footprint::IsBox() const
+Footprint::FillsItsBox() const
 {
   std::int64_t pixels = 1;
   for (const auto r : m_Radius)
@@ -295,7 +295,20 @@ Footprint::IsBox() const
       return false;
     }
   }
-  return !HasWeights() && pixels == static_cast<std::int64_t>(m_Pixels.size());
+  return pixels == static_cast<std::int64_t>(m_Pixels.size());
+}
+
+bool
+Footprint::IsBox() const
+{
+  return FillsItsBox() && !HasWeights();
+}
+
+bool
+Footprint::IsCentreWeighted() const
+{
+  const auto isRight = [](const FootprintPixel & pixel) { return pixel.weight == 1 || pixel.offset == Extent{}; };
+  return FillsItsBox() && std::all_of(m_Pixels.begin(), m_Pixels.end(), isRight);
 }
 
 std::string

@@ -87,6 +87,11 @@ CheckBorders(const MedianRequest & request)
     throw RequestError("The rank is " + std::to_string(window.rank) +
                        "; the mean of the two middle values is a median, and has no rank");
   }
+  if (request.evenMedian == EvenMedian::Lower && request.rank >= 0)
+  {
+    throw RequestError("The rank is " + std::to_string(window.rank) +
+                       "; the lower one of the two middle values is a median, and has no rank");
+  }
 }
 
 void
@@ -106,10 +111,6 @@ CheckFootprint(const MedianRequest & request)
   {
     throw RequestError("A footprint says itself where its pixels lie; the window is to be shorter by " +
                        Describe(request.shorter) + " pixels and shifted by " + Describe(request.shift));
-  }
-  if (HasShrunkBorder(request))
-  {
-    throw RequestError("A footprint's windows are not clipped to the image; its border may be any other");
   }
 }
 
@@ -142,6 +143,42 @@ CheckRankMap(const MedianRequest & request)
   {
     throw RequestError("A map of ranks needs rows of pixels without gaps, and windows that see no border but the "
                        "nearest pixel");
+  }
+}
+
+/** Of valid pixels, whose number differs from window to window, there are a median, a least and a greatest one. */
+void
+CheckRules(const MedianRequest & request)
+{
+  const auto   window = GetWindow(request);
+  const auto & validity = request.validity;
+  const auto   bytes = validity.maskPixelBytes;
+  if (validity.mask != nullptr && bytes != 1 && bytes != 2 && bytes != 4 && bytes != 8)
+  {
+    throw RequestError("Pixels of the mask have " + std::to_string(bytes) + " bytes; they may have 1, 2, 4 or 8");
+  }
+  if (validity.HasRules() && !IsRankOfClipped(window))
+  {
+    throw RequestError("The rank is " + std::to_string(window.rank) + " of " + std::to_string(window.CountPixels()) +
+                       "; windows some of whose pixels are not valid have a median, a least and a greatest value "
+                       "alone");
+  }
+  if (validity.HasRules() && request.rankMap != nullptr)
+  {
+    throw RequestError("A map of ranks does not know which pixels are valid; it may not be given with such rules");
+  }
+  if (request.outlierRule == OutlierRule::None)
+  {
+    return;
+  }
+  if (!(request.outlierThreshold >= 0))
+  {
+    throw RequestError("The threshold of outliers is " + std::to_string(request.outlierThreshold) + "; it starts at 0");
+  }
+  if (!window.IsMedian() || request.rankMap != nullptr)
+  {
+    throw RequestError("The rank is " + std::to_string(window.rank) + " of " + std::to_string(window.CountPixels()) +
+                       "; outliers are told by their distance from the median");
   }
 }
 
@@ -217,6 +254,7 @@ ValidateRequest(const MedianRequest & request)
   }
   CheckFootprint(request);
   CheckBorders(request);
+  CheckRules(request);
   if (!isEmpty)
   {
     CheckOutputStride(request);

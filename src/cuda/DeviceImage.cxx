@@ -150,9 +150,13 @@ ValidateDeviceRequest(const MedianRequest & request)
     pixels *= extent;
   }
   const auto pixelsOfWindow = GetWindow(request).CountPixels();
-  if (HasShrunkBorder(request) || (request.evenMedian == EvenMedian::Mean && pixelsOfWindow % 2 == 0))
+  if (HasShrunkBorder(request) || (request.evenMedian != EvenMedian::Upper && pixelsOfWindow % 2 == 0))
   {
-    throw RequestError("In device memory windows are not clipped to the image, and a median is one of the values");
+    throw RequestError("In device memory windows are not clipped to the image, and a median is the value of rank N/2");
+  }
+  if (request.validity.HasRules() || request.outlierRule != OutlierRule::None)
+  {
+    throw RequestError("In device memory all pixels are valid, and all are replaced by their medians");
   }
   if (request.convertRow != nullptr)
   {

@@ -23,29 +23,38 @@
 namespace cudamedian
 {
 
+/** A pixel of a footprint, as kernels read it. */
+struct FootprintMember
+{
+  std::int32_t offset[4];
+  std::int64_t weight;
+};
+
 /** What every kernel is told about its slab. Plain data, passed by value.
  *
  * Axis 0 is contiguous; the rows of both buffers start at multiples of 16 bytes. Positions are relative to the first
  * pixel of the slab's input box and fit in 32 bits; offsets in memory are 64-bit. */
 struct KernelArguments
 {
-  const void *  input;
-  void *        output;         ///< where the output pixel at column gridOrigin of the first row belongs
-  std::int64_t  inputPitch[4];  ///< pixels from one position along an axis to the next
-  std::int64_t  outputPitch[4]; ///< the same for the output
-  std::int32_t  inputExtent[4];
-  std::int32_t  outputExtent[4];
-  std::int32_t  outputOrigin[4]; ///< first output pixel
-  std::int64_t  radius[4];       ///< may exceed the image
-  std::int64_t  rank;            ///< of the wanted value among the sorted ones of a window, from 0
-  std::int32_t  gridOrigin;      ///< outputOrigin[0] rounded down to a multiple of 16 bytes
-  std::uint32_t blocksZ;         ///< blocks along axis 2; the grid's third axis runs over axes 2 and 3
-  std::uint32_t firstBlock[2];   ///< what is added to the block's number along the grid's second and third axis
-  std::uint64_t signMask;        ///< see KeyMapping::Integer
-  std::uint32_t one;             ///< 1 and ~0, unknown to the compiler: see KeyRegisters::MaxBySum
-  std::uint32_t minusOne;
-  std::int32_t  stripRows;  ///< rows of a strip (StripKernel.h), an even number
-  std::int32_t  shorter[4]; ///< 1 where the window has one pixel fewer behind an output than the radius, else 0
+  const void *            input;
+  void *                  output;         ///< where the output pixel at column gridOrigin of the first row belongs
+  std::int64_t            inputPitch[4];  ///< pixels from one position along an axis to the next
+  std::int64_t            outputPitch[4]; ///< the same for the output
+  std::int32_t            inputExtent[4];
+  std::int32_t            outputExtent[4];
+  std::int32_t            outputOrigin[4]; ///< first output pixel
+  std::int64_t            radius[4];       ///< may exceed the image
+  std::int64_t            rank;            ///< of the wanted value among the sorted ones of a window, from 0
+  std::int32_t            gridOrigin;      ///< outputOrigin[0] rounded down to a multiple of 16 bytes
+  std::uint32_t           blocksZ;         ///< blocks along axis 2; the grid's third axis runs over axes 2 and 3
+  std::uint32_t           firstBlock[2]; ///< what is added to the block's number along the grid's second and third axis
+  std::uint64_t           signMask;      ///< see KeyMapping::Integer
+  std::uint32_t           one;           ///< 1 and ~0, unknown to the compiler: see KeyRegisters::MaxBySum
+  std::uint32_t           minusOne;
+  std::int32_t            stripRows;       ///< rows of a strip (StripKernel.h), an even number
+  std::int32_t            footprintPixels; ///< pixels of a footprint, for kernels that read it …
+  const FootprintMember * footprint;       ///< … from a list in the device's memory
+  std::int32_t shorter[4]; ///< 1 where the window has one pixel fewer behind an output than the radius, else 0
 };
 
 } // namespace cudamedian

@@ -19,6 +19,7 @@
 
 #include "Gather.h"
 #include "HalfFloat.h"
+#include "MaskedCopy.h"
 #include "MiddleValues.h"
 #include "RequestWindow.h"
 
@@ -44,6 +45,13 @@ constexpr std::int64_t cudaCopyBytes = std::int64_t{ 128 } << 20;
 
 /** Rows shorter than this are exchanged with another axis, where that is longer. */
 constexpr std::int64_t shortRow = 64;
+
+/** Whether the lower one of two middle values is wanted, which is no default of the algorithms. */
+bool
+IsLowerOfEven(const MedianRequest & request)
+{
+  return request.evenMedian == EvenMedian::Lower && GetWindow(request).CountPixels() % 2 == 0;
+}
 
 /** Exchanges two axes of a request. */
 MedianRequest
@@ -109,8 +117,8 @@ public:
     m_Total = static_cast<double>(Volume(whole.extent));
     // Of a small interior the bands around it take longer than one copy of all.
     const bool isMean = m_Request.evenMedian == EvenMedian::Mean && GetWindow(m_Request).CountPixels() % 2 == 0;
-    const bool hasInterior =
-      IsPlain(m_Request) && !isMean && 4 * static_cast<double>(Volume(interior.extent)) >= 3 * m_Total;
+    const bool hasInterior = IsPlain(m_Request) && !isMean && !HasRules(m_Request) &&
+                             4 * static_cast<double>(Volume(interior.extent)) >= 3 * m_Total;
     if (!hasInterior)
     {
       RunBox(m_Request, whole);
@@ -148,6 +156,7 @@ private:
   {
     auto request = m_Request;
     request.border = {};
+    request.rank = IsLowerOfEven(request) ? GetWindow(request).rank - 1 : request.rank;
     request.evenMedian = EvenMedian::Upper;
     request.inputStride = {};
     Extent place;
@@ -266,16 +275,32 @@ private:
   void
   RunCopy(const MedianRequest & request, const PixelBox & outputs)
   {
+    const auto     result = HasRules(request) ? FindOfValid(request, outputs) : FindOfAll(request, outputs);
+    const Gatherer gatherer(request);
+    ForRows(request, outputs, [&](std::int64_t first, std::int64_t last) {
+      gatherer.ScatterRows(outputs, first, last, result.data());
+    });
+  }
+
+  Pixels
+  FindOfValid(const MedianRequest & request, const PixelBox & outputs)
+  {
+    const double all = static_cast<double>(Volume(outputs.extent)) / m_Total;
+    return MaskedCopy(
+             request, outputs, [this, all](const MedianRequest & part, double share) { RunPart(part, share * all); })
+      .Find();
+  }
+
+  Pixels
+  FindOfAll(const MedianRequest & request, const PixelBox & outputs)
+  {
     const auto copied = GetInputBox(request, outputs);
     auto       result = FindMiddle(request, m_Recipe.upper, copied, outputs);
     if (m_Recipe.isMean)
     {
       TakeMeans(request.pixelType, result, FindMiddle(request, m_Recipe.lower, copied, outputs));
     }
-    const Gatherer gatherer(request);
-    ForRows(request, outputs, [&](std::int64_t first, std::int64_t last) {
-      gatherer.ScatterRows(outputs, first, last, result.data());
-    });
+    return result;
   }
 
   Pixels
@@ -441,14 +466,15 @@ bool
 IsGathered(const MedianRequest & request)
 {
   const bool isMean = request.evenMedian == EvenMedian::Mean && GetWindow(request).CountPixels() % 2 == 0;
-  return !IsPlain(request) || isMean || GetInterior(request).extent != request.outputExtent;
+  return HasRules(request) || IsLowerOfEven(request) || !IsPlain(request) || isMean ||
+         GetInterior(request).extent != request.outputExtent;
 }
 
 bool
 IsGatheredForCuda(const MedianRequest & request)
 {
   const bool isMean = request.evenMedian == EvenMedian::Mean && GetWindow(request).CountPixels() % 2 == 0;
-  return isMean || HasShrunkBorder(request);
+  return HasRules(request) || IsLowerOfEven(request) || isMean || HasShrunkBorder(request);
 }
 
 ExecutionReport

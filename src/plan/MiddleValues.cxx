@@ -19,6 +19,7 @@
 
 #include "HalfFloat.h"
 #include "PixelFormat.h"
+#include "PixelValues.h"
 #include "RequestWindow.h"
 
 #include <cmath>
@@ -58,38 +59,6 @@ GetMeanOfHalves(std::int16_t a, std::int16_t b)
   return static_cast<std::int16_t>(EncodeHalfFloat(VType, RoundToHalfFloat(VType, (getValue(a) + getValue(b)) / 2)));
 }
 
-/** Calls function(T()) with the type of pixels that copies have. */
-template <typename TFunction>
-void
-DispatchPixel(PixelType type, const TFunction & function)
-{
-  switch (type)
-  {
-    case PixelType::Int8:
-      return function(std::int8_t());
-    case PixelType::UInt8:
-      return function(std::uint8_t());
-    case PixelType::Int16:
-    case PixelType::Float16:
-    case PixelType::BFloat16:
-      return function(std::int16_t());
-    case PixelType::UInt16:
-      return function(std::uint16_t());
-    case PixelType::Int32:
-      return function(std::int32_t());
-    case PixelType::UInt32:
-      return function(std::uint32_t());
-    case PixelType::Int64:
-      return function(std::int64_t());
-    case PixelType::UInt64:
-      return function(std::uint64_t());
-    case PixelType::Float32:
-      return function(float());
-    case PixelType::Float64:
-      return function(double());
-  }
-}
-
 } // namespace
 
 Recipe
@@ -103,6 +72,11 @@ GetRecipe(const MedianRequest & request)
   recipe.upper.rank = window.rank;
   recipe.lower.rank = isEven ? window.rank - 1 : window.rank;
   recipe.isMean = request.evenMedian == EvenMedian::Mean && isEven;
+  const bool isLower = request.evenMedian == EvenMedian::Lower;
+  if (isLower && !HasShrunkBorder(request))
+  {
+    recipe.upper.rank = recipe.lower.rank;
+  }
   if (!HasShrunkBorder(request) || pixels == 1)
   {
     return recipe;
@@ -121,6 +95,7 @@ GetRecipe(const MedianRequest & request)
   recipe.lower.fills = both;
   recipe.upper.isGreater = !isEven;
   recipe.lower.isGreater = isEven;
+  recipe.upper = isLower ? recipe.lower : recipe.upper;
   return recipe;
 }
 

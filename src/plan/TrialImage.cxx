@@ -71,6 +71,7 @@ TrialImage::TrialImage(const Window & window, PixelType type)
   request.radius = window.radius;
   request.shorter = window.shorter;
   request.rank = window.rank;
+  request.footprint = window.footprint;
   request.inputExtent = request.outputExtent = ChooseExtent(window);
   request.outputPixelBytes = PixelBytes(type);
   request.outputStride = GetPackedStride(request.outputExtent);

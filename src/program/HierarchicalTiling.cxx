@@ -17,7 +17,10 @@
  *=========================================================================*/
 #include "HierarchicalTiling.h"
 
+#include "FootprintTiling.h"
 #include "SortingNetwork.h"
+
+#include "itkCudaMedianFootprint.h"
 
 #include <algorithm>
 #include <map>
@@ -157,7 +160,7 @@ private:
       {
         index = index * m_Program.GetTile()[axis] + position[axis];
       }
-      m_Outputs[static_cast<std::size_t>(index)] = core.values.at(0);
+      m_Outputs[static_cast<std::size_t>(index)] = AddCenter(position, core);
       return;
     }
 
@@ -178,6 +181,26 @@ private:
       Discard(child);
       Split(half, child);
     }
+  }
+
+  /** The wanted value of an output, whose own pixel may count more than once.
+   *
+   * With e more of its value v, of the core e + 1 values can still be wanted. Of these and e times v the middle one is
+   * wanted: v, but for what is below the least of them or above the greatest. */
+  TileProgram::Value
+  AddCenter(const Extent & output, const SortedCore & core)
+  {
+    if (core.values.size() == 1)
+    {
+      return core.values[0];
+    }
+    Extent center = output;
+    for (int axis = 0; axis < Dimension; ++axis)
+    {
+      center[axis] += m_Window.radius[axis];
+    }
+    const auto least = m_Program.Append(TileProgram::Operation::Min, m_Program.InputAt(center), core.values.back());
+    return m_Program.Append(TileProgram::Operation::Max, least, core.values.front());
   }
 
   /** The sorted values of a box, built once. */
@@ -337,13 +360,15 @@ private:
 TileProgram
 BuildHierarchicalTilingProgram(const Window & window, const Extent & tile)
 {
-  return Builder(window, tile, { tile, Division::Halves }).Build();
+  return BuildHierarchicalTilingProgram(window, tile, { tile, Division::Halves });
 }
 
 TileProgram
 BuildHierarchicalTilingProgram(const Window & window, const Extent & tile, const TilingOptions & options)
 {
-  return Builder(window, tile, options).Build();
+  return window.footprint != nullptr && !window.footprint->IsCentreWeighted()
+           ? BuildFootprintProgram(window, tile, options.division)
+           : Builder(window, tile, options).Build();
 }
 
 } // namespace cudamedian

@@ -38,7 +38,8 @@ struct TilingOptions
   Division division{ Division::Halves };
 };
 
-/** Builds the tile program of a window by hierarchical tiling, in up to four dimensions.
+/** Builds the tile program of a window by hierarchical tiling, in up to four dimensions. A footprint's comes from
+ * BuildFootprintProgram().
  *
  * The core, which all windows of the tile share, is sorted once; then the tile is split in two along its longest axis,
  * each half adding to its core what its windows share beyond the parent's, until a half is one pixel. A sorted core

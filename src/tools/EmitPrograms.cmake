@@ -6,19 +6,24 @@ if(NOT TARGET CudaMedianEmitPrograms)
   add_executable(CudaMedianEmitPrograms
     ${rooms}/tools/EmitPrograms.cxx
     ${rooms}/core/DeviceProfiles.cxx
+    ${rooms}/core/Footprint.cxx
     ${rooms}/algorithm/tile/ProgramEmitter.cxx
     ${rooms}/algorithm/tile/RowEmitter.cxx
     ${rooms}/program/TileProgram.cxx
     ${rooms}/program/SortingNetwork.cxx
+    ${rooms}/program/FootprintTiling.cxx
     ${rooms}/program/HierarchicalTiling.cxx
     ${rooms}/program/ProgramLowering.cxx
     ${rooms}/program/ProgramPhases.cxx
+    ${rooms}/program/ProgramSchedule.cxx
     ${rooms}/program/RegisterPlan.cxx
     ${rooms}/algorithm/tile/KernelPolicy.cxx
     ${rooms}/algorithm/tile/KernelProgram.cxx
     ${rooms}/algorithm/tile/TilePolicy.cxx)
   target_include_directories(CudaMedianEmitPrograms PRIVATE
-    ${CudaMedian_ROOMS} ${rooms}/../include)
+    ${CudaMedian_ROOMS} ${rooms}/../include ${CMAKE_CURRENT_BINARY_DIR}/include)
+  # The library's header of exported names exists when CMake has run; nothing is exported here.
+  target_compile_definitions(CudaMedianEmitPrograms PRIVATE CUDAMEDIAN_STATIC_DEFINE)
   set_target_properties(CudaMedianEmitPrograms PROPERTIES CXX_STANDARD 17 CXX_STANDARD_REQUIRED ON)
 endif()
 

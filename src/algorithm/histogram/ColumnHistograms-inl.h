@@ -194,8 +194,10 @@ private:
       alignas(32) std::uint16_t below[1 + segments + 15];
       below[15] = 0;
       sum.Store(below + 16);
-      const auto segment = CountUpTo(sum, m_Window.rank);
-      ranks[i] = static_cast<std::uint16_t>(m_Window.rank - below[15 + segment]);
+      const auto rank =
+        m_Window.ranks == nullptr ? m_Window.rank : static_cast<std::uint16_t>(m_Window.ranks[first + i]);
+      const auto segment = CountUpTo(sum, rank);
+      ranks[i] = static_cast<std::uint16_t>(rank - below[15 + segment]);
       uses[segment] |= std::uint64_t{ 1 } << i;
       used |= std::uint32_t{ 1 } << segment;
     }

@@ -57,10 +57,11 @@ struct ColumnHistograms
  * ends count for those beyond them. */
 struct ColumnWindow
 {
-  std::int64_t  center; ///< of the first position
-  std::int64_t  before; ///< columns before the centre …
-  std::int64_t  behind; ///< … and behind it
-  std::uint16_t rank;   ///< of the pixel looked for, from 0
+  std::int64_t         center;           ///< of the first position
+  std::int64_t         before;           ///< columns before the centre …
+  std::int64_t         behind;           ///< … and behind it
+  std::uint16_t        rank;             ///< of the pixel looked for, from 0
+  const std::int32_t * ranks{ nullptr }; ///< one for each position instead; null: one for all
 };
 
 /** Counts the bins of a row's pixels in their columns, `times` times. */

@@ -35,6 +35,12 @@ public:
     return Algorithm::SlidingHistogram;
   }
 
+  bool
+  CoversRankMaps(Backend backend) const override
+  {
+    return backend == Backend::Cpu;
+  }
+
   Proposal
   ProposeOnHost(const Problem & problem) const override
   {

@@ -38,7 +38,7 @@ class HistogramRowRunner
 {
 public:
   HistogramRowRunner(const MedianRequest & request, const PixelBox & output)
-    : m_Image(request), m_Mask(static_cast<std::uint8_t>(GetSignMask(request.pixelType))),
+    : m_Image(request), m_Request(request), m_Mask(static_cast<std::uint8_t>(GetSignMask(request.pixelType))),
       m_Extent(request.inputExtent), m_Window(GetWindow(request)), m_Output(output), m_Cut(Cut(request, output))
   {
     const auto columns = static_cast<std::size_t>(std::min(m_Extent[0], m_Cut.stripColumns + m_Window.GetSize(0) - 1));
@@ -88,7 +88,8 @@ public:
       const ColumnWindow window{ position[0] - m_FirstColumn,
                                  m_Window.radius[0],
                                  m_Window.CountBehind(0),
-                                 static_cast<std::uint16_t>(m_Window.rank) };
+                                 static_cast<std::uint16_t>(m_Window.rank),
+                                 FindRanks(m_Request, position) };
       SlideOverColumns(m_Histograms, window, static_cast<std::size_t>(width), m_Medians.data());
       m_Image.ToBits(m_Medians.data(), width);
       m_Image.StoreRow(position, m_Medians.data(), width);
@@ -197,6 +198,7 @@ private:
   }
 
   KeyedImage<std::uint8_t, VMapping> m_Image;
+  const MedianRequest &              m_Request;
   std::uint8_t                       m_Mask;
   Extent                             m_Extent;
   Window                             m_Window;

@@ -35,11 +35,27 @@ public:
     return Algorithm::LocalRank;
   }
 
+  bool
+  CoversFootprints(Backend backend) const override
+  {
+    return backend == Backend::Cpu;
+  }
+
+  bool
+  CoversRankMaps(Backend backend) const override
+  {
+    return backend == Backend::Cpu;
+  }
+
   Proposal
   ProposeOnHost(const Problem & problem) const override
   {
     const auto & request = problem.request;
-    RankShape    shape{};
+    if (request.footprint != nullptr && request.footprint->HasWeights())
+    {
+      return { std::nullopt, "Local ranks count each pixel of a footprint once", false };
+    }
+    RankShape shape{};
     if (!FindHostRankShape(
           problem.GetWindow(), problem.GetPixelBytes(), request.outputExtent, std::max(1U, request.workUnits), shape))
     {

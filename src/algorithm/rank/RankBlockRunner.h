@@ -48,8 +48,8 @@ class RankBlockRunner
 {
 public:
   RankBlockRunner(const MedianRequest & request, const RankWork & work)
-    : m_Image(request), m_Extent(request.inputExtent), m_Window(GetWindow(request)), m_Output(work.output),
-      m_Shape(work.shape)
+    : m_Image(request), m_Request(request), m_Extent(request.inputExtent), m_Window(GetWindow(request)),
+      m_Output(work.output), m_Shape(work.shape)
   {}
 
   static std::size_t
@@ -71,7 +71,16 @@ public:
     Locate(static_cast<std::int64_t>(block));
     LoadRegion();
     Sort();
-    Slide();
+    FindMap();
+    if (m_Window.footprint != nullptr)
+    {
+      ListEdges();
+      SlideFootprint();
+    }
+    else
+    {
+      Slide();
+    }
     Store();
   }
 
@@ -165,6 +174,136 @@ private:
     }
   }
 
+  /** Where the ranks of the block's outputs are, where each has its own. */
+  void
+  FindMap()
+  {
+    m_Map = FindRanks(m_Request, m_Origin);
+    const auto stride = GetPackedStride(m_Request.outputExtent);
+    for (int i = 0; i < 3; ++i)
+    {
+      m_MapStride[i] = stride[m_Shape.axes[i]];
+    }
+  }
+
+  /** Values below the wanted one of an output of the block. */
+  int
+  CountBelow(int x, int y, int z) const
+  {
+    return m_Map == nullptr ? static_cast<int>(m_Window.CountBelow())
+                            : m_Map[x * m_MapStride[0] + y * m_MapStride[1] + z * m_MapStride[2]];
+  }
+
+  /** Pixels that enter a window and leave it at a step, as places in a region from the window's corner. */
+  struct Edges
+  {
+    std::vector<std::ptrdiff_t> entering;
+    std::vector<std::ptrdiff_t> leaving;
+  };
+
+  /** Lists what changes at a step to both sides along each axis. All pixels of a footprint count once. */
+  void
+  ListEdges()
+  {
+    const std::ptrdiff_t stride[3] = { 1, m_Region[0], static_cast<std::ptrdiff_t>(m_Region[0]) * m_Region[1] };
+    const auto           place = [&](const Extent & offset) {
+      std::ptrdiff_t result = 0;
+      for (int i = 0; i < 3; ++i)
+      {
+        result += (offset[m_Shape.axes[i]] + m_Window.radius[m_Shape.axes[i]]) * stride[i];
+      }
+      return result;
+    };
+    const auto & pixels = m_Window.footprint->GetPixels();
+    m_Members.clear();
+    for (const auto & pixel : pixels)
+    {
+      m_Members.push_back(place(pixel.offset));
+    }
+    const auto has = [&](Extent offset, int axis, int step) {
+      offset[axis] += step;
+      const auto found =
+        std::lower_bound(pixels.begin(), pixels.end(), offset, [](const FootprintPixel & pixel, const Extent & wanted) {
+          return std::lexicographical_compare(
+            pixel.offset.rbegin(), pixel.offset.rend(), wanted.rbegin(), wanted.rend());
+        });
+      return found != pixels.end() && found->offset == offset;
+    };
+    for (int i = 0; i < 3; ++i)
+    {
+      for (const int step : { -1, 1 })
+      {
+        auto & edges = m_Edges[i][step > 0 ? 1 : 0];
+        edges = {};
+        for (const auto & pixel : pixels)
+        {
+          // The next window has this pixel one step further, and has lost it where none comes after.
+          if (!has(pixel.offset, m_Shape.axes[i], step))
+          {
+            edges.entering.push_back(place(pixel.offset) + step * stride[i]);
+          }
+          if (!has(pixel.offset, m_Shape.axes[i], -step))
+          {
+            edges.leaving.push_back(place(pixel.offset));
+          }
+        }
+      }
+    }
+  }
+
+  /** The same for the pixels of a footprint, those at its edges being replaced at each step. */
+  void
+  SlideFootprint()
+  {
+    const int words = static_cast<int>((m_Ranks.size() + 31) / 32);
+    m_Bits.assign(static_cast<std::size_t>(words), 0);
+    m_Results.resize(static_cast<std::size_t>(m_Tile[0]) * m_Tile[1] * m_Tile[2]);
+    RankWindow<1>         window(m_Bits.data(), 0);
+    const std::ptrdiff_t  strides[3] = { 1, m_Region[0], static_cast<std::ptrdiff_t>(m_Region[0]) * m_Region[1] };
+    const std::uint16_t * corner = m_Ranks.data();
+    for (const auto member : m_Members)
+    {
+      window.Insert(corner + member, 1);
+    }
+    window.StartAt(words / 2);
+    int        place[3] = { 0, 0, 0 };
+    int        steps[3] = { 1, 1, 1 };
+    const auto move = [&](int i) {
+      const auto & edges = m_Edges[i][steps[i] > 0 ? 1 : 0];
+      for (std::size_t k = 0; k < edges.entering.size(); ++k)
+      {
+        window.ReplaceOne(corner[edges.entering[k]], corner[edges.leaving[k]]);
+      }
+      place[i] += steps[i];
+      corner += steps[i] * strides[i];
+    };
+    for (int y = 0; y < m_Tile[1]; ++y)
+    {
+      for (int column = 0; column < m_Tile[0]; ++column)
+      {
+        for (int n = 0; n < m_Tile[2]; ++n)
+        {
+          m_Results[(static_cast<std::size_t>(place[2]) * m_Tile[1] + y) * m_Tile[0] + place[0]] =
+            m_Image.ToBits(m_Keys[static_cast<std::size_t>(window.FindRank(CountBelow(place[0], y, place[2])))]);
+          if (n + 1 < m_Tile[2])
+          {
+            move(2);
+          }
+        }
+        steps[2] = -steps[2];
+        if (column + 1 < m_Tile[0])
+        {
+          move(0);
+        }
+      }
+      steps[0] = -steps[0];
+      if (y + 1 < m_Tile[1])
+      {
+        move(1);
+      }
+    }
+  }
+
   /** One window passes through all outputs, along axis 2 up and down, then a step along axis 0 or 1. */
   void
   Slide()
@@ -176,7 +315,6 @@ private:
     const std::ptrdiff_t  row = m_Region[0];
     const std::ptrdiff_t  slice = row * m_Region[1];
     const std::uint16_t * corner = m_Ranks.data();
-    const auto            below = static_cast<int>(m_Window.CountBelow());
     for (int z = 0; z < m_Shape.window[2]; ++z)
     {
       for (int y = 0; y < m_Shape.window[1]; ++y)
@@ -205,7 +343,7 @@ private:
         for (int n = 0; n < m_Tile[2]; ++n)
         {
           m_Results[(static_cast<std::size_t>(z) * m_Tile[1] + y) * m_Tile[0] + x] =
-            m_Image.ToBits(m_Keys[static_cast<std::size_t>(window.FindRank(below))]);
+            m_Image.ToBits(m_Keys[static_cast<std::size_t>(window.FindRank(CountBelow(x, y, z)))]);
           if (n + 1 < m_Tile[2])
           {
             // The slice that one of the two windows has and the other has not.
@@ -263,21 +401,26 @@ private:
     }
   }
 
-  KeyedImage<TKey, VMapping> m_Image;
-  Extent                     m_Extent;
-  Window                     m_Window;
-  PixelBox                   m_Output;
-  RankShape                  m_Shape;
-  Extent                     m_Origin{ { 0, 0, 0, 0 } };
-  int                        m_Tile[3]{ 0, 0, 0 };
-  int                        m_Region[3]{ 0, 0, 0 };
-  std::vector<TKey>          m_Keys; ///< of the region, in order once sorted
-  std::vector<TKey>          m_OtherKeys;
-  std::vector<std::uint16_t> m_Numbers; ///< of the pixels that have the keys
-  std::vector<std::uint16_t> m_OtherNumbers;
-  std::vector<std::uint16_t> m_Ranks; ///< of the region's pixels
-  std::vector<std::uint32_t> m_Bits;
-  std::vector<TKey>          m_Results;
+  KeyedImage<TKey, VMapping>  m_Image;
+  const MedianRequest &       m_Request;
+  Extent                      m_Extent;
+  Window                      m_Window;
+  PixelBox                    m_Output;
+  RankShape                   m_Shape;
+  Extent                      m_Origin{ { 0, 0, 0, 0 } };
+  int                         m_Tile[3]{ 0, 0, 0 };
+  int                         m_Region[3]{ 0, 0, 0 };
+  std::vector<TKey>           m_Keys; ///< of the region, in order once sorted
+  std::vector<TKey>           m_OtherKeys;
+  std::vector<std::uint16_t>  m_Numbers; ///< of the pixels that have the keys
+  std::vector<std::uint16_t>  m_OtherNumbers;
+  std::vector<std::uint16_t>  m_Ranks; ///< of the region's pixels
+  std::vector<std::uint32_t>  m_Bits;
+  std::vector<TKey>           m_Results;
+  const std::int32_t *        m_Map{ nullptr }; ///< ranks of the block's outputs; null: all have the window's
+  std::ptrdiff_t              m_MapStride[3]{ 0, 0, 0 };
+  std::vector<std::ptrdiff_t> m_Members;     ///< places of a footprint's pixels from the window's corner
+  Edges                       m_Edges[3][2]; ///< what changes at a step along an axis, down and up
 };
 
 } // namespace cudamedian

@@ -97,6 +97,26 @@ SelectByCounting(const ClampedWindow & window, std::int64_t rank, const TGetKey 
   return result;
 }
 
+/** The same of a footprint's values. \param getKey getKey(i) is the key of its pixel i. \param getWeight getWeight(i)
+ * is how often it counts. */
+template <typename TKey, typename TGetKey, typename TGetWeight>
+CUDAMEDIAN_HOST_DEVICE TKey
+SelectOfListed(std::int32_t count, std::int64_t rank, const TGetKey & getKey, const TGetWeight & getWeight)
+{
+  TKey result = 0;
+  for (int bit = 8 * static_cast<int>(sizeof(TKey)) - 1; bit >= 0; --bit)
+  {
+    const TKey   trial = static_cast<TKey>(result | (TKey{ 1 } << bit));
+    std::int64_t smaller = 0;
+    for (std::int32_t i = 0; i < count; ++i)
+    {
+      smaller += getKey(i) < trial ? getWeight(i) : 0;
+    }
+    result = smaller <= rank ? trial : result;
+  }
+  return result;
+}
+
 } // namespace cudamedian
 
 #endif

@@ -18,6 +18,7 @@
 #ifndef SelectedPixel_h
 #define SelectedPixel_h
 
+#include "Clamp.h"
 #include "KernelArguments.h"
 #include "PixelKey.h"
 #include "RankSelection.h"
@@ -50,6 +51,22 @@ RunSelectedPixel(const KernelArguments & arguments, const std::int64_t * pixel)
   const auto           getKey = [=](std::int64_t x, std::int64_t y, std::int64_t z, std::int64_t w) {
     return Key::FromBits(input[w * pitch[3] + z * pitch[2] + y * pitch[1] + x], signMask);
   };
+  if (arguments.footprint != nullptr)
+  {
+    const auto * members = arguments.footprint;
+    const auto   getMember = [&](std::int32_t i) {
+      std::int64_t place[Dimension];
+      for (int axis = 0; axis < Dimension; ++axis)
+      {
+        place[axis] = Clamp<std::int64_t>(center[axis] + members[i].offset[axis], extent[axis] - 1);
+      }
+      return getKey(place[0], place[1], place[2], place[3]);
+    };
+    const auto key = SelectOfListed<TPixelBits>(
+      arguments.footprintPixels, arguments.rank, getMember, [&](std::int32_t i) { return members[i].weight; });
+    static_cast<TPixelBits *>(arguments.output)[offset] = Key::ToBits(key, signMask);
+    return;
+  }
   const ClampedWindow window(center, radius, shorter, extent);
   const auto          key = SelectByCounting<TPixelBits>(window, arguments.rank, getKey);
   static_cast<TPixelBits *>(arguments.output)[offset] = Key::ToBits(key, signMask);

@@ -50,9 +50,9 @@ public:
   }
 
   bool
-  CoversFootprints(Backend backend) const override
+  CoversFootprints(Backend) const override
   {
-    return backend == Backend::Cpu;
+    return true;
   }
 
   bool
@@ -82,6 +82,11 @@ public:
     candidate.mostPixels = GetSelectedPixels(problem.request);
     candidate.hasLongBlocks = true;
     candidate.onDevice = MakeSelectionDeviceMethod();
+    if (problem.request.footprint != nullptr)
+    {
+      candidate.onDevice = MakeFootprintSelectionMethod();
+      candidate.programBytes = GetFootprintBytes(*problem.request.footprint);
+    }
     return { candidate, "", false };
   }
 

@@ -32,6 +32,14 @@ GetSelectedPixels(const MedianRequest & request);
 std::shared_ptr<const DeviceMethod>
 MakeSelectionDeviceMethod();
 
+/** The same of a footprint's pixels. Null without CUDA. */
+std::shared_ptr<const DeviceMethod>
+MakeFootprintSelectionMethod();
+
+/** Device memory that the list of a footprint's pixels takes; 0 without CUDA. */
+std::size_t
+GetFootprintBytes(const Footprint & footprint);
+
 } // namespace cudamedian
 
 #endif

@@ -19,6 +19,7 @@
 
 #include "DivideUp.h"
 #include "KernelProgram.h"
+#include "TilePolicy.h"
 #include "TileTuning.h"
 
 #include <algorithm>
@@ -221,6 +222,10 @@ SearchPolicy(const Window & window, const KernelKind & kind, const DeviceTraits 
         }
         for (const auto & phaseOptions : triedPhases)
         {
+          if (phaseOptions.sharedPhases > 0 && window.footprint != nullptr)
+          {
+            break; // pieces of a footprint are not the same from tile to tile
+          }
           policy.phases = phaseOptions;
           if (policy.phases.sharedPhases > 0 && tileX > root[0])
           {
@@ -361,7 +366,7 @@ KernelPolicy
 ChoosePolicy(const Window & window, const KernelKind & kind, const DeviceTraits & traits)
 {
   const auto found = FindTuningRow(window, kind, traits);
-  if (!window.IsMedian() || kind.pixelBytes == 8 || found.row == nullptr)
+  if (!window.IsMedian() || window.footprint != nullptr || kind.pixelBytes == 8 || found.row == nullptr)
   {
     return SearchPolicy(window, kind, traits);
   }
@@ -430,7 +435,7 @@ bool
 IsCoveredByKernels(const Window & window)
 {
   return window.GetLargestRadius() <= largestKernelRadius && window.CountAxes() <= 3 &&
-         window.CountPixels() <= largestKernelWindow;
+         window.CountPixels() <= (window.footprint != nullptr ? largestFootprint : largestKernelWindow);
 }
 
 bool

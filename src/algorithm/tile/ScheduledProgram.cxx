@@ -60,7 +60,7 @@ public:
     auto &                            entry = m_Programs[{ window, tile }];
     if (!entry)
     {
-      auto program = BuildHierarchicalTilingProgram(window, tile, { GetRootTile(window, tile) });
+      auto program = BuildHierarchicalTilingProgram(window, tile, GetHostTiling(window, tile));
       auto schedule = ScheduleProgram(program);
       entry = std::make_shared<const ScheduledProgram>(ScheduledProgram{ std::move(program), std::move(schedule) });
     }

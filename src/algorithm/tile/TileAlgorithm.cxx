@@ -56,6 +56,12 @@ public:
     return Algorithm::TileProgram;
   }
 
+  bool
+  CoversFootprints(Backend) const override
+  {
+    return true;
+  }
+
   Proposal
   ProposeOnHost(const Problem & problem) const override
   {
@@ -154,7 +160,8 @@ private:
     return { std::nullopt,
              "No tile program covers a window of radius " + Join(window.radius) +
                ": on the CPU at most two axes of radius up to 15, or three of radius up to 4; on CUDA radii up to " +
-               std::to_string(largestKernelRadius) + " and at most " + std::to_string(largestKernelWindow) + " pixels",
+               std::to_string(largestKernelRadius) + " and at most " + std::to_string(largestKernelWindow) +
+               " pixels; a footprint has radii up to 15 and at most " + std::to_string(largestFootprint) + " values",
              false };
   }
 };

@@ -17,6 +17,7 @@
  *=========================================================================*/
 #include "TilePolicy.h"
 
+#include "FootprintTiling.h"
 #include "RowTuning.h"
 
 #include <algorithm>
@@ -34,6 +35,10 @@ constexpr RowTuningRow columnTuning[] = {
 #include "ColumnTuning.inc"
 };
 
+/** Values of a footprint that the interpreter may have alive at a time: with lines of 64 bytes each, what the nearest
+ * cache of a core holds beside the image's rows. */
+constexpr std::size_t mostLiveValues = 160;
+
 } // namespace
 
 bool
@@ -41,6 +46,10 @@ IsCoveredByTilePrograms(const Window & window)
 {
   const auto axes = window.CountAxes();
   const auto largest = window.GetLargestRadius();
+  if (window.footprint != nullptr)
+  {
+    return axes <= 3 && largest <= 15 && window.CountPixels() <= largestFootprint;
+  }
   return axes <= 2 ? largest <= 15 : axes == 3 && largest <= 4;
 }
 
@@ -81,6 +90,10 @@ ChooseTile(const Window & window)
 Extent
 ChooseHostTile(const Window & window)
 {
+  if (window.footprint != nullptr)
+  {
+    return ChooseFootprintPolicy(window, mostLiveValues).tile;
+  }
   // The tile is the same for keys of all widths.
   const auto * measured = FindRow(rowTuning, "", window.GetExtent(), 2);
   return measured == nullptr ? ChooseTile(window) : measured->tile;
@@ -134,6 +147,17 @@ GetRootTile(const Window & window, const Extent & tile)
     }
   }
   return root;
+}
+
+TilingOptions
+GetHostTiling(const Window & window, const Extent & tile)
+{
+  TilingOptions options{ GetRootTile(window, tile) };
+  if (window.footprint != nullptr)
+  {
+    options.division = ChooseFootprintPolicy(window, mostLiveValues).division;
+  }
+  return options;
 }
 
 } // namespace cudamedian

@@ -84,6 +84,13 @@ GetRowPolicy(const Window & window, std::size_t keyBytes);
 Extent
 GetRootTile(const Window & window, const Extent & tile);
 
+/** The values of the largest footprint that has a tile program. The programs of larger ones take long to make. */
+constexpr std::int64_t largestFootprint = 96;
+
+/** How the program of a window that is interpreted is put together. */
+TilingOptions
+GetHostTiling(const Window & window, const Extent & tile);
+
 } // namespace cudamedian
 
 #endif

@@ -1,0 +1,499 @@
+/*=========================================================================
+ *
+ *  Copyright NumFOCUS
+ *
+ *  Licensed under the Apache License, Version 2.0 (the "License");
+ *  you may not use this file except in compliance with the License.
+ *  You may obtain a copy of the License at
+ *
+ *         https://www.apache.org/licenses/LICENSE-2.0.txt
+ *
+ *  Unless required by applicable law or agreed to in writing, software
+ *  distributed under the License is distributed on an "AS IS" BASIS,
+ *  WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ *  See the License for the specific language governing permissions and
+ *  limitations under the License.
+ *
+ *=========================================================================*/
+#include "MaskedCopy.h"
+
+#include "PixelFormat.h"
+#include "PixelValues.h"
+#include "RequestWindow.h"
+#include "WindowSums.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstring>
+#include <limits>
+#include <type_traits>
+#include <utility>
+
+namespace cudamedian
+{
+namespace
+{
+
+/** What is wanted of the valid pixels. */
+enum class Wanted
+{
+  Middle,
+  Least,
+  Greatest
+};
+
+Wanted
+GetWanted(const MedianRequest & request)
+{
+  const auto pixels = GetWindow(request).CountPixels();
+  const bool isMiddle = request.rank < 0 || pixels == 1;
+  return isMiddle                     ? Wanted::Middle
+         : request.rank == 0          ? Wanted::Least
+         : request.rank == pixels - 1 ? Wanted::Greatest
+                                      : Wanted::Middle;
+}
+
+/** The unsigned integers of so many bytes. */
+PixelType
+GetMaskType(std::size_t bytes)
+{
+  return bytes == 1   ? PixelType::UInt8
+         : bytes == 2 ? PixelType::UInt16
+         : bytes == 4 ? PixelType::UInt32
+                      : PixelType::UInt64;
+}
+
+std::int64_t
+CountRows(const Extent & extent)
+{
+  return extent[1] * extent[2] * extent[3];
+}
+
+/** A value that the request gives, as copies have it. */
+template <typename T>
+T
+ReadValue(PixelType type, const std::array<unsigned char, 8> & bytes)
+{
+  T value;
+  std::memcpy(&value, bytes.data(), sizeof(value));
+  if constexpr (std::is_same_v<T, std::int16_t>)
+  {
+    value = IsHalfFloat(type) ? static_cast<T>(EncodeHalfFloat(type, static_cast<std::uint16_t>(value))) : value;
+  }
+  return value;
+}
+
+/** Whether two values are the same: of floats -0 and +0 are, and every two NaN. */
+template <typename T>
+bool
+AreSame(PixelType type, T a, T b)
+{
+  if constexpr (std::is_floating_point_v<T>)
+  {
+    return a == b || (std::isnan(a) && std::isnan(b));
+  }
+  else
+  {
+    if constexpr (std::is_same_v<T, std::int16_t>)
+    {
+      if (IsHalfFloat(type))
+      {
+        return AreSame(type, GetCopiedHalf(type, a), GetCopiedHalf(type, b));
+      }
+    }
+    return a == b;
+  }
+}
+
+/** The pixel in copies with the least key of all, or the greatest. */
+template <typename T>
+T
+GetExtreme(PixelType copiedType, bool isGreatest)
+{
+  std::array<unsigned char, 8> bytes{};
+  DispatchKeys(GetKeyFormat(copiedType), [&](auto keys) {
+    using Key = decltype(keys);
+    using Bits = typename Key::Bits;
+    const auto key = isGreatest ? static_cast<Bits>(~Bits{ 0 }) : Bits{ 0 };
+    const Bits bits = Key::ToBits(key, static_cast<Bits>(GetSignMask(copiedType)));
+    std::memcpy(bytes.data(), &bits, sizeof(bits));
+  });
+  T pixel;
+  std::memcpy(&pixel, bytes.data(), sizeof(pixel));
+  return pixel;
+}
+
+/** Few ranks of a small window are found one by one, for what a tile program takes each. */
+bool
+AreFoundOneByOne(const MedianRequest & request, std::int64_t pixels, std::int64_t ranks)
+{
+  return request.backend != Backend::Cpu || (pixels <= 125 && ranks <= 12);
+}
+
+} // namespace
+
+bool
+HasInvalidPixels(const MedianRequest & request)
+{
+  return request.validity.HasRules() || HasShrunkBorder(request);
+}
+
+bool
+HasRules(const MedianRequest & request)
+{
+  return request.validity.HasRules() || request.outlierRule != OutlierRule::None ||
+         (request.footprint != nullptr && HasShrunkBorder(request));
+}
+
+std::string
+DescribeValidity(const MedianRequest & request)
+{
+  std::string text;
+  const auto  add = [&text](bool isSo, const char * words) {
+    text += isSo ? (text.empty() ? "" : ", ") + std::string(words) : std::string();
+  };
+  add(request.validity.mask != nullptr, "those of a mask");
+  add(request.validity.hasIgnoredValue, "those without an ignored value");
+  add(request.validity.omitsNaN, "those that are not NaN");
+  text = text.empty() ? "all pixels" : text;
+  add(request.outlierRule == OutlierRule::Absolute, "outliers beyond a distance replaced");
+  add(request.outlierRule == OutlierRule::Deviations, "outliers beyond deviations replaced");
+  return text;
+}
+
+MaskedCopy::MaskedCopy(const MedianRequest & request, const PixelBox & outputs, Run run)
+  : m_Request(request), m_Outputs(outputs), m_Run(std::move(run)), m_Window(GetWindow(request)),
+    m_PixelBytes(PixelBytes(request.pixelType)), m_Count(Volume(outputs.extent))
+{
+  constexpr double most = 1e10;
+  double           pixels = 1;
+  m_Copied.extent = m_Window.GetFootprint(outputs.extent);
+  for (int axis = 0; axis < Dimension; ++axis)
+  {
+    m_Copied.origin[axis] = outputs.origin[axis] + request.shift[axis] - request.radius[axis];
+    pixels *= static_cast<double>(m_Copied.extent[axis]);
+  }
+  if (m_Window.CountPixels() > std::numeric_limits<std::int32_t>::max())
+  {
+    throw RequestError("Windows some of whose pixels are not valid, or for outliers, have at most " +
+                       std::to_string(std::numeric_limits<std::int32_t>::max()) + " values; these have " +
+                       std::to_string(m_Window.CountPixels()));
+  }
+  if (pixels > most)
+  {
+    throw RequestError("Windows of " + std::to_string(m_Window.CountBoxPixels()) +
+                       " pixels of which some are not valid need a copy of " + std::to_string(pixels) +
+                       " pixels; it may have at most " + std::to_string(most));
+  }
+}
+
+Pixels
+MaskedCopy::Find()
+{
+  ReadPixels();
+  ReadValidity();
+  auto result = FindMedians();
+  if (m_Request.outlierRule != OutlierRule::None)
+  {
+    KeepInliers(result);
+  }
+  WriteExceptions(result);
+  return result;
+}
+
+void
+MaskedCopy::ReadPixels()
+{
+  m_Input.resize(static_cast<std::size_t>(Volume(m_Copied.extent)) * m_PixelBytes);
+  Gatherer(m_Request).GatherRows(m_Copied, 0, CountRows(m_Copied.extent), m_Input.data());
+}
+
+void
+MaskedCopy::ReadValidity()
+{
+  const auto & rules = m_Request.validity;
+  m_Valid.assign(static_cast<std::size_t>(Volume(m_Copied.extent)), 1);
+  if (rules.mask != nullptr)
+  {
+    auto mask = m_Request;
+    mask.pixelType = GetMaskType(rules.maskPixelBytes);
+    mask.input = rules.mask;
+    mask.inputStride = rules.maskStride;
+    mask.borderValue.fill(0xFF); // a constant is valid
+    Pixels bytes(m_Valid.size() * rules.maskPixelBytes);
+    Gatherer(mask).GatherRows(m_Copied, 0, CountRows(m_Copied.extent), bytes.data());
+    DispatchPixel(mask.pixelType, [&](auto pixel) {
+      const auto * pixels = reinterpret_cast<const decltype(pixel) *>(bytes.data());
+      std::transform(pixels, pixels + m_Valid.size(), m_Valid.begin(), [](auto value) { return value != 0 ? 1 : 0; });
+    });
+  }
+  for (std::int64_t row = 0; HasShrunkBorder(m_Request) && row < CountRows(m_Copied.extent); ++row)
+  {
+    auto rest = row;
+    bool isBeyond = false;
+    for (int axis = 1; axis < Dimension; ++axis)
+    {
+      const auto place = m_Copied.origin[axis] + rest % m_Copied.extent[axis];
+      isBeyond = isBeyond || place < 0 || place >= m_Request.inputExtent[axis];
+      rest /= m_Copied.extent[axis];
+    }
+    auto * valid = m_Valid.data() + row * m_Copied.extent[0];
+    for (std::int64_t x = 0; x < m_Copied.extent[0]; ++x)
+    {
+      const auto place = m_Copied.origin[0] + x;
+      valid[x] = isBeyond || place < 0 || place >= m_Request.inputExtent[0] ? 0 : valid[x];
+    }
+  }
+  IgnoreValues();
+  m_IsAllValid = std::find(m_Valid.begin(), m_Valid.end(), 0) == m_Valid.end();
+}
+
+void
+MaskedCopy::IgnoreValues()
+{
+  const auto & rules = m_Request.validity;
+  const auto   type = m_Request.pixelType;
+  DispatchPixel(type, [&](auto pixel) {
+    using T = decltype(pixel);
+    const auto * pixels = reinterpret_cast<const T *>(m_Input.data());
+    const auto   ignored = ReadValue<T>(type, rules.ignoredValue);
+    const auto   nan = [&] {
+      if constexpr (std::is_same_v<T, std::int16_t>)
+      {
+        return static_cast<T>(EncodeHalfFloat(type, 0x7FFF));
+      }
+      else
+      {
+        return std::numeric_limits<T>::quiet_NaN();
+      }
+    }();
+    const bool hasNaN = rules.omitsNaN && (IsHalfFloat(type) || std::is_floating_point_v<T>);
+    for (std::size_t i = 0; (rules.hasIgnoredValue || hasNaN) && i < m_Valid.size(); ++i)
+    {
+      const bool isIgnored = rules.hasIgnoredValue && AreSame(type, pixels[i], ignored);
+      const bool isNaN = hasNaN && AreSame(type, pixels[i], nan);
+      m_Valid[i] = isIgnored || isNaN ? 0 : m_Valid[i];
+    }
+  });
+}
+
+void
+MaskedCopy::FillInvalid()
+{
+  const auto wanted = GetWanted(m_Request);
+  m_Filled = m_Input;
+  m_Colour.assign(m_Valid.size(), 0);
+  // Along the window's longest axis least and greatest keys alternate: then there are the fewest lines in a window,
+  // each of which may be out of balance by one.
+  int longest = 0;
+  for (int axis = 1; axis < Dimension; ++axis)
+  {
+    longest = m_Window.GetSize(axis) > m_Window.GetSize(longest) ? axis : longest;
+  }
+  auto lines = m_Copied.extent;
+  lines[longest] = 1;
+  std::vector<std::int8_t> next(static_cast<std::size_t>(Volume(lines)));
+  DispatchPixel(GetCopiedType(m_Request.pixelType), [&](auto pixel) {
+    using T = decltype(pixel);
+    auto *     pixels = reinterpret_cast<T *>(m_Filled.data());
+    const auto least = GetExtreme<T>(GetCopiedType(m_Request.pixelType), false);
+    const auto greatest = GetExtreme<T>(GetCopiedType(m_Request.pixelType), true);
+    Extent     place{};
+    for (std::size_t i = 0; i < m_Valid.size(); ++i)
+    {
+      std::int64_t line = 0;
+      for (int axis = Dimension - 1; axis >= 0; --axis)
+      {
+        line = axis == longest ? line : line * lines[axis] + place[axis];
+      }
+      if (place[longest] == 0)
+      {
+        next[line] = (place[0] + place[1] + place[2] + place[3]) % 2 == 0 ? 1 : -1;
+      }
+      if (m_Valid[i] == 0)
+      {
+        const bool isGreatest = wanted == Wanted::Least || (wanted == Wanted::Middle && next[line] < 0);
+        m_Colour[i] = isGreatest ? -1 : 1;
+        pixels[i] = isGreatest ? greatest : least;
+        next[line] = static_cast<std::int8_t>(-next[line]);
+      }
+      for (int axis = 0; axis < Dimension && ++place[axis] == m_Copied.extent[axis]; ++axis)
+      {
+        place[axis] = 0;
+      }
+    }
+  });
+}
+
+MedianRequest
+MaskedCopy::MakeInnerRequest() const
+{
+  auto request = m_Request;
+  request.pixelType = GetCopiedType(m_Request.pixelType);
+  request.border = {};
+  request.shift = {};
+  request.inputStride = {};
+  request.evenMedian = EvenMedian::Upper;
+  request.validity = {};
+  request.outlierRule = OutlierRule::None;
+  request.input = m_IsAllValid ? m_Input.data() : m_Filled.data();
+  request.inputExtent = m_Copied.extent;
+  request.outputOrigin = m_Request.radius;
+  request.outputExtent = m_Outputs.extent;
+  request.outputStride = GetPackedStride(m_Outputs.extent);
+  request.outputPixelBytes = m_PixelBytes;
+  request.convertRow = nullptr;
+  return request;
+}
+
+Pixels
+MaskedCopy::RunRank(std::int64_t rank, double share)
+{
+  Pixels result(static_cast<std::size_t>(m_Count) * m_PixelBytes);
+  auto   request = MakeInnerRequest();
+  request.rank = rank;
+  request.output = result.data();
+  m_Run(request, share);
+  return result;
+}
+
+Pixels
+MaskedCopy::RunRankMap(const std::vector<std::int32_t> & ranks, std::int64_t least, std::int64_t greatest, double share)
+{
+  Pixels result(static_cast<std::size_t>(m_Count) * m_PixelBytes);
+  auto   request = MakeInnerRequest();
+  request.rank = least;
+  request.greatestRank = greatest;
+  request.rankMap = ranks.data();
+  request.output = result.data();
+  request.algorithm = Algorithm::Automatic;
+  m_Run(request, share);
+  return result;
+}
+
+Pixels
+MaskedCopy::RunRanks(const std::vector<std::int32_t> & ranks, double share)
+{
+  std::vector<std::int32_t> different(ranks);
+  std::sort(different.begin(), different.end());
+  different.erase(std::unique(different.begin(), different.end()), different.end());
+  const auto count = static_cast<std::int64_t>(different.size());
+  if (count > 1 && !AreFoundOneByOne(m_Request, m_Window.CountPixels(), count))
+  {
+    return RunRankMap(ranks, different.front(), different.back(), share);
+  }
+  auto result = RunRank(different.front(), share / static_cast<double>(count));
+  for (std::size_t i = 1; i < different.size(); ++i)
+  {
+    const auto other = RunRank(different[i], share / static_cast<double>(count));
+    DispatchPixel(GetCopiedType(m_Request.pixelType), [&](auto pixel) {
+      using T = decltype(pixel);
+      auto *       ours = reinterpret_cast<T *>(result.data());
+      const auto * theirs = reinterpret_cast<const T *>(other.data());
+      for (std::int64_t k = 0; k < m_Count; ++k)
+      {
+        ours[k] = ranks[static_cast<std::size_t>(k)] == different[i] ? theirs[k] : ours[k];
+      }
+    });
+  }
+  return result;
+}
+
+Pixels
+MaskedCopy::FindMedians()
+{
+  const auto   pixels = m_Window.CountPixels();
+  const auto   wanted = GetWanted(m_Request);
+  const double whole = m_Request.outlierRule == OutlierRule::Deviations ? 0.5 : 1;
+  const bool   isMean = wanted == Wanted::Middle && m_Request.evenMedian == EvenMedian::Mean;
+  const bool   isLower = wanted == Wanted::Middle && m_Request.evenMedian == EvenMedian::Lower;
+  if (m_IsAllValid && wanted != Wanted::Middle)
+  {
+    return RunRank(m_Window.rank, whole);
+  }
+  std::vector<std::int64_t> balance(static_cast<std::size_t>(m_Count), 0);
+  if (!m_IsAllValid)
+  {
+    FillInvalid();
+    balance = SumWindows(m_Colour, m_Window, m_Outputs.extent);
+    m_ValidCount = SumWindows(m_Valid, m_Window, m_Outputs.extent);
+  }
+  if (wanted != Wanted::Middle)
+  {
+    return RunRank(wanted == Wanted::Least ? 0 : pixels - 1, whole);
+  }
+  std::vector<std::int32_t> upper(static_cast<std::size_t>(m_Count));
+  std::vector<std::int32_t> lower(static_cast<std::size_t>(m_Count));
+  for (std::size_t i = 0; i < upper.size(); ++i)
+  {
+    // Without a valid pixel there is no rank, and the median's does as well.
+    const bool isEmpty = !m_ValidCount.empty() && m_ValidCount[i] == 0;
+    const auto sum = isEmpty ? pixels : pixels + balance[i];
+    upper[i] = static_cast<std::int32_t>(sum / 2);
+    lower[i] = static_cast<std::int32_t>(isEmpty ? sum / 2 : (sum - 1) / 2);
+  }
+  if (!isMean)
+  {
+    return RunRanks(isLower ? lower : upper, whole);
+  }
+  auto       result = RunRanks(upper, whole / 2);
+  const auto single = result;
+  const auto other = RunRanks(lower, whole / 2);
+  TakeMeans(m_Request.pixelType, result, other);
+  for (std::size_t i = 0; i < upper.size(); ++i)
+  {
+    if (upper[i] == lower[i])
+    {
+      std::memcpy(result.data() + i * m_PixelBytes, single.data() + i * m_PixelBytes, m_PixelBytes);
+    }
+  }
+  return result;
+}
+
+std::int64_t
+MaskedCopy::GetOwnPlace(std::int64_t output) const
+{
+  std::int64_t place = 0;
+  std::int64_t stride = 1;
+  for (int axis = 0; axis < Dimension; ++axis)
+  {
+    place += (output % m_Outputs.extent[axis] + m_Request.radius[axis] - m_Request.shift[axis]) * stride;
+    output /= m_Outputs.extent[axis];
+    stride *= m_Copied.extent[axis];
+  }
+  return place;
+}
+
+void
+MaskedCopy::WriteExceptions(Pixels & result) const
+{
+  if (m_IsAllValid)
+  {
+    return;
+  }
+  const auto & rules = m_Request.validity;
+  const auto   type = m_Request.pixelType;
+  DispatchPixel(type, [&](auto pixel) {
+    using T = decltype(pixel);
+    const auto * input = reinterpret_cast<const T *>(m_Input.data());
+    auto *       output = reinterpret_cast<T *>(result.data());
+    const auto   emptyValue = ReadValue<T>(type, rules.emptyValue);
+    const auto   invalidValue = ReadValue<T>(type, rules.invalidValue);
+    for (std::int64_t i = 0; i < m_Count; ++i)
+    {
+      const auto own = GetOwnPlace(i);
+      const bool isInvalid = m_Valid[static_cast<std::size_t>(own)] == 0;
+      if (isInvalid && rules.invalidOutput != InvalidOutput::Computed)
+      {
+        output[i] = rules.invalidOutput == InvalidOutput::Copied ? input[own] : invalidValue;
+      }
+      else if (m_ValidCount[static_cast<std::size_t>(i)] == 0)
+      {
+        output[i] = rules.emptyWindow == EmptyWindow::Input ? input[own] : emptyValue;
+      }
+    }
+  });
+}
+
+} // namespace cudamedian
