@@ -18,6 +18,7 @@
 #include "CudaMedianCInterface.h"
 
 #include "CudaMedianCFootprint.h"
+#include "CudaMedianCRules.h"
 #include "CudaMedianInterpreterEnd.h"
 #include "CudaMedianRunInThreads.h"
 #include "itkCudaMedianDevice.h"
@@ -48,7 +49,15 @@ static_assert(static_cast<int>(cudamedian::Border::Constant) == 1 &&
                 static_cast<int>(cudamedian::Border::Mirror) == 3 && static_cast<int>(cudamedian::Border::Wrap) == 4 &&
                 static_cast<int>(cudamedian::Border::Shrink) == 5,
               "Border in _engine.py");
-static_assert(static_cast<int>(cudamedian::EvenMedian::Mean) == 1, "EvenMedian in _engine.py");
+static_assert(static_cast<int>(cudamedian::EvenMedian::Mean) == 1 &&
+                static_cast<int>(cudamedian::EvenMedian::Lower) == 2,
+              "EvenMedian in _engine.py");
+static_assert(static_cast<int>(cudamedian::EmptyWindow::Value) == 1 &&
+                static_cast<int>(cudamedian::InvalidOutput::Copied) == 1 &&
+                static_cast<int>(cudamedian::InvalidOutput::Value) == 2 &&
+                static_cast<int>(cudamedian::OutlierRule::Absolute) == 1 &&
+                static_cast<int>(cudamedian::OutlierRule::Deviations) == 2,
+              "rules in _rules.py");
 
 /** What a progress function's wish to stop travels as. */
 struct Stopped
@@ -185,6 +194,7 @@ ToEngine(const CudaMedianRequest & given)
   {
     request.radius = request.footprint->GetRadius();
   }
+  cudamedian::SetRules(given, request);
   request.outputExtent = request.inputExtent;
   request.output = given.output;
   request.outputStride = ToExtent(given.outputStride);
@@ -360,7 +370,8 @@ Validate(const CudaMedianRequest * request)
     throw cudamedian::RequestError("progressSeconds is " + std::to_string(given.progressSeconds) +
                                    "; it may be from 0 to 3600");
   }
-  CheckRange<std::uint32_t>("evenMedian", given.evenMedian, 0, static_cast<unsigned>(cudamedian::EvenMedian::Mean));
+  CheckRange<std::uint32_t>("evenMedian", given.evenMedian, 0, static_cast<unsigned>(cudamedian::EvenMedian::Lower));
+  cudamedian::ValidateRules(given);
   const auto bytes = ValidateImage(given);
   if (bytes.output != 0)
   {

@@ -23,7 +23,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from . import _numbers
+from . import _numbers, _rules
 
 MAXIMUM_DIMENSION = 4
 _TEXT_BYTES = 8192
@@ -80,6 +80,7 @@ class EvenMedian(enum.IntEnum):
 
     UPPER = 0
     MEAN = 1
+    LOWER = 2
 
 
 PIXEL_TYPES = (
@@ -136,6 +137,18 @@ class _Request(ctypes.Structure):
         ("footprint_pixels", ctypes.c_uint64),
         ("footprint", ctypes.POINTER(ctypes.c_int64)),
         ("is_quiet", ctypes.c_uint32),
+        ("mask_pixel_bytes", ctypes.c_uint32),
+        ("mask", ctypes.c_void_p),
+        ("mask_stride", _Axes),
+        ("has_ignored_value", ctypes.c_uint32),
+        ("omits_nan", ctypes.c_uint32),
+        ("empty_window", ctypes.c_uint32),
+        ("invalid_output", ctypes.c_uint32),
+        ("ignored_value", _Pixel),
+        ("empty_value", _Pixel),
+        ("invalid_value", _Pixel),
+        ("outlier_rule", ctypes.c_uint32),
+        ("outlier_threshold", ctypes.c_double),
     ]
 
 
@@ -262,10 +275,12 @@ def _request(
     even_median: EvenMedian = EvenMedian.UPPER,
     border_value: bytes = b"",
     footprint: np.ndarray | None = None,
+    rules: _rules.Rules | None = None,
 ) -> _Request:
     """Return a request from a C-contiguous array to another of the same shape and type.
 
-    `footprint` has a row for each pixel: its offset along each axis. The windows of `axes` have a pixel each, then.
+    `footprint` has a row for each pixel: its offset along each axis, and its weight. The windows of `axes` are the box
+    around it, then. The mask of `rules` lies in memory as the array does.
     """
     strides = [math.prod(shape[axis + 1 :]) for axis in range(len(shape))]
     places = _places(shape, axes)
@@ -282,7 +297,7 @@ def _request(
         input=input_address,
         output=output_address,
         extent=_fill("shape", shape, places, 1),
-        radius=_fill("radius", [axis.radius for axis in axes], places, 0),
+        radius=_fill("radius", [0 if footprint is not None else axis.radius for axis in axes], places, 0),
         output_stride=output_stride,
         device_memory_budget=_numbers.memory_limit(memory),
         input_stride=_Axes() if is_plain else output_stride,
@@ -295,11 +310,15 @@ def _request(
     )
     if footprint is not None:
         pixels = np.zeros((len(footprint), MAXIMUM_DIMENSION + 1), np.int64)
-        pixels[:, places] = footprint
-        pixels[:, MAXIMUM_DIMENSION] = 1
+        pixels[:, [*places, MAXIMUM_DIMENSION]] = footprint
         request.footprint_pixels = len(footprint)
         # The structure keeps what the pointer was made of.
         request.footprint = ctypes.cast((ctypes.c_int64 * pixels.size).from_buffer(pixels), type(request.footprint))
+        request.shorter = request.shift = _Axes()
+    if rules is not None:
+        for name, value in rules.fields().items():
+            setattr(request, name, _Pixel(*value) if isinstance(value, bytes) else value)
+        request.mask_stride = request.input_stride
     return request
 
 

@@ -178,7 +178,8 @@ class _Filter:
         """Return what the engine is asked, for one C-contiguous array to another and axes merged in groups."""
         wanted = dict(self.wanted)
         if self.places is not None:
-            wanted["footprint"] = self.places[:, [group[0] for group in groups]]
+            places = self.places[:, [group[0] for group in groups]]
+            wanted["footprint"] = np.column_stack((places, np.ones(len(places), np.int64)))
         work = [
             self.pixel.name,
             source.ctypes.data,

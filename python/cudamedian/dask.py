@@ -6,16 +6,24 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
 
 import dask.array
 import numpy as np
 
-from . import _engine, _filter, _numbers, _numpy, _window
+from . import _engine, _filter, _numbers, _numpy, _rules, _window
 
 
-def _filter_chunk(chunk: np.ndarray, options: dict) -> np.ndarray:
+def _filter_chunk(chunk: np.ndarray, mask: np.ndarray | None = None, *, options: dict) -> np.ndarray:
     """Filter a chunk with its halo. Runs in a worker, which imports the package to find this function."""
-    return _filter.median_filter(chunk, **options)
+    return _filter.median_filter(chunk, mask=mask, **options)
+
+
+def _chunk_mask(mask: Any, array: dask.array.Array) -> dask.array.Array:
+    """Return a mask with the shape and the chunks of an array."""
+    mask = _rules.spread_mask(mask, array.shape)
+    return dask.array.broadcast_to(dask.array.asarray(mask), array.shape).rechunk(array.chunks)
 
 
 def _plan_halo(array: dask.array.Array, window: _window.Window) -> tuple[dask.array.Array, dict[int, int]]:
@@ -53,6 +61,14 @@ def median_filter(
     rank: int | None = None,
     percentile: float | None = None,
     even_median: str = "upper",
+    footprint: Any = None,
+    weights: Any = None,
+    mask: Any = None,
+    ignore: float | None = None,
+    nan: str = "order",
+    empty: str | float = "input",
+    invalid: str | float = "computed",
+    outliers: float | str | None = None,
     backend: str = "auto",
     algorithm: str = "automatic",
     memory: int = 0,
@@ -63,7 +79,7 @@ def median_filter(
     The parameters are those of `cudamedian.median_filter`. Every chunk is filtered with a halo of the radius,
     which Dask takes from its neighbours, around the array where it wraps; the border of the array is else the filter's
     own, so that the result equals that of the array in one piece, value for value. Chunks shorter than the radius are
-    merged.
+    merged. A mask is a Dask array or another.
 
     `threads` is the number of threads within one task, 1 by default: as many tasks run at the same time as the worker,
     or Dask's scheduler of threads, has threads, and together they are as many as those. 0 and -1 are one for each core
@@ -85,22 +101,34 @@ def median_filter(
         "rank": rank,
         "percentile": percentile,
         "even_median": even_median,
+        "footprint": None if footprint is None else np.asarray(footprint),
+        "weights": None if weights is None else np.asarray(weights),
     }
+    given = _rules.read(mask, ignore, nan, empty, invalid, outliers)
     window = _window.window_of_axes(array.ndim, **shape_of_window)
     _numpy.check_input(array._meta)
-    _window.border_value(window, array.dtype, _numpy.carrier(array.dtype))
+    pixel = _numpy.carrier(array.dtype)
+    _window.border_value(window, array.dtype, pixel)
+    _rules.for_array(replace(given, mask=None), array.shape, array.dtype, pixel)
     _window.merge_axes(array.shape, window)
     count = _numbers.thread_count(threads)
     options = {
         **shape_of_window,
+        "ignore": ignore,
+        "nan": nan,
+        "empty": empty,
+        "invalid": invalid,
+        "outliers": outliers,
         "backend": backend,
         "algorithm": algorithm,
         "memory": _numbers.memory_limit(memory),
         "threads": 1 if count is None else count,
     }
     array, depth = _plan_halo(array, window)
-    return array.map_overlap(
+    inputs = [array] if mask is None else [array, _chunk_mask(mask, array)]
+    return dask.array.map_overlap(
         _filter_chunk,
+        *inputs,
         depth=depth,
         boundary=_boundary(window, depth),
         dtype=array.dtype,
