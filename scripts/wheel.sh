@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Builds the Python wheel into build/wheelhouse, and with --test tests it in a fresh virtual environment that has PyPI's
+# Builds the wheel itk-cudamedian into build/wheelhouse, and with --test tests it in a fresh virtual environment that has PyPI's
 # itk wheel and nothing else of this project.
 #
 # The wheel holds the module's wrapping, linked against ITK's static libraries. Those, and the descriptions of ITK's own
@@ -8,7 +8,9 @@
 # it and keeps it in the cache.
 #
 # usage: scripts/wheel.sh [--test] [--release] [--require-cache]
+#        scripts/wheel.sh --engine [--test] [--from FOLDER]
 #
+#   --engine          the wheel cudamedian, without ITK, instead: see engine-wheel.sh
 #   --test            test the wheel
 #   --release         hold kernels for all GPUs that a release has (itk-module-init.cmake), whatever GPU is at hand
 #   --require-cache   do nothing, say so, and end well when the cache has no finished ITK
@@ -145,7 +147,8 @@ build_wheel() {
   CMAKE_BUILD_PARALLEL_LEVEL="${jobs}" "${tools}/bin/pip" wheel --quiet --no-build-isolation --no-deps \
     --wheel-dir "${unrepaired}" --config-settings=cmake.define.ITK_DIR="${itk_build}" \
     --config-settings=cmake.define.ITK_USE_SYSTEM_SWIG=ON --config-settings=cmake.define.ITK_USE_SYSTEM_CASTXML=ON \
-    --config-settings=cmake.define.Python3_EXECUTABLE="${tools}/bin/python" "${settings[@]}" "${repository_root}"
+    --config-settings=cmake.define.Python3_EXECUTABLE="${tools}/bin/python" "${settings[@]}" \
+    "${repository_root}/python/itk-cudamedian"
   # Puts the libraries beyond those of every Linux into the wheel, and the oldest glibc it runs with into its name.
   "${tools}/bin/auditwheel" repair --wheel-dir "${wheelhouse}" "${unrepaired}"/*.whl
   ls -l "${wheelhouse}"
@@ -158,10 +161,13 @@ test_wheel() {
   "${test_environment}/bin/pip" install --quiet "itk == $(itk_version)" "${wheel[0]}[test]"
   "${test_environment}/bin/pip" check
   # Not from the checkout's root, where the package's sources are.
-  (cd "${test_environment}" &&
+  (cd "${test_environment}" && CUDAMEDIAN_REQUIRE_ITK=1 \
     "${test_environment}/bin/python" -m pytest -p no:cacheprovider --durations=5 "${repository_root}/test/python")
 }
 
+if [ "${1:-}" = --engine ]; then
+  exec "$(dirname "$0")/engine-wheel.sh" "${@:2}"
+fi
 read_arguments "$@"
 if "${require_cache}" && ! has_itk; then
   say "Python tests left out: ${itk_build} holds no finished ITK; scripts/wheel.sh makes it"

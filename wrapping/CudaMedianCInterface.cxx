@@ -17,7 +17,10 @@
  *=========================================================================*/
 #include "CudaMedianCInterface.h"
 
+#include "CudaMedianCFootprint.h"
+#include "CudaMedianCRules.h"
 #include "CudaMedianInterpreterEnd.h"
+#include "CudaMedianRunInThreads.h"
 #include "itkCudaMedianDevice.h"
 
 #include <algorithm>
@@ -28,13 +31,12 @@
 #include <iterator>
 #include <limits>
 #include <sstream>
-#include <system_error>
 #include <thread>
 
 namespace
 {
 
-// The numbers that python/itk_cuda_median/_engine.py knows.
+// The numbers that python/cudamedian/_engine.py knows.
 static_assert(static_cast<int>(cudamedian::Backend::Cpu) == 2, "Backend in _engine.py");
 static_assert(static_cast<int>(cudamedian::Algorithm::TileProgram) == 1 &&
                 static_cast<int>(cudamedian::Algorithm::LocalRank) == 2 &&
@@ -47,7 +49,15 @@ static_assert(static_cast<int>(cudamedian::Border::Constant) == 1 &&
                 static_cast<int>(cudamedian::Border::Mirror) == 3 && static_cast<int>(cudamedian::Border::Wrap) == 4 &&
                 static_cast<int>(cudamedian::Border::Shrink) == 5,
               "Border in _engine.py");
-static_assert(static_cast<int>(cudamedian::EvenMedian::Mean) == 1, "EvenMedian in _engine.py");
+static_assert(static_cast<int>(cudamedian::EvenMedian::Mean) == 1 &&
+                static_cast<int>(cudamedian::EvenMedian::Lower) == 2,
+              "EvenMedian in _engine.py");
+static_assert(static_cast<int>(cudamedian::EmptyWindow::Value) == 1 &&
+                static_cast<int>(cudamedian::InvalidOutput::Copied) == 1 &&
+                static_cast<int>(cudamedian::InvalidOutput::Value) == 2 &&
+                static_cast<int>(cudamedian::OutlierRule::Absolute) == 1 &&
+                static_cast<int>(cudamedian::OutlierRule::Deviations) == 2,
+              "rules in _rules.py");
 
 /** What a progress function's wish to stop travels as. */
 struct Stopped
@@ -63,60 +73,6 @@ WriteText(const std::string & source, char * text, std::size_t bytes)
   const auto length = std::min(source.size(), bytes - 1);
   std::memcpy(text, source.data(), length);
   text[length] = '\0';
-}
-
-/** Joins its threads also when an exception passes. */
-class JoinedThreads
-{
-public:
-  explicit JoinedThreads(std::size_t count)
-  {
-    m_Threads.reserve(count);
-  }
-  ~JoinedThreads()
-  {
-    for (auto & thread : m_Threads)
-    {
-      thread.join();
-    }
-  }
-  template <typename TBody>
-  void
-  Start(TBody && body)
-  {
-    m_Threads.emplace_back(std::forward<TBody>(body));
-  }
-
-private:
-  std::vector<std::thread> m_Threads;
-};
-
-/** A thread for each body but the first, which runs here, as do those that the system has no thread for: bodies take
- * work as they come to it, so that the last find none left. */
-void
-RunInThreads(std::size_t count, const std::function<void(std::size_t)> & body)
-{
-  JoinedThreads threads(count);
-  std::size_t   unit = 1;
-  try
-  {
-    for (; unit < count; ++unit)
-    {
-      threads.Start([&body, unit] { body(unit); });
-    }
-  }
-  catch (const std::system_error &)
-  {
-    // No more threads.
-  }
-  if (count > 0)
-  {
-    body(0);
-  }
-  for (; unit < count; ++unit)
-  {
-    body(unit);
-  }
 }
 
 std::string
@@ -233,6 +189,12 @@ ToEngine(const CudaMedianRequest & given)
   std::copy(std::begin(given.borderValue), std::end(given.borderValue), request.borderValue.begin());
   request.evenMedian = static_cast<cudamedian::EvenMedian>(given.evenMedian);
   request.rank = given.rank;
+  request.footprint = cudamedian::ToFootprint(given);
+  if (request.footprint != nullptr)
+  {
+    request.radius = request.footprint->GetRadius();
+  }
+  cudamedian::SetRules(given, request);
   request.outputExtent = request.inputExtent;
   request.output = given.output;
   request.outputStride = ToExtent(given.outputStride);
@@ -240,7 +202,7 @@ ToEngine(const CudaMedianRequest & given)
   request.algorithm = static_cast<cudamedian::Algorithm>(given.algorithm);
   request.deviceMemoryBudget = static_cast<std::size_t>(given.deviceMemoryBudget);
   request.workUnits = given.workUnits != 0 ? given.workUnits : std::max(1U, std::thread::hardware_concurrency());
-  request.parallelFor = RunInThreads;
+  request.parallelFor = cudamedian::RunInThreads;
   if (given.progress != nullptr)
   {
     request.progress = Progress(given);
@@ -313,10 +275,15 @@ ValidateWindow(const CudaMedianRequest & given, int axis, std::int64_t & windowP
   windowPixels *= 2 * radius + 1;
 }
 
-/** Throws where the rank is none of the window's. */
+/** Throws where the rank is none of the window's. The engine counts the values of a footprint. */
 void
 ValidateRank(const CudaMedianRequest & given)
 {
+  if (given.footprintPixels != 0)
+  {
+    cudamedian::ValidateFootprint(given);
+    return;
+  }
   std::int64_t pixels = 1;
   for (int axis = 0; axis < 4; ++axis)
   {
@@ -403,7 +370,8 @@ Validate(const CudaMedianRequest * request)
     throw cudamedian::RequestError("progressSeconds is " + std::to_string(given.progressSeconds) +
                                    "; it may be from 0 to 3600");
   }
-  CheckRange<std::uint32_t>("evenMedian", given.evenMedian, 0, static_cast<unsigned>(cudamedian::EvenMedian::Mean));
+  CheckRange<std::uint32_t>("evenMedian", given.evenMedian, 0, static_cast<unsigned>(cudamedian::EvenMedian::Lower));
+  cudamedian::ValidateRules(given);
   const auto bytes = ValidateImage(given);
   if (bytes.output != 0)
   {
@@ -451,7 +419,8 @@ CudaMedianRun(const CudaMedianRequest * request, char * text, size_t textBytes)
   return RunGuarded(
     [request] {
       Validate(request);
-      return ToText(cudamedian::RunMedian(ToEngine(*request)));
+      const auto report = cudamedian::RunMedian(ToEngine(*request));
+      return request->isQuiet != 0 ? std::string() : ToText(report);
     },
     text,
     textBytes);

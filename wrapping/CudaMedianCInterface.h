@@ -81,6 +81,21 @@ typedef struct CudaMedianRequest
   uint32_t           border[4];       /**< cudamedian::Border along each axis */
   uint8_t            borderValue[8];  /**< the pixel beyond a constant border, as it lies in memory */
   uint32_t           evenMedian;      /**< cudamedian::EvenMedian */
+  uint64_t           footprintPixels; /**< of a window that is no box; 0: it is one */
+  const int64_t *    footprint;       /**< for each its offset along the four axes, and its weight; the radius is 0 */
+  uint32_t           isQuiet;         /**< 1: no report is written; what goes wrong is */
+  uint32_t           maskPixelBytes;  /**< 1, 2, 4 or 8 */
+  const void *       mask;            /**< of the input's extent: pixels of value 0 are not valid; may be null */
+  int64_t            maskStride[4];   /**< in pixels; all 0: pixels follow each other, axis 0 fastest */
+  uint32_t           hasIgnoredValue; /**< 1: pixels of a value are not valid */
+  uint32_t           omitsNaN;        /**< 1: pixels of value NaN are not valid */
+  uint32_t           emptyWindow;     /**< cudamedian::EmptyWindow */
+  uint32_t           invalidOutput;   /**< cudamedian::InvalidOutput */
+  uint8_t            ignoredValue[8]; /**< these three as the pixel of a constant border */
+  uint8_t            emptyValue[8];
+  uint8_t            invalidValue[8];
+  uint32_t           outlierRule;      /**< cudamedian::OutlierRule */
+  double             outlierThreshold; /**< from 0; a distance of values, or a number of deviations */
 } CudaMedianRequest;
 
 /** Runs cudamedian::RunMedian(). Writes the execution report's text, or what went wrong, to `text`, which holds

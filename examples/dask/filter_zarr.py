@@ -37,7 +37,7 @@ import zarr
 from dask.utils import format_bytes, parse_bytes
 from distributed import Client, Nanny, Scheduler, SpecCluster, progress, wait
 
-from itk_cuda_median import median_filter
+from cudamedian import median_filter
 
 # What a store has among its attributes that this program may replace.
 MARK = {"written_by": "filter_zarr.py of itk-cudamedian"}

@@ -3,6 +3,7 @@
 """What the tests of the wheel share."""
 
 import importlib
+import importlib.util
 import os
 import signal
 import subprocess
@@ -18,6 +19,12 @@ if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
 SEED = int(os.environ.get("CUDAMEDIAN_TEST_SEED", "20240611"))
+
+
+# The wheel cudamedian is tested without ITK. CUDAMEDIAN_REQUIRE_ITK=1 says that the wheel is ITK's.
+HAS_ITK = os.environ.get("CUDAMEDIAN_REQUIRE_ITK") == "1" or importlib.util.find_spec("itk") is not None
+needs_itk = pytest.mark.skipif(not HAS_ITK, reason="ITK is not installed")
+collect_ignore = [] if HAS_ITK else ["test_itk_filter.py", "test_itk_processes.py"]
 
 
 @pytest.fixture
@@ -60,9 +67,9 @@ def import_library(name):
 @pytest.fixture
 def gpu():
     """Skip without a usable GPU, or fail where CUDAMEDIAN_REQUIRE_GPU=1 says that there must be one."""
-    import itk_cuda_median
+    import cudamedian
 
-    usable, description = itk_cuda_median.query_device()
+    usable, description = cudamedian.query_device()
     if not usable:
         if gpu_is_required():
             pytest.fail(f"CUDAMEDIAN_REQUIRE_GPU=1, but: {description}")

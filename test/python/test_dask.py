@@ -12,8 +12,8 @@ import zarr
 from distributed import Client, LocalCluster, Nanny, Scheduler, SpecCluster
 
 from conftest import import_library, make_array
-from itk_cuda_median import _engine, median_filter, query_device
-from itk_cuda_median.dask import median_filter as median_filter_of_dask
+from cudamedian import _engine, median_filter, query_device
+from cudamedian.dask import median_filter as median_filter_of_dask
 
 
 @pytest.fixture(scope="module")

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from conftest import import_library, make_array
-from itk_cuda_median import DeviceError, MedianError, _device, _engine, median_filter
+from cudamedian import DeviceError, MedianError, _device, _engine, median_filter
 
 TYPES = ("bool", "int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "uint64", "float32", "float64")
 
@@ -468,7 +468,7 @@ def test_dlpack_alone(random, cupy):
 
 
 def test_a_build_without_cuda_says_so():
-    from itk_cuda_median import query_device
+    from cudamedian import query_device
 
     usable, description = query_device()
     if usable or "no CUDA backend" not in description:

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 import zarr
 
-from itk_cuda_median import median_filter
+from cudamedian import median_filter
 
 SCRIPT = Path(__file__).parents[2] / "examples" / "dask" / "filter_zarr.py"
 SECONDS = 120

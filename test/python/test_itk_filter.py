@@ -15,7 +15,7 @@ import pytest
 import xarray
 
 from conftest import make_array
-from itk_cuda_median import median_filter
+from cudamedian import median_filter
 
 PIXELS = {"uint8": itk.UC, "uint16": itk.US, "int16": itk.SS, "float32": itk.F, "float64": itk.D}
 SHAPES = {2: (37, 41), 3: (13, 17, 19), 4: (5, 7, 9, 11)}
@@ -166,9 +166,9 @@ def test_an_impossible_algorithm_is_an_exception_with_the_text_of_the_engine(ran
 
 
 def test_cuda_without_a_device_says_what_was_found(random):
-    import itk_cuda_median
+    import cudamedian
 
-    usable, description = itk_cuda_median.query_device()
+    usable, description = cudamedian.query_device()
     if usable:
         pytest.skip(f"there is a device: {description}")
     with pytest.raises(RuntimeError) as caught:
@@ -255,3 +255,22 @@ def test_no_leak_over_a_thousand_calls(random):
     assert (sys.getrefcount(image), sys.getrefcount(array), image.GetReferenceCount()) == counts
     # A leaked result would be 1 MiB for each call.
     assert process.memory_info().rss - memory < 64 << 20
+
+
+def test_the_old_name_of_the_package_is_an_alias():
+    import cudamedian
+    import itk_cuda_median
+    from itk_cuda_median.dask import median_filter as median_filter_of_dask
+
+    assert all(getattr(itk_cuda_median, name) is getattr(cudamedian, name) for name in itk_cuda_median.__all__)
+    assert median_filter_of_dask is cudamedian.dask.median_filter
+
+
+def test_a_process_has_one_library():
+    from cudamedian import _engine
+
+    median_filter(np.eye(5), 3)
+    itk.cuda_median_image_filter(np.eye(5), radius=1)
+    with open("/proc/self/maps") as maps:
+        libraries = {line.split()[-1] for line in maps if "_CudaMedian" in line or "cudamedian.so" in line}
+    assert libraries == {str(_engine._find_library())}

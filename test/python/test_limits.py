@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from conftest import make_array
-from itk_cuda_median import RequestError, _engine, _numbers, _window, median_filter
+from cudamedian import RequestError, _engine, _numbers, _window, median_filter
 
 LARGEST_RADIUS = (_numbers.MOST_WINDOW_PIXELS - 1) // 2
 
@@ -40,7 +40,7 @@ LARGEST_RADIUS = (_numbers.MOST_WINDOW_PIXELS - 1) // 2
         ({"size": 3, "mode": "constant", "cval": 0.5}, ("cval is 0.5",)),
         ({"size": 3, "mode": "edge"}, ("mode is 'edge'", "'mirror'")),
         ({"size": 3, "mode": ("wrap",)}, ("mode is ('wrap',)", "1 values for 2 axes")),
-        ({"size": 3, "even_median": "lower"}, ("even_median is 'lower'", "'mean'")),
+        ({"size": 3, "even_median": "least"}, ("even_median is 'least'", "'mean', 'lower'")),
         ({"size": 3, "axes": 2**64}, (2**64, "-2 to 1")),
         ({"size": 3, "axes": -3}, (-3, "-2 to 1")),
         ({"size": 3, "axes": (0, 1, 0)}, ("(0, 1, 0), which names an axis twice",)),
@@ -116,8 +116,8 @@ def test_threads_count_as_those_of_joblib():
 
 def test_threads_are_of_the_cores_that_the_process_may_run_on():
     code = (
-        "import os; os.sched_setaffinity(0, {min(os.sched_getaffinity(0))}); import numpy, itk_cuda_median; "
-        "itk_cuda_median.median_filter(numpy.zeros((64, 64)), 3, backend='cpu', report=print, threads=THREADS)"
+        "import os; os.sched_setaffinity(0, {min(os.sched_getaffinity(0))}); import numpy, cudamedian; "
+        "cudamedian.median_filter(numpy.zeros((64, 64)), 3, backend='cpu', report=print, threads=THREADS)"
     )
     for threads in ("None", "-1", "-2"):
         done = subprocess.run(
@@ -131,7 +131,7 @@ def test_fewer_threads_where_the_system_has_no_more(random):
     code = """
 import os, resource, sys, threading
 import numpy
-import itk_cuda_median as m
+import cudamedian as m
 array = numpy.random.default_rng(int(sys.argv[1])).integers(0, 99, (300, 400), "uint16")
 expected = m.median_filter(array, 3, threads=1)
 pages = int(open("/proc/self/statm").read().split()[0])
@@ -171,7 +171,14 @@ def axes(*values):
     return _engine._Axes(*values)
 
 
+def footprint(*numbers):
+    """Return the numbers of a footprint's pixels as C has them."""
+    return ctypes.cast((ctypes.c_int64 * len(numbers))(*numbers), ctypes.POINTER(ctypes.c_int64))
+
+
 LARGEST = 2**63 - 1
+# A window of a pixel of a footprint.
+ONE = {"footprint_pixels": 1, "radius": axes(0, 0, 0, 0)}
 
 
 @pytest.mark.parametrize(
@@ -202,7 +209,21 @@ LARGEST = 2**63 - 1
         ({"rank": 9}, ("rank is 9", "from -1 to 8")),
         ({"rank": -2}, ("rank is -2", "from -1 to 8")),
         ({"border": (ctypes.c_uint32 * 4)(0, 6, 0, 0)}, ("border along axis 1 is 6", "to 5")),
-        ({"even_median": 2}, ("evenMedian is 2", "to 1")),
+        ({"even_median": 3}, ("evenMedian is 3", "to 2")),
+        ({"has_ignored_value": 2}, ("hasIgnoredValue is 2", "to 1")),
+        ({"omits_nan": 2}, ("omitsNaN is 2", "to 1")),
+        ({"empty_window": 2}, ("emptyWindow is 2", "to 1")),
+        ({"invalid_output": 3}, ("invalidOutput is 3", "to 2")),
+        ({"outlier_rule": 3}, ("outlierRule is 3", "to 2")),
+        ({"mask_stride": axes(1, -5, 0, 0)}, ("stride of the mask is -5",)),
+        ({"mask": 4098, "mask_pixel_bytes": 4}, ("mask does not start at a multiple of 4",)),
+        ({"footprint_pixels": 1}, ("footprint has 1 pixels and is null",)),
+        ({"footprint_pixels": 2**24 + 1, "footprint": footprint(0)}, ("footprint has", f"at most {2**24}")),
+        ({"footprint_pixels": 1, "footprint": footprint(1, 0, 0, 0, 1)}, ("radius along axis 0 is to be 0",)),
+        ({**ONE, "footprint": footprint(LARGEST, 0, 0, 0, 1)}, (f"along axis 0 is {LARGEST}", f"to {LARGEST_RADIUS}")),
+        ({**ONE, "footprint": footprint(2**40, -(2**40), 0, 0, 1)}, (f"along axis 1 is -{2**40}", "from -131071")),
+        ({**ONE, "footprint": footprint(0, 0, 0, 0, -1)}, ("weight",)),
+        ({**ONE, "footprint": footprint(0, 0, 0, 0, 0)}, ("footprint",)),
         ({"input": None}, ("buffer is null",)),
         ({"output": None}, ("buffer is null",)),
         ({"output": lambda source, _output: source.ctypes.data}, ("overlaps",)),
@@ -234,6 +255,20 @@ def test_the_c_function_runs_what_is_within_its_limits():
     np.testing.assert_array_equal(output, median_filter(source, 3))
     with pytest.raises(RequestError, match="request is null"):
         _engine._report(*_engine._call("CudaMedianRun", None))
+
+
+def test_the_engine_counts_the_values_of_a_footprint():
+    for rank, expected in ((0, 0), (1, 0), (2, 5), (3, None)):
+        # The output's pixel, and twice the one above it.
+        pixels = footprint(0, 0, 0, 0, 1, 0, -1, 0, 0, 2)
+        request, source, output = c_request(**{**ONE, "footprint_pixels": 2, "footprint": pixels, "rank": rank})
+        status, text = _engine._call("CudaMedianRun", ctypes.byref(request))
+        if expected is None:
+            with pytest.raises(RequestError, match="from 0 to 2"):
+                _engine._report(status, text)
+        else:
+            _engine._report(status, text)
+            assert output[1, 0] == expected
 
 
 def test_numbers_never_reach_ctypes_cut_off():

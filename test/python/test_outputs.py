@@ -9,7 +9,7 @@ import pytest
 from numpy.lib.stride_tricks import as_strided
 
 from conftest import make_array
-from itk_cuda_median import median_filter
+from cudamedian import median_filter
 
 SHAPE = (20, 30)
 

@@ -19,7 +19,7 @@ INTERPRETERS = [sys.executable, *filter(None, os.environ.get("CUDAMEDIAN_TEST_PY
 START = f"""
 import os, signal, sys, threading, time
 import numpy as np
-import itk_cuda_median as m
+import cudamedian as m
 array = np.random.default_rng({SEED}).integers(0, 4096, (1400, 800), "uint16")
 def slow(**options):
     return m.median_filter(array, 9, backend="cpu", algorithm="selection", **options)

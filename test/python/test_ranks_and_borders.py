@@ -9,7 +9,7 @@ import pytest
 from scipy import ndimage
 
 from conftest import make_array
-from itk_cuda_median import median_filter
+from cudamedian import median_filter
 
 TYPES = (
     "int8",

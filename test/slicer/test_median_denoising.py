@@ -659,7 +659,7 @@ def package_engine(program, tmp_path_factory):
     finally:
         for path in added:
             sys.path.remove(path)
-        for name in [name for name in sys.modules if name.split(".")[0] == "itk_cuda_median"]:
+        for name in [name for name in sys.modules if name.split(".")[0] in ("cudamedian", "itk_cuda_median")]:
             del sys.modules[name]
 
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from . import _engine, _numbers
+from . import _engine, _numbers, _rules
 
 # That of a window along one axis. Along several, their product has a limit: see `merge_axes`.
 _LARGEST_RADIUS = (_numbers.MOST_WINDOW_PIXELS - 1) // 2
@@ -29,7 +29,14 @@ BORDERS = {
     "shrink": _engine.Border.SHRINK,
 }
 
-_EVEN_MEDIANS = {"upper": _engine.EvenMedian.UPPER, "mean": _engine.EvenMedian.MEAN}
+_EVEN_MEDIANS = {
+    "upper": _engine.EvenMedian.UPPER,
+    "mean": _engine.EvenMedian.MEAN,
+    "lower": _engine.EvenMedian.LOWER,
+}
+
+# What a footprint may have of pixels, and of values, which its weights add up to.
+_MOST_PIXELS = 2**24
 
 
 @dataclass(frozen=True)
@@ -54,12 +61,25 @@ class AxisWindow:
 
 @dataclass(frozen=True)
 class Window:
-    """What an array is filtered with: the window along each of its axes, and the value that is wanted of it."""
+    """What an array is filtered with: the window along each of its axes, and the value that is wanted of it.
+
+    With a footprint, `axes` are the box around its pixels, and it has a row for each of them: where it lies from the
+    output along each axis, and its weight.
+    """
 
     axes: tuple[AxisWindow, ...]
     rank: int = -1  # the median's
     even_median: _engine.EvenMedian = _engine.EvenMedian.UPPER
     cval: float = 0
+    footprint: np.ndarray | None = None
+
+    def options(self) -> dict[str, object]:
+        """Return what the engine is told besides the axes, which are merged as `merge_axes` merges them."""
+        options: dict[str, object] = {"rank": self.rank, "even_median": self.even_median}
+        if self.footprint is not None:
+            firsts = [group[0] for group in group_axes(self.axes)]
+            options["footprint"] = self.footprint[:, [*firsts, len(self.axes)]]
+        return options
 
 
 def _axes(ndim: int, axes: object) -> tuple[int, ...]:
@@ -144,6 +164,38 @@ def _rank(rank: object, percentile: object, pixels: int) -> int:
     return pixels - 1 if share == 100 else int(float(pixels) * share / 100)
 
 
+def _read_footprint(footprint: object, weights: object, count: int) -> np.ndarray:
+    """Return the weights of a footprint's pixels, 0 where there is none."""
+    name, given = ("footprint", footprint) if weights is None else ("weights", weights)
+    array = np.asarray(given)
+    if array.ndim != count:
+        raise ValueError(f"{name} has {array.ndim} axes, but the window has {count}")
+    if array.dtype.kind not in "biu" and (weights is not None or array.dtype.kind != "f"):
+        raise TypeError(f"{name} has type {array.dtype}; it holds integers or bools")
+    if footprint is not None and weights is not None:
+        mask = np.asarray(footprint)
+        if mask.shape != array.shape:
+            raise ValueError(f"footprint has shape {mask.shape}, but weights has {array.shape}")
+        array = np.where(mask != 0, array, 0)
+    array = (array != 0).astype(np.int64) if weights is None else array
+    if array.size and array.min() < 0:
+        raise ValueError(f"weights has {array.min()}; a weight starts at 0")
+    pixels = np.count_nonzero(array)
+    if pixels == 0 or pixels > _MOST_PIXELS or float(array.sum(dtype=np.float64)) > _MOST_PIXELS:
+        raise ValueError(f"{name} has {pixels} pixels; it may have 1 to {_MOST_PIXELS}, and weights add up to no more")
+    return array.astype(np.int64)
+
+
+def _place_footprint(array: np.ndarray, chosen: Sequence[int], origins: Sequence[int], ndim: int) -> np.ndarray:
+    """Return a row for each pixel: its offset along each axis of an array, and its weight."""
+    places = np.argwhere(array)
+    result = np.zeros((len(places), ndim + 1), np.int64)
+    for column, (axis, size, origin) in enumerate(zip(chosen, array.shape, origins, strict=True)):
+        result[:, axis] = places[:, column] - size // 2 + _shift(origin, size)
+    result[:, ndim] = array[tuple(places.T)]
+    return result
+
+
 def window_of_axes(
     ndim: int,
     size: int | Sequence[int] | None = None,
@@ -155,15 +207,24 @@ def window_of_axes(
     rank: int | None = None,
     percentile: float | None = None,
     even_median: str = "upper",
+    footprint: object = None,
+    weights: object = None,
 ) -> Window:
     """Return the window of an array of `ndim` axes, of one pixel along those that `axes` does not name.
 
-    `size` is 2 * radius + 1; exactly one of the two has to be given.
+    `size` is 2 * radius + 1; exactly one of the two has to be given, or a footprint, or weights, or these two.
     """
-    if (size is None) == (radius is None):
+    has_holes = footprint is not None or weights is not None
+    if has_holes and (size is not None or radius is not None):
+        raise TypeError("a footprint or weights say the size themselves; give neither size nor radius")
+    if not has_holes and (size is None) == (radius is None):
         raise TypeError("give either size or radius, and not both")
     chosen = _axes(ndim, axes)
-    extents = _sizes(size, len(chosen)) if size is not None else _radii(radius, len(chosen))
+    weighted = _read_footprint(footprint, weights, len(chosen)) if has_holes else None
+    if weighted is not None:
+        extents = _sizes(weighted.shape, len(chosen))
+    else:
+        extents = _sizes(size, len(chosen)) if size is not None else _radii(radius, len(chosen))
     origins = _spread("origin", origin, len(chosen))
     # Arrays without axes have nothing beyond them, but a name is to be one all the same.
     borders = _borders(mode, max(1, len(chosen)))[: len(chosen)]
@@ -173,23 +234,34 @@ def window_of_axes(
     for axis, (half, shorter), offset, border in zip(chosen, extents, origins, borders, strict=True):
         result[axis] = AxisWindow(half, shorter, _shift(offset, 2 * half + 1 - shorter), border)
     pixels = math.prod(axis.size for axis in result)
+    placed = None
+    if weighted is not None:
+        placed = _place_footprint(weighted, chosen, origins, ndim)
+        pixels = int(weighted.sum())
+        for axis, border in zip(chosen, borders, strict=True):
+            result[axis] = AxisWindow(int(np.abs(placed[:, axis]).max()), border=border)
     wanted = _rank(rank, percentile, pixels)
     if wanted >= 0 and even_median != "upper":
         raise TypeError("even_median is for the median; it has no meaning with rank or percentile")
-    return Window(tuple(result), wanted, _EVEN_MEDIANS[even_median], _number("cval", cval))
+    return Window(tuple(result), wanted, _EVEN_MEDIANS[even_median], _number("cval", cval), placed)
 
 
 def border_value(window: Window, dtype: np.dtype, pixel: np.dtype) -> bytes:
     """Return the bytes of `cval` in pixels of type `pixel`, which carry those of `dtype`."""
     if all(axis.border is not _engine.Border.CONSTANT for axis in window.axes):
         return b""
-    value = window.cval
-    if dtype.kind in "iub":
-        low, high = (0, 1) if dtype.kind == "b" else (np.iinfo(dtype).min, np.iinfo(dtype).max)
-        if not (low <= value <= high) or value != int(value):
-            raise ValueError(f"cval is {value}, which pixels of type {dtype} do not hold: {low} to {high}")
-        value = int(value)
-    return np.array(value, dtype.newbyteorder("=")).astype(pixel).tobytes()
+    return _rules.pixel_bytes("cval", window.cval, dtype, pixel)
+
+
+def group_axes(axes: Sequence[AxisWindow]) -> list[list[int]]:
+    """Return the numbers of axes, neighbours without a window together."""
+    groups: list[list[int]] = []
+    for number, axis in enumerate(axes):
+        if groups and axis.size == 1 and axes[groups[-1][-1]].size == 1:
+            groups[-1].append(number)
+        else:
+            groups.append([number])
+    return groups
 
 
 def merge_axes(shape: Sequence[int], window: Window) -> tuple[list[int], list[AxisWindow]]:
@@ -197,14 +269,9 @@ def merge_axes(shape: Sequence[int], window: Window) -> tuple[list[int], list[Ax
 
     The result for a C-contiguous array is the same: no window reaches along such an axis.
     """
-    merged_shape: list[int] = []
-    merged: list[AxisWindow] = []
-    for extent, axis in zip(shape, window.axes, strict=True):
-        if merged_shape and axis.size == 1 and merged[-1].size == 1:
-            merged_shape[-1] *= extent
-        else:
-            merged_shape.append(extent)
-            merged.append(axis)
+    groups = group_axes(window.axes)
+    merged_shape = [math.prod(shape[axis] for axis in group) for group in groups]
+    merged = [window.axes[group[0]] for group in groups]
     pixels = math.prod(2 * axis.radius + 1 for axis in window.axes)
     if pixels > _numbers.MOST_WINDOW_PIXELS:
         raise ValueError(

@@ -2,8 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """The engine's C functions, as ctypes sees them (wrapping/CudaMedianCInterface.h).
 
-They are in the same library as ITK's wrapping of the filter, so that a process has one engine; loading it here neither
-imports `itk` nor needs it. ctypes releases the interpreter's lock while a function runs.
+They are in a library of this package, or in that of ITK's wrapping of the filter where the wheel itk-cudamedian is
+installed, so that a process has one engine; loading it here neither imports `itk` nor needs it. ctypes releases the
+interpreter's lock while a function runs.
 """
 
 from __future__ import annotations
@@ -20,7 +21,9 @@ from collections.abc import Callable, Generator, Sequence
 from pathlib import Path
 from typing import Any, Protocol
 
-from . import _numbers
+import numpy as np
+
+from . import _numbers, _rules
 
 MAXIMUM_DIMENSION = 4
 _TEXT_BYTES = 8192
@@ -77,6 +80,7 @@ class EvenMedian(enum.IntEnum):
 
     UPPER = 0
     MEAN = 1
+    LOWER = 2
 
 
 PIXEL_TYPES = (
@@ -130,6 +134,21 @@ class _Request(ctypes.Structure):
         ("border", _Borders),
         ("border_value", _Pixel),
         ("even_median", ctypes.c_uint32),
+        ("footprint_pixels", ctypes.c_uint64),
+        ("footprint", ctypes.POINTER(ctypes.c_int64)),
+        ("is_quiet", ctypes.c_uint32),
+        ("mask_pixel_bytes", ctypes.c_uint32),
+        ("mask", ctypes.c_void_p),
+        ("mask_stride", _Axes),
+        ("has_ignored_value", ctypes.c_uint32),
+        ("omits_nan", ctypes.c_uint32),
+        ("empty_window", ctypes.c_uint32),
+        ("invalid_output", ctypes.c_uint32),
+        ("ignored_value", _Pixel),
+        ("empty_value", _Pixel),
+        ("invalid_value", _Pixel),
+        ("outlier_rule", ctypes.c_uint32),
+        ("outlier_threshold", ctypes.c_double),
     ]
 
 
@@ -168,29 +187,33 @@ def _load_compiler() -> None:
             return
 
 
+def _find_library() -> Path:
+    """Return the library's path: ITK's wrapping of the filter, where there is one, or else this package's own."""
+    # Found through the package `itk`, which is not imported for it: that takes most of a second.
+    paths = [Path(folder) / "_CudaMedianPython.abi3.so" for folder in _folders("itk")]
+    paths.append(Path(__file__).with_name("_cudamedian.so"))
+    for path in paths:
+        if path.exists():
+            return path
+    raise ImportError(f"the engine's library is missing; looked for {', '.join(map(str, paths))}")
+
+
 @functools.cache
 def _library() -> ctypes.CDLL:
     """Load the engine's library, once."""
-    # Found through the package `itk`, which is not imported for it: that takes most of a second.
-    folders = _folders("itk")
-    for folder in folders:
-        path = Path(folder) / "_CudaMedianPython.abi3.so"
-        if path.exists():
-            _load_compiler()
-            library = ctypes.CDLL(str(path))
-            for name, (result, arguments) in _FUNCTIONS.items():
-                function = getattr(library, name)
-                function.restype = result
-                function.argtypes = arguments
-            # A daemon thread's run may outlast the interpreter; it must not call its progress function then.
-            library.CudaMedianBeginInterpreter()
-            atexit.register(library.CudaMedianEndInterpreter)
-            if hasattr(os, "register_at_fork"):
-                os.register_at_fork(after_in_child=library.CudaMedianBeginInterpreter)
-            return library
-    raise ImportError(
-        f"_CudaMedianPython.abi3.so of the wheel itk-cudamedian is in none of the folders of itk: {folders}"
-    )
+    path = _find_library()
+    _load_compiler()
+    library = ctypes.CDLL(str(path))
+    for name, (result, arguments) in _FUNCTIONS.items():
+        function = getattr(library, name)
+        function.restype = result
+        function.argtypes = arguments
+    # A daemon thread's run may outlast the interpreter; it must not call its progress function then.
+    library.CudaMedianBeginInterpreter()
+    atexit.register(library.CudaMedianEndInterpreter)
+    if hasattr(os, "register_at_fork"):
+        os.register_at_fork(after_in_child=library.CudaMedianBeginInterpreter)
+    return library
 
 
 def _call(name: str, *arguments: object) -> tuple[int, str]:
@@ -251,8 +274,14 @@ def _request(
     rank: int = -1,
     even_median: EvenMedian = EvenMedian.UPPER,
     border_value: bytes = b"",
+    footprint: np.ndarray | None = None,
+    rules: _rules.Rules | None = None,
 ) -> _Request:
-    """Return a request from a C-contiguous array to another of the same shape and type."""
+    """Return a request from a C-contiguous array to another of the same shape and type.
+
+    `footprint` has a row for each pixel: its offset along each axis, and its weight. The windows of `axes` are the box
+    around it, then. The mask of `rules` lies in memory as the array does.
+    """
     strides = [math.prod(shape[axis + 1 :]) for axis in range(len(shape))]
     places = _places(shape, axes)
     output_stride = _fill("stride", strides, places, 0) if shape else _Axes(1)
@@ -261,14 +290,14 @@ def _request(
     borders = [Border.ZERO_FLUX_NEUMANN] * MAXIMUM_DIMENSION
     for place, axis in zip(places, axes, strict=True):
         borders[place] = axis.border
-    return _Request(
+    request = _Request(
         bytes=ctypes.sizeof(_Request),
         pixel_type=PIXEL_TYPES.index(pixel_type),
         algorithm=algorithm,
         input=input_address,
         output=output_address,
         extent=_fill("shape", shape, places, 1),
-        radius=_fill("radius", [axis.radius for axis in axes], places, 0),
+        radius=_fill("radius", [0 if footprint is not None else axis.radius for axis in axes], places, 0),
         output_stride=output_stride,
         device_memory_budget=_numbers.memory_limit(memory),
         input_stride=_Axes() if is_plain else output_stride,
@@ -279,6 +308,18 @@ def _request(
         border_value=_Pixel(*border_value),
         even_median=even_median,
     )
+    if footprint is not None:
+        pixels = np.zeros((len(footprint), MAXIMUM_DIMENSION + 1), np.int64)
+        pixels[:, [*places, MAXIMUM_DIMENSION]] = footprint
+        request.footprint_pixels = len(footprint)
+        # The structure keeps what the pointer was made of.
+        request.footprint = ctypes.cast((ctypes.c_int64 * pixels.size).from_buffer(pixels), type(request.footprint))
+        request.shorter = request.shift = _Axes()
+    if rules is not None:
+        for name, value in rules.fields().items():
+            setattr(request, name, _Pixel(*value) if isinstance(value, bytes) else value)
+        request.mask_stride = request.input_stride
+    return request
 
 
 def _answer(progress: Callable[[float], object] | None, failure: list[BaseException]) -> Generator[int, float, None]:
@@ -301,7 +342,7 @@ def _answer(progress: Callable[[float], object] | None, failure: list[BaseExcept
         yield 1
 
 
-def run(
+def _host_request(
     pixel_type: str,
     input_address: int,
     output_address: int,
@@ -311,13 +352,20 @@ def run(
     algorithm: Algorithm,
     memory: int,
     threads: int,
-    progress: Callable[[float], object] | None,
     **wanted: Any,
-) -> str:
-    """Filter one C-contiguous array in host memory to another; return the execution report's text."""
+) -> _Request:
     request = _request(pixel_type, input_address, output_address, shape, axes, algorithm, memory, **wanted)
     request.backend = backend
     request.work_units = _numbers.integer("threads", threads, 1, _numbers.MOST_THREADS)
+    return request
+
+
+def run(*work: Any, progress: Callable[[float], object] | None = None, **wanted: Any) -> str:
+    """Filter one C-contiguous array in host memory to another; return the execution report's text.
+
+    The arguments are those of `_host_request`.
+    """
+    request = _host_request(*work, **wanted)
     failure: list[BaseException] = []
     # Signals are the main thread's; the others need no call into Python.
     if progress is not None or threading.current_thread() is threading.main_thread():
@@ -329,6 +377,28 @@ def run(
     if failure:
         raise failure[0]
     return _report(status, text)
+
+
+class Prepared:
+    """A request whose arrays are told at each run: for work so short that no signal need interrupt it."""
+
+    def __init__(self, *work: Any, **wanted: Any) -> None:
+        """Keep the request. The arguments are those of `_host_request`."""
+        request = _host_request(*work, **wanted)
+        request.is_quiet = 1
+        self._request = request  # keeps what it points to
+        self._bytes = bytes(request)
+        self._function = _library().CudaMedianRun
+
+    def run(self, input_address: int, output_address: int) -> None:
+        """Filter one array to another. Any thread may run it, several at the same time."""
+        request = _Request.from_buffer_copy(self._bytes)
+        request.input = input_address
+        request.output = output_address
+        text = ctypes.create_string_buffer(_TEXT_BYTES)
+        status = self._function(ctypes.byref(request), text, _TEXT_BYTES)
+        if status != 0:
+            _report(status, text.value.decode(errors="replace"))
 
 
 def run_on_device(

@@ -221,8 +221,7 @@ def median_filter(
             algorithm,
             memory,
             number,
-            rank=window.rank,
-            even_median=window.even_median,
             border_value=border_value,
+            **window.options(),
         )
     return result, report

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from . import _engine, _window
+from . import _engine, _rules, _window
 
 # What the engine has no pixels of travels as a type of the same bytes, or that orders its values the same way.
 _CARRIERS = {"bool": "uint8"}
@@ -98,7 +98,7 @@ def _file(array: object) -> str | None:
     return None
 
 
-def _may_share_memory(one: np.ndarray, other: np.ndarray) -> bool:
+def may_share_memory(one: np.ndarray, other: np.ndarray) -> bool:
     """Whether two arrays may overlap, also as two maps of one file."""
     if np.may_share_memory(one, other):
         return True
@@ -118,11 +118,13 @@ def median_filter(
     memory: int,
     threads: int,
     progress: Callable[[float], object] | None,
+    rules: _rules.Given | None = None,
 ) -> tuple[np.ndarray, str]:
     """Filter an array; return the result and the execution report's text."""
     pixel = carrier(array.dtype)
     shape, axes = _window.merge_axes(array.shape, window)
     border_value = _window.border_value(window, array.dtype, pixel)
+    wanted = _rules.for_array(rules, array.shape, array.dtype, pixel) if rules else None
     result = allocate_output(array.shape, array.dtype, output)
     # The medians of bools are bools: the bytes may go from one to the other as they are.
     target = result.view(pixel) if array.dtype == result.dtype and array.dtype.kind == "b" else result
@@ -134,7 +136,7 @@ def median_filter(
         target.dtype == pixel
         and target.flags.c_contiguous
         and target.flags.aligned
-        and not _may_share_memory(result, source)
+        and not may_share_memory(result, source)
     )
     destination = target if direct else np.empty(array.shape, pixel)
     report = _engine.run(
@@ -147,10 +149,10 @@ def median_filter(
         algorithm,
         memory,
         threads,
-        progress,
-        rank=window.rank,
-        even_median=window.even_median,
+        progress=progress,
         border_value=border_value,
+        rules=wanted,
+        **window.options(),
     )
     if not direct:
         np.copyto(result, destination, casting="unsafe")

@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from . import _device, _engine, _numbers, _numpy, _window
+from . import _device, _engine, _numbers, _numpy, _rules, _window
 
 ArrayT = TypeVar("ArrayT")
 
@@ -63,6 +63,14 @@ def median_filter(
     rank: int | None = None,
     percentile: float | None = None,
     even_median: str = "upper",
+    footprint: Any = None,
+    weights: Any = None,
+    mask: Any = None,
+    ignore: float | None = None,
+    nan: str = "order",
+    empty: str | float = "input",
+    invalid: str | float = "computed",
+    outliers: float | str | None = None,
     backend: str = "auto",
     algorithm: str = "automatic",
     memory: int = 0,
@@ -85,7 +93,7 @@ def median_filter(
     Parameters
     ----------
     input
-        A NumPy array or what NumPy can make one of, a Dask array (see `itk_cuda_median.dask`), or an array of CuPy,
+        A NumPy array or what NumPy can make one of, a Dask array (see `cudamedian.dask`), or an array of CuPy,
         PyTorch, Numba or JAX (any with `__cuda_array_interface__` or `__dlpack__`), which gives one of the same kind.
         Pixels are integers of 8 to 64 bits, float16, float32, float64 or bool. A C-contiguous array
         is read where it lies. One in device memory never passes through the host, and the call returns when the work
@@ -118,8 +126,28 @@ def median_filter(
     percentile
         The same in percent, from 0 to 100, or below 0 counted from 100; rounded down as scipy does.
     even_median
-        The median of an even number of values: "upper", the upper one of the two in the middle, as in scipy, or "mean",
-        that of both, of integers rounded down. Arrays in device memory have no means.
+        The median of an even number of values: "upper", the upper one of the two in the middle, as in scipy, "lower" or
+        "mean", that of both, of integers rounded down. Arrays in device memory have the upper one alone.
+    footprint
+        A window that is no box, instead of `size` and `radius`: an array with as many axes as the window, whose pixels
+        are those that are not 0. Its middle lies on the output, as that of a window of its size.
+    weights
+        A footprint of integers: how many times the value of each pixel counts. With `footprint`, its pixels alone.
+    mask
+        An array of integers or bools of the input's shape, or one that broadcasts to it: pixels where it is 0 are not
+        valid, and windows do without them. One without the last axis is that of all components along it.
+    ignore
+        A value whose pixels are not valid.
+    nan
+        "order": NaN is above +infinity. "omit": pixels that are NaN are not valid.
+    empty
+        What is written where a window has no valid pixel: "input", the input's own pixel, or a value.
+    invalid
+        What is written for pixels that are not valid themselves: "computed", the median of the valid ones around them,
+        "copied", the input's own pixel, or a value.
+    outliers
+        Replace outliers alone, the other pixels are the input's: a number, the distance from the median above which a
+        pixel is one, or as "3mad", so many median absolute deviations of its window.
     backend
         "auto" (CUDA when a usable device exists, else the CPU), "cuda" or "cpu".
     algorithm
@@ -168,7 +196,10 @@ def median_filter(
         "rank": rank,
         "percentile": percentile,
         "even_median": even_median,
+        "footprint": footprint,
+        "weights": weights,
     }
+    rules = _rules.read(mask, ignore, nan, empty, invalid, outliers)
     _check_callable("progress", progress)
     _check_callable("report", report)
     if _is_dask_array(input):
@@ -177,11 +208,24 @@ def median_filter(
         if any(given is not None for given in (output, stream, progress, report)):
             raise TypeError("a Dask array is filtered when computed: it takes no output, stream, progress or report")
         return dask.median_filter(
-            input, **shape_of_window, backend=backend, algorithm=algorithm, memory=memory, threads=threads
+            input,
+            **shape_of_window,
+            mask=mask,
+            ignore=ignore,
+            nan=nan,
+            empty=empty,
+            invalid=invalid,
+            outliers=outliers,
+            backend=backend,
+            algorithm=algorithm,
+            memory=memory,
+            threads=threads,
         )
     if _device.is_device_array(input):
         if backend == "cpu" or progress is not None:
             raise TypeError("an array in device memory is filtered there: it takes neither backend='cpu' nor progress")
+        if rules:
+            raise NotImplementedError("arrays in device memory take neither mask, ignore, nan='omit' nor outliers")
         window = _window.window_of_axes(input.ndim, **shape_of_window)
         result, text = _device.median_filter(input, window, output, options["algorithm"], options["memory"], stream)
         if report is not None:
@@ -193,7 +237,7 @@ def median_filter(
     tensor = _device.is_host_tensor(input)
     array = np.from_dlpack(input) if tensor else np.asarray(input)
     window = _window.window_of_axes(array.ndim, **shape_of_window)
-    result, text = _numpy.median_filter(array, window, output, progress=progress, **options)
+    result, text = _numpy.median_filter(array, window, output, progress=progress, rules=rules, **options)
     if report is not None:
         report(text)
     return _device.namespace(input).from_dlpack(result) if tensor and output is None else result

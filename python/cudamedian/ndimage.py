@@ -1,0 +1,265 @@
+# SPDX-FileCopyrightText: Copyright NumFOCUS
+# SPDX-License-Identifier: Apache-2.0
+"""The rank filters of `scipy.ndimage`: the same names, arguments, results and errors.
+
+Differences: 64-bit integers keep every bit, where scipy computes with doubles. float16 is filtered. NaN orders above
++infinity, where scipy leaves the result undefined. A window may span four axes at most; those of minimum_filter and
+maximum_filter without holes any number. What cannot be done is a NotImplementedError that names the argument.
+
+Arrays in device memory are filtered there and give arrays of the same kind; windows have no holes there.
+"""
+
+from __future__ import annotations
+
+import operator
+import warnings
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import numpy as np
+
+from . import _footprint, _ndimage_run, _plans
+from ._footprint import Shape
+
+__all__ = ["maximum_filter", "median_filter", "minimum_filter", "percentile_filter", "rank_filter"]
+
+_WRONG_RANK = "rank not within filter footprint size"
+
+
+def _warn_of_size(size: object, footprint: object) -> None:
+    if size is not None and footprint is not None:
+        warnings.warn("ignoring size because footprint is set", UserWarning, stacklevel=4)
+
+
+def _is_sequence(mode: object) -> bool:
+    return not isinstance(mode, str) and isinstance(mode, Iterable)
+
+
+def _filter_rank(
+    name: str,
+    array: Any,
+    wanted: Any,
+    size: Any,
+    footprint: Any,
+    output: Any,
+    mode: Any,
+    cval: Any,
+    origin: Any,
+    axes: Any,
+) -> Any:
+    """Filter with a rank, which `wanted` is or, by the name of the filter, tells for a number of pixels."""
+    key = _plans.make_key(array, name, wanted, size, footprint, mode, cval, origin, axes)
+    if key is not None and (result := _plans.run(key, array, output)) is not None:
+        return result
+    _warn_of_size(size, footprint)
+    array = _ndimage_run.as_array(array)
+    chosen = _footprint.check_axes(axes, array.ndim)
+    if footprint is None and size is None:
+        raise RuntimeError("no footprint or filter size provided")
+    if footprint is None:
+        given = _footprint.box(_footprint.check_sizes(_footprint.normalize(size, len(chosen))))
+    else:
+        given = _footprint.with_holes(np.asarray(footprint, bool))
+    shape = _footprint.expand(given, array.ndim, chosen)
+    origins = _footprint.expand_values(_footprint.normalize(origin, len(chosen)), array.ndim, chosen, 0)
+    modes = mode
+    if _is_sequence(mode):
+        modes = _footprint.expand_values(_footprint.normalize(mode, len(chosen)), array.ndim, chosen, "constant")
+    _footprint.check_shape(shape, array.ndim, len(chosen))
+    shifts = _footprint.check_origins(origins, shape.sizes)
+    pixels = shape.count()
+    rank = _RANKS[name](wanted, pixels)
+    rank += pixels if rank < 0 else 0
+    if not 0 <= rank < pixels:
+        raise RuntimeError(_WRONG_RANK)
+    if _is_sequence(modes):
+        if rank not in (0, pixels - 1):
+            raise RuntimeError("A sequence of modes is not supported by non-separable rank filters")
+        if shape.mask is not None:
+            raise RuntimeError("A sequence of modes is not supported for non-separable footprints")
+    names = list(modes) if _is_sequence(modes) else [modes] * array.ndim
+    return _ndimage_run.run(array, shape, shifts, names, cval, output, rank, key)
+
+
+def _filter_extremum(
+    array: Any, is_minimum: bool, size: Any, footprint: Any, output: Any, mode: Any, cval: Any, origin: Any, axes: Any
+) -> Any:
+    """Filter with the first or the last rank. scipy reads the arguments in another way than for other ranks."""
+    filter_name = "minimum" if is_minimum else "maximum"
+    key = _plans.make_key(array, filter_name, 0, size, footprint, mode, cval, origin, axes)
+    if key is not None and (result := _plans.run(key, array, output)) is not None:
+        return result
+    _warn_of_size(size, footprint)
+    shape: Shape | None = None
+    if footprint is None and size is None:
+        raise RuntimeError("no footprint provided")
+    if footprint is not None:
+        shape = _footprint.with_holes(np.asarray(footprint, bool))
+        if shape.count() == 0:
+            raise ValueError("All-zero footprint is not supported.")
+        if shape.mask is None:
+            size, shape = shape.sizes, None
+    array = _ndimage_run.as_array(array)
+    chosen = _footprint.check_axes(axes, array.ndim)
+    if shape is not None:
+        shape = _footprint.expand(shape, array.ndim, chosen)
+        origins = _footprint.expand_values(_footprint.normalize(origin, len(chosen)), array.ndim, chosen, 0)
+        _footprint.check_shape(shape, array.ndim, len(chosen))
+        shifts = _footprint.check_origins(origins, shape.sizes)
+        if _is_sequence(mode):
+            raise RuntimeError("A sequence of modes is not supported for non-separable footprints")
+        names = [mode] * array.ndim
+    else:
+        count = len(chosen)
+        given = zip(
+            chosen,
+            _footprint.normalize(origin, count),
+            _footprint.normalize(size, count),
+            _footprint.normalize(mode, count),
+            strict=True,
+        )
+        sizes, shifts, names = [1] * array.ndim, [0] * array.ndim, [""] * array.ndim
+        for axis, shift, extent, name in given:
+            # What is not above 1 is no window, and then nobody looks at its origin and mode.
+            if extent > 1:
+                sizes[axis], names[axis] = int(extent), name
+                shifts[axis] = _footprint.check_origins([shift], [int(extent)])[0]
+        shape = Shape(tuple(sizes), None)
+    rank = 0 if is_minimum else shape.count() - 1
+    return _ndimage_run.run(array, shape, shifts, names, cval, output, rank, key)
+
+
+def _share(percentile: Any, pixels: int) -> int:
+    """Return the rank of a percentile, as scipy rounds it."""
+    if percentile < 0.0:
+        percentile += 100.0
+    if percentile < 0 or percentile > 100:
+        raise RuntimeError("invalid percentile")
+    return pixels - 1 if percentile == 100.0 else int(float(pixels) * percentile / 100.0)
+
+
+# The rank of what is wanted in a window of so many pixels.
+_RANKS = {"median": lambda _, pixels: pixels // 2, "rank": lambda wanted, _: wanted, "percentile": _share}
+
+
+def median_filter(
+    input: Any,  # noqa: A002 - scipy's name
+    size: int | Sequence[int] | None = None,
+    footprint: Any = None,
+    output: Any = None,
+    mode: str | Sequence[str] = "reflect",
+    cval: float = 0.0,
+    origin: int | Sequence[int] = 0,
+    *,
+    axes: int | Sequence[int] | None = None,
+) -> Any:
+    """Return the median of the window around each pixel, the upper one of two: `scipy.ndimage.median_filter`.
+
+    Parameters
+    ----------
+    input
+        An array of bool, integers, float16, float32 or float64 with any number of axes.
+    size
+        The window along each of `axes`, one number or one for each.
+    footprint
+        An array with as many axes as the window: its pixels are those that are not 0. `size` is ignored, then.
+    output
+        An array for the result, or the type of a new one.
+    mode
+        What lies beyond the border: "reflect" or "grid-mirror", "constant" or "grid-constant", "nearest", "mirror",
+        "wrap" or "grid-wrap". As scipy, minimum_filter and maximum_filter with a window without holes take one for each
+        of `axes`, and so do the other filters where their rank is the first or the last.
+    cval
+        The value beyond a constant border. As in scipy, integers lose what it has behind the point.
+    origin
+        Shifts the window, one number or one for each of `axes`: above 0 towards lower indices.
+    axes
+        The axes that the window spans; all by default.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from cudamedian import ndimage
+    >>> ndimage.median_filter(np.array([[1, 9, 2], [3, 4, 8]]), size=3)
+    array([[3, 3, 4],
+           [3, 4, 8]])
+    >>> ndimage.median_filter(np.array([5, 1, 4, 2, 3]), footprint=[1, 0, 1])
+    array([5, 5, 2, 4, 3])
+
+    """
+    return _filter_rank("median", input, 0, size, footprint, output, mode, cval, origin, axes)
+
+
+def rank_filter(
+    input: Any,  # noqa: A002 - scipy's name
+    rank: int,
+    size: int | Sequence[int] | None = None,
+    footprint: Any = None,
+    output: Any = None,
+    mode: str | Sequence[str] = "reflect",
+    cval: float = 0.0,
+    origin: int | Sequence[int] = 0,
+    *,
+    axes: int | Sequence[int] | None = None,
+) -> Any:
+    """Return the value of a rank in the window around each pixel: `scipy.ndimage.rank_filter`.
+
+    Ranks count from 0, or below 0 from the largest: -1 is the maximum. The other parameters are those of
+    `median_filter`.
+    """
+    return _filter_rank("rank", input, operator.index(rank), size, footprint, output, mode, cval, origin, axes)
+
+
+def percentile_filter(
+    input: Any,  # noqa: A002 - scipy's name
+    percentile: float,
+    size: int | Sequence[int] | None = None,
+    footprint: Any = None,
+    output: Any = None,
+    mode: str | Sequence[str] = "reflect",
+    cval: float = 0.0,
+    origin: int | Sequence[int] = 0,
+    *,
+    axes: int | Sequence[int] | None = None,
+) -> Any:
+    """Return a percentile of the window around each pixel, rounded down: `scipy.ndimage.percentile_filter`.
+
+    From 0 to 100, or below 0 counted from 100. The other parameters are those of `median_filter`.
+    """
+    return _filter_rank("percentile", input, percentile, size, footprint, output, mode, cval, origin, axes)
+
+
+def minimum_filter(
+    input: Any,  # noqa: A002 - scipy's name
+    size: int | Sequence[int] | None = None,
+    footprint: Any = None,
+    output: Any = None,
+    mode: str | Sequence[str] = "reflect",
+    cval: float = 0.0,
+    origin: int | Sequence[int] = 0,
+    *,
+    axes: int | Sequence[int] | None = None,
+) -> Any:
+    """Return the least value of the window around each pixel: `scipy.ndimage.minimum_filter`.
+
+    The parameters are those of `median_filter`.
+    """
+    return _filter_extremum(input, True, size, footprint, output, mode, cval, origin, axes)
+
+
+def maximum_filter(
+    input: Any,  # noqa: A002 - scipy's name
+    size: int | Sequence[int] | None = None,
+    footprint: Any = None,
+    output: Any = None,
+    mode: str | Sequence[str] = "reflect",
+    cval: float = 0.0,
+    origin: int | Sequence[int] = 0,
+    *,
+    axes: int | Sequence[int] | None = None,
+) -> Any:
+    """Return the greatest value of the window around each pixel: `scipy.ndimage.maximum_filter`.
+
+    The parameters are those of `median_filter`.
+    """
+    return _filter_extremum(input, False, size, footprint, output, mode, cval, origin, axes)
