@@ -21,7 +21,6 @@
 #include "itkCudaMedianEngine.h"
 #include "itkCudaMedianFilterDetail.h"
 #include "itkCudaMedianImageFilterEnums.h"
-#include "itkFlatStructuringElement.h"
 #include "itkMedianImageFilter.h"
 #include "itkNeighborhood.h"
 
@@ -106,7 +105,7 @@ public:
   using InvalidOutputEnum = CudaMedianImageFilterEnums::InvalidOutput;
   using OutlierRuleEnum = CudaMedianImageFilterEnums::OutlierRule;
   using InputValueType = typename CudaMedianFilterDetail::ImageTraits<TInputImage>::ValueType;
-  using FootprintType = FlatStructuringElement<InputImageDimension>;
+  using FootprintType = Neighborhood<bool, InputImageDimension>;
   using WeightsType = Neighborhood<SizeValueType, InputImageDimension>;
   using PhysicalRadiusType = FixedArray<double, InputImageDimension>;
   using MaskImageType = ImageBase<InputImageDimension>;
@@ -145,7 +144,8 @@ public:
   itkSetEnumMacro(EvenMedian, EvenMedianEnum);
   itkGetEnumMacro(EvenMedian, EvenMedianEnum);
 
-  /** The pixels of a window that is no box: those that are on in a structuring element. Takes the place of the radius,
+  /** The pixels of a window that is no box: those that are on in a neighborhood, as an itk::FlatStructuringElement is
+   * one. Takes the place of the radius,
    * and of another footprint, weights and physical radius. An element that is all on is a box. */
   void
   SetFootprint(const FootprintType & footprint);

@@ -22,6 +22,7 @@
 #include "CudaMedianTestRegionSource.h"
 
 #include "itkCudaMedianImageFilter.h"
+#include "itkFlatStructuringElement.h"
 #include "itkRGBPixel.h"
 #include "itkStreamingImageFilter.h"
 
