@@ -39,7 +39,7 @@ namespace
 
 /** Filters what kernel arguments describe. */
 void
-Filter(PixelType type, const KernelArguments & arguments)
+Filter(PixelType type, const Footprint * footprint, const KernelArguments & arguments)
 {
   const auto    bytes = PixelBytes(type);
   MedianRequest request;
@@ -68,6 +68,7 @@ Filter(PixelType type, const KernelArguments & arguments)
   const auto lead = arguments.outputOrigin[0] - arguments.gridOrigin;
   request.output = static_cast<char *>(arguments.output) + static_cast<std::size_t>(lead) * bytes;
   request.rank = arguments.rank;
+  request.footprint = footprint;
   request.backend = Backend::Cpu;
   RunMedian(request);
   const auto & filtered = request.outputExtent;
@@ -85,21 +86,24 @@ Filter(PixelType type, const KernelArguments & arguments)
 class HostLauncher : public SlabLauncher
 {
 public:
-  explicit HostLauncher(PixelType type) : m_Type(type)
+  HostLauncher(PixelType type, const Footprint * footprint) : m_Type(type), m_Footprint(footprint)
   {}
 
   /** Checked like the kernels that nvcc compiles: the launch says nothing, and the last error is asked. */
   cudaError_t
   Launch(const KernelArguments & arguments, cudaStream_t stream) const override
   {
-    std::function<void()> work = [type = m_Type, arguments] { Filter(type, arguments); };
-    void *                pointers[] = { &work };
+    std::function<void()> work = [type = m_Type, footprint = m_Footprint, arguments] {
+      Filter(type, footprint, arguments);
+    };
+    void * pointers[] = { &work };
     static_cast<void>(cudaLaunchKernel(nullptr, dim3(), dim3(), pointers, 0, stream));
     return cudaGetLastError();
   }
 
 private:
-  PixelType m_Type;
+  PixelType         m_Type;
+  const Footprint * m_Footprint;
 };
 
 class HostForm : public DeviceMethod
@@ -118,7 +122,8 @@ public:
   Prepare(const MedianRequest & request, const Candidate &, DeviceContext &) const override
   {
     // Kernels see half floats as integers of their order.
-    return std::make_unique<HostLauncher>(IsHalfFloat(request.pixelType) ? PixelType::Int16 : request.pixelType);
+    return std::make_unique<HostLauncher>(IsHalfFloat(request.pixelType) ? PixelType::Int16 : request.pixelType,
+                                          request.footprint);
   }
 
 private:
@@ -195,6 +200,18 @@ std::shared_ptr<const DeviceMethod>
 MakeSelectionDeviceMethod()
 {
   return std::make_shared<HostForm>(KernelMeans::Selection);
+}
+
+std::shared_ptr<const DeviceMethod>
+MakeFootprintSelectionMethod()
+{
+  return std::make_shared<HostForm>(KernelMeans::Selection);
+}
+
+std::size_t
+GetFootprintBytes(const Footprint & footprint)
+{
+  return footprint.GetPixels().size() * sizeof(FootprintMember);
 }
 
 // Images in device memory are filtered on GPUs alone (CudaMedianDeviceImageTest).
