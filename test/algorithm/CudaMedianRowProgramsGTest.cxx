@@ -18,7 +18,10 @@
 #include "CudaMedianTestSeed.h"
 #include "KeyLines.h"
 #include "RowPrograms.h"
+#include "Slab.h"
 #include "TileProgram.h"
+
+#include "itkCudaMedianFootprint.h"
 
 #include <gtest/gtest.h>
 
@@ -105,6 +108,25 @@ RunPhases(const RowProgram &                program,
   }
 }
 
+/** The pixels of a window, from its middle, and how often each counts. */
+std::vector<FootprintPixel>
+ListMembers(const Window & window)
+{
+  if (window.footprint != nullptr)
+  {
+    return window.footprint->GetPixels();
+  }
+  std::vector<FootprintPixel> members;
+  ForEachBox(window.GetExtent(), { { 1, 1, 1, 1 } }, [&](const PixelBox & pixel) {
+    members.push_back({ pixel.origin, 1 });
+    for (int axis = 0; axis < Dimension; ++axis)
+    {
+      members.back().offset[axis] -= window.radius[axis];
+    }
+  });
+  return members;
+}
+
 /** The program's medians against sorted windows, with lines that start at odd places. */
 template <typename TKey>
 void
@@ -148,6 +170,7 @@ CheckProgram(const RowProgram & program, std::size_t tiles, std::uint64_t seed)
     const auto number = static_cast<std::size_t>((z * footprint[1] + y) * columns + x % columns);
     return linePointers[number][tile + static_cast<std::size_t>(x / columns)];
   };
+  const auto        members = ListMembers(program.window);
   std::vector<TKey> keys;
   for (std::size_t tile = 0; tile < tiles; ++tile)
   {
@@ -157,12 +180,15 @@ CheckProgram(const RowProgram & program, std::size_t tiles, std::uint64_t seed)
       const auto top = pixel / columns % program.tile[1];
       const auto front = pixel / columns / program.tile[1];
       keys.clear();
-      for (std::int64_t z = 0; z < window[2]; ++z)
-        for (std::int64_t y = 0; y < window[1]; ++y)
-          for (std::int64_t x = 0; x < window[0]; ++x)
-          {
-            keys.push_back(pixelAt(tile, left + x, top + y, front + z));
-          }
+      for (const auto & member : members)
+      {
+        const auto & offset = member.offset;
+        const auto & radius = program.window.radius;
+        keys.insert(
+          keys.end(),
+          static_cast<std::size_t>(member.weight),
+          pixelAt(tile, left + radius[0] + offset[0], top + radius[1] + offset[1], front + radius[2] + offset[2]));
+      }
       std::nth_element(keys.begin(), keys.begin() + program.window.rank, keys.end());
       ASSERT_EQ(outputPointers[static_cast<std::size_t>(pixel / columns)]
                               [tile * static_cast<std::size_t>(columns) + static_cast<std::size_t>(left)],
@@ -317,7 +343,8 @@ TEST(CudaMedianRowPrograms, AreFoundByWindowAndWidthOfKeys)
     EXPECT_EQ(FindRowProgram(program.window, program.mostKeyBytes) != nullptr, program.hasVectors());
     // Whoever wants the rank as far from the other end gets the same program, or has one of its own.
     const auto & window = program.window;
-    const Window other(window.radius, window.shorter, window.CountAbove());
+    auto         other = window;
+    other.rank = window.CountAbove();
     const auto * complement = FindComplementProgram(other, program.mostKeyBytes);
     EXPECT_EQ(complement == &program, program.hasVectors() && !program.HasOneColumn());
     EXPECT_TRUE(complement == &program || complement == nullptr);

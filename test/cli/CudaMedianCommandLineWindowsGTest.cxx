@@ -374,7 +374,7 @@ TEST_F(CudaMedianCommandLineWindows, RefusesWhatHasNoMeaning)
   ExpectFailure({ "--border", "constant:" }, "not a value of this image's pixels");
   ExpectFailure({ "--border", "shrink", "--rank", "2" }, "rank");
   ExpectFailure({ "--border", "shrink,wrap" }, "clipped");
-  ExpectFailure({ "--even-median", "lower" }, "--even-median lower: not one of upper and mean");
+  ExpectFailure({ "--even-median", "least" }, "--even-median least: not one of upper, mean and lower");
   ExpectFailure({ "--even-median", "mean" }, "odd number of pixels, 9");
   ExpectFailure({ "--size", "2", "--rank", "1", "--even-median", "mean" }, "--even-median is for the median");
   for (const std::vector<std::string> & options : std::vector<std::vector<std::string>>{
