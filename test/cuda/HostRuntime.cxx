@@ -48,6 +48,9 @@ using namespace hostruntime;
 thread_local int         currentDevice = 0;
 thread_local cudaError_t lastError = cudaSuccess;
 
+/** How long a launch waits for the loss of another device: a test that expects it fails then and does not hang. */
+constexpr std::chrono::seconds longestWait{ 60 };
+
 /** Memory that was allocated. */
 struct Allocation
 {
@@ -75,6 +78,7 @@ struct State
   std::mutex                         mutex; ///< of all streams and events
   std::condition_variable            changed;
   std::mutex                         settings; ///< of all below
+  std::condition_variable            lostOne;  ///< a device was lost that others wait for
   Device                             devices[numberOfDevices];
   std::set<int>                      touched;
   unsigned long long                 contexts{ 0 };
@@ -91,6 +95,15 @@ struct State
 };
 
 State & state = *new State;
+
+/** Whether a device will be lost by a launch that has not come; for those who have locked the settings. */
+bool
+IsAnyToBeLost()
+{
+  return std::any_of(std::begin(state.devices), std::end(state.devices), [](const Device & device) {
+    return device.launchesLeft >= 0;
+  });
+}
 
 /** Calls that touch no device. */
 cudaError_t
@@ -369,9 +382,12 @@ SetUnusableDevices(const std::set<int> & devices)
 void
 LoseDevice(int device, cudaError_t error)
 {
-  const std::lock_guard<std::mutex> lock(state.settings);
-  state.devices[device].lost = error;
-  state.devices[device].launchesLeft = -1;
+  {
+    const std::lock_guard<std::mutex> lock(state.settings);
+    state.devices[device].lost = error;
+    state.devices[device].launchesLeft = -1;
+  }
+  state.lostOne.notify_all();
 }
 
 void
@@ -775,14 +791,23 @@ cudaLaunchKernel(const void *, dim3, dim3, void ** arguments, std::size_t, cudaS
       return cudaErrorInvalidResourceHandle;
     }
     {
-      const std::lock_guard<std::mutex> lock(state.settings);
-      auto &                            device = state.devices[currentDevice];
+      std::unique_lock<std::mutex> lock(state.settings);
+      auto &                       device = state.devices[currentDevice];
       if (device.launchesLeft == 0)
       {
         device.lost = device.lostByLaunch;
+        device.launchesLeft = -1;
+        state.lostOne.notify_all();
         return device.lost;
       }
-      device.launchesLeft -= device.launchesLeft > 0 ? 1 : 0;
+      if (device.launchesLeft > 0)
+      {
+        --device.launchesLeft;
+      }
+      else
+      {
+        state.lostOne.wait_for(lock, longestWait, [] { return !IsAnyToBeLost(); });
+      }
     }
     stream->Enqueue(*static_cast<const std::function<void()> *>(arguments[0]));
     return cudaSuccess;
