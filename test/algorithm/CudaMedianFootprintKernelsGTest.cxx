@@ -25,6 +25,7 @@
 #include "KernelPolicy.h"
 #include "KernelProgram.h"
 #include "ProgramEmitter.h"
+#include "RuntimeKernels.h"
 #include "itkCudaMedianFootprint.h"
 #include "emitted/TileProgram_centre33x3x1x1_16.h"
 #include "emitted/TileProgram_cross3x3x1x1_16.h"
@@ -179,5 +180,26 @@ TEST(CudaMedianFootprintKernels, SourcesTellFootprintsApart)
     EXPECT_EQ(source, MakeKernelSource(BuildKernelProgram(window, policy, kind), policy, kind, false, count));
     EXPECT_EQ(std::count(sources.begin(), sources.end(), source), 0);
     sources.push_back(source);
+  }
+}
+
+TEST(CudaMedianFootprintKernels, ProgramsAreCompiledAtFirstUse)
+{
+  for (const auto * footprint : { Footprint::MakeEllipsoid({ { 3, 3, 0, 0 } }),
+                                  Footprint::MakeEllipsoid({ { 5, 5, 0, 0 } }),
+                                  Footprint::MakeEllipsoid({ { 2.5, 2.5, 2.5, 0 } }),
+                                  Footprint::MakeCentreWeighted({ { 2, 2, 0, 0 } }, 3),
+                                  Footprint::MakeCentreWeighted({ { 4, 4, 0, 0 } }, 5) })
+  {
+    for (const int pixelBytes : { 1, 2, 4 })
+    {
+      const Window     window(footprint, -1);
+      const KernelKind kind = GetKernelKind(pixelBytes, 90);
+      const auto       policy = GetKernelPolicy(window, kind);
+      EmittedProgram   count;
+      MakeKernelSource(BuildKernelProgram(window, policy, kind), policy, kind, false, count);
+      EXPECT_LE(count.instructions, largestProgramAtFirstUse)
+        << footprint->Describe() << ", " << pixelBytes << " bytes, tile " << Join(policy.tile);
+    }
   }
 }

@@ -22,10 +22,12 @@
 #include "CudaMedianTestSlabs.h"
 #include "HistogramKernels.h"
 #include "LaunchShape.h"
+#include "RankEdges.h"
 #include "RankKernels.h"
 #include "ScheduledProgram.h"
 #include "TilePolicy.h"
 #include "ProgramEmitter.h"
+#include "itkCudaMedianFootprint.h"
 #include "emitted/TileProgram_11x11x1x1_16.h"
 #include "emitted/TileProgram_1x1x1x1_16.h"
 #include "emitted/TileProgram_1x7x1x1_16.h"
@@ -67,6 +69,7 @@
 
 #include <bitset>
 #include <numeric>
+#include <random>
 #include <sstream>
 #include <vector>
 
@@ -93,11 +96,12 @@ using cudamediantest::RunSelected;
 using cudamediantest::RunStrips;
 
 /** Sorts every block's region as the device does, or takes values as they are, and slides every thread's window. */
-template <typename TBits, KeyMapping VMapping, int VThreads, int VCounterBits>
+template <typename TBits, KeyMapping VMapping, int VThreads, int VCounterBits, bool VIsFootprint>
 void
-RunRanked(const KernelArguments & slab, const RankShape & shape)
+RunRanked(const KernelArguments & slab, const RankShape & shape, const std::vector<std::uint32_t> & lists)
 {
-  const auto arguments = MakeRankArguments(slab, shape, KeyFormat{});
+  auto arguments = MakeRankArguments(slab, shape, KeyFormat{});
+  arguments.lists = lists.data();
   // A region's ranks, and its pixels behind them, have the room that the planner gave them.
   const int padded = arguments.GetPaddedPixels();
   ASSERT_GE(padded, shape.pixels);
@@ -139,9 +143,35 @@ RunRanked(const KernelArguments & slab, const RankShape & shape)
     std::vector<std::uint32_t> bits(static_cast<std::size_t>(shape.words) * VThreads);
     for (int thread = 0; thread < VThreads; ++thread)
     {
-      SlideRankWindow<TBits, VThreads, VCounterBits>(
-        arguments, block, thread, ranks.data(), bits.data(), sorted.data());
+      if constexpr (VIsFootprint)
+      {
+        SlideRankFootprint<TBits, VThreads, VCounterBits>(
+          arguments, block, thread, ranks.data(), bits.data(), sorted.data(), lists.data());
+      }
+      else
+      {
+        const auto slide = [&](auto hasEvenRows) {
+          SlideRankWindow<TBits, VThreads, VCounterBits, decltype(hasEvenRows)::value>(
+            arguments, block, thread, ranks.data(), bits.data(), sorted.data());
+        };
+        shape.window[0] % 2 == 0 ? slide(std::true_type()) : slide(std::false_type());
+      }
     }
+  }
+}
+
+template <typename TBits, KeyMapping VMapping, int VThreads, bool VIsFootprint>
+void
+RunRankedBy(const KernelArguments & slab, const RankShape & shape, const std::vector<std::uint32_t> & lists)
+{
+  if constexpr (sizeof(TBits) == 1)
+  {
+    shape.counterBits == 10 ? RunRanked<TBits, VMapping, VThreads, 10, VIsFootprint>(slab, shape, lists)
+                            : RunRanked<TBits, VMapping, VThreads, 16, VIsFootprint>(slab, shape, lists);
+  }
+  else
+  {
+    RunRanked<TBits, VMapping, VThreads, 1, VIsFootprint>(slab, shape, lists);
   }
 }
 
@@ -149,14 +179,62 @@ template <typename TBits, KeyMapping VMapping, int VThreads>
 void
 RunAnyRanked(const KernelArguments & slab, const RankShape & shape)
 {
-  if constexpr (sizeof(TBits) == 1)
+  RunRankedBy<TBits, VMapping, VThreads, false>(slab, shape, {});
+}
+
+/** A footprint whose pixels are some of a box's, all of them where it is small. */
+const Footprint *
+DrawFootprint(const Extent & radius, std::mt19937_64 & random)
+{
+  std::vector<FootprintPixel> pixels;
+  const auto                  every = 1 + random() % 4;
+  ForEachPosition({ { 2 * radius[0] + 1, 2 * radius[1] + 1, 2 * radius[2] + 1, 2 * radius[3] + 1 } },
+                  [&](const Extent & place) {
+                    if (random() % every == 0)
+                    {
+                      FootprintPixel pixel;
+                      for (std::size_t axis = 0; axis < Dimension; ++axis)
+                      {
+                        pixel.offset[axis] = place[axis] - radius[axis];
+                      }
+                      pixels.push_back(pixel);
+                    }
+                  });
+  return pixels.empty() ? Footprint::MakeCross(radius) : Footprint::Make(pixels);
+}
+
+/** Windows of footprints: disks, balls, and any pixels, with any rank. */
+template <typename TBits, KeyMapping VMapping>
+void
+CheckFootprints(PixelType type, std::mt19937_64 & random)
+{
+  std::vector<const Footprint *> footprints{ Footprint::MakeEllipsoid({ { 7, 7, 0, 0 } }),
+                                             Footprint::MakeEllipsoid({ { 3, 3, 3, 0 } }),
+                                             Footprint::MakeEllipsoid({ { 18, 17, 0, 0 } }),
+                                             Footprint::MakeCross({ { 9, 4, 0, 0 } }) };
+  for (const Extent & radius :
+       { Extent{ { 3, 4, 0, 0 } }, Extent{ { 2, 1, 2, 0 } }, Extent{ { 0, 3, 0, 2 } }, Extent{ { 6, 0, 0, 0 } } })
   {
-    shape.counterBits == 10 ? RunRanked<TBits, VMapping, VThreads, 10>(slab, shape)
-                            : RunRanked<TBits, VMapping, VThreads, 16>(slab, shape);
+    footprints.push_back(DrawFootprint(radius, random));
   }
-  else
+  for (const auto * footprint : footprints)
   {
-    RunRanked<TBits, VMapping, VThreads, 1>(slab, shape);
+    for (const auto rank :
+         { std::int64_t{ -1 },
+           static_cast<std::int64_t>(random() % static_cast<std::uint64_t>(footprint->CountValues())) })
+    {
+      const Window window(footprint, rank);
+      RankShape    shape{};
+      ASSERT_TRUE(FindRankShape(window, sizeof(TBits), shape)) << footprint->Describe();
+      const auto lists = MakeRankLists(*footprint, shape);
+      for (const Extent & size : { Extent{ { 3, 2, 1, 1 } }, Extent{ { 67, 41, 1, 1 } }, Extent{ { 13, 11, 7, 2 } } })
+      {
+        CheckSlabs<TBits, VMapping>(size, window, type, std::size_t{ 1 } << 30, [&](const KernelArguments & arguments) {
+          shape.threads == 32 ? RunRankedBy<TBits, VMapping, 32, true>(arguments, shape, lists)
+                              : RunRankedBy<TBits, VMapping, 64, true>(arguments, shape, lists);
+        });
+      }
+    }
   }
 }
 
@@ -871,6 +949,16 @@ TEST(CudaMedianHostKernels, LocalRanksForOtherRanks)
   CheckOtherRanks<std::uint16_t, Integer>(PixelType::Int16);
   CheckOtherRanks<std::uint32_t, Float>(PixelType::Float32);
   CheckOtherRanks<std::uint64_t, Integer>(PixelType::UInt64);
+}
+
+TEST(CudaMedianHostKernels, LocalRanksForFootprints)
+{
+  CUDAMEDIAN_TRACE_SEED();
+  std::mt19937_64 random(cudamediantest::Seed());
+  CheckFootprints<std::uint8_t, Integer>(PixelType::Int8, random);
+  CheckFootprints<std::uint16_t, Integer>(PixelType::UInt16, random);
+  CheckFootprints<std::uint32_t, Float>(PixelType::Float32, random);
+  CheckFootprints<std::uint64_t, Float>(PixelType::Float64, random);
 }
 
 TEST(CudaMedianHostKernels, SlidingHistogramsForOtherRanks)

@@ -17,6 +17,7 @@
  *=========================================================================*/
 #include "MedianAlgorithm.h"
 #include "RankDevice.h"
+#include "RankEdges.h"
 #include "RankHost.h"
 
 #include <algorithm>
@@ -36,9 +37,9 @@ public:
   }
 
   bool
-  CoversFootprints(Backend backend) const override
+  CoversFootprints(Backend) const override
   {
-    return backend == Backend::Cpu;
+    return true;
   }
 
   bool
@@ -51,9 +52,9 @@ public:
   ProposeOnHost(const Problem & problem) const override
   {
     const auto & request = problem.request;
-    if (request.footprint != nullptr && request.footprint->HasWeights())
+    if (HasWeights(problem))
     {
-      return { std::nullopt, "Local ranks count each pixel of a footprint once", false };
+      return RefuseWeights();
     }
     RankShape shape{};
     if (!FindHostRankShape(
@@ -73,10 +74,17 @@ public:
   {
     const auto & request = problem.request;
     const auto   pixelBytes = problem.GetPixelBytes();
-    RankShape    shape{};
+    if (HasWeights(problem))
+    {
+      return RefuseWeights();
+    }
+    RankShape shape{};
     if (!FindRankShape(problem.GetWindow(), pixelBytes, shape, problem.device))
     {
-      return Refuse(problem, "at most three axes", GetMostRankPixels(pixelBytes));
+      auto refusal = Refuse(problem, "at most three axes", GetMostRankPixels(pixelBytes));
+      refusal.whyNot += ", fewer where a block of the device has less than 99 KiB of shared memory; this one has " +
+                        std::to_string(problem.device.blockSharedBytes) + " bytes";
+      return refusal;
     }
     const auto needed = GetRankSharedBytes(shape, GetKeyFormat(request.pixelType));
     const auto limit = static_cast<std::size_t>(problem.device.blockSharedBytes);
@@ -107,6 +115,7 @@ public:
     candidate.scratchBytes = GetRankScratchBytes(shape, request.outputExtent, std::max(problem.budget / 4, one));
     candidate.standing =
       IsRankFastestOnDevice(problem.GetWindow(), pixelBytes) ? Standing::Fastest : Standing::Overtaken;
+    candidate.programBytes = GetRankListBytes(shape);
     candidate.hasLongBlocks = true;
     candidate.onDevice = MakeRankDeviceMethod(shape);
     return { candidate, "", false };
@@ -125,6 +134,18 @@ public:
   }
 
 private:
+  static bool
+  HasWeights(const Problem & problem)
+  {
+    return problem.request.footprint != nullptr && problem.request.footprint->HasWeights();
+  }
+
+  static Proposal
+  RefuseWeights()
+  {
+    return { std::nullopt, "Local ranks count each pixel of a footprint once", false };
+  }
+
   static Candidate
   Offer(const RankShape & shape)
   {

@@ -21,6 +21,7 @@
 #include "DivideUp.h"
 #include "AlignedVector.h"
 #include "KeyedImage.h"
+#include "RankEdges.h"
 #include "RankPolicy.h"
 #include "RankWindow.h"
 
@@ -74,7 +75,7 @@ public:
     FindMap();
     if (m_Window.footprint != nullptr)
     {
-      ListEdges();
+      ListAllEdges();
       SlideFootprint();
     }
     else
@@ -194,60 +195,16 @@ private:
                             : m_Map[x * m_MapStride[0] + y * m_MapStride[1] + z * m_MapStride[2]];
   }
 
-  /** Pixels that enter a window and leave it at a step, as places in a region from the window's corner. */
-  struct Edges
-  {
-    std::vector<std::ptrdiff_t> entering;
-    std::vector<std::ptrdiff_t> leaving;
-  };
-
   /** Lists what changes at a step to both sides along each axis. All pixels of a footprint count once. */
   void
-  ListEdges()
+  ListAllEdges()
   {
-    const std::ptrdiff_t stride[3] = { 1, m_Region[0], static_cast<std::ptrdiff_t>(m_Region[0]) * m_Region[1] };
-    const auto           place = [&](const Extent & offset) {
-      std::ptrdiff_t result = 0;
-      for (int i = 0; i < 3; ++i)
-      {
-        result += (offset[m_Shape.axes[i]] + m_Window.radius[m_Shape.axes[i]]) * stride[i];
-      }
-      return result;
-    };
-    const auto & pixels = m_Window.footprint->GetPixels();
-    m_Members.clear();
-    for (const auto & pixel : pixels)
-    {
-      m_Members.push_back(place(pixel.offset));
-    }
-    const auto has = [&](Extent offset, int axis, int step) {
-      offset[axis] += step;
-      const auto found =
-        std::lower_bound(pixels.begin(), pixels.end(), offset, [](const FootprintPixel & pixel, const Extent & wanted) {
-          return std::lexicographical_compare(
-            pixel.offset.rbegin(), pixel.offset.rend(), wanted.rbegin(), wanted.rend());
-        });
-      return found != pixels.end() && found->offset == offset;
-    };
+    const std::ptrdiff_t pitch[3] = { 1, m_Region[0], static_cast<std::ptrdiff_t>(m_Region[0]) * m_Region[1] };
+    m_Members = ListMembers(*m_Window.footprint, m_Shape.axes, pitch);
     for (int i = 0; i < 3; ++i)
     {
-      for (const int step : { -1, 1 })
-      {
-        auto & edges = m_Edges[i][step > 0 ? 1 : 0];
-        edges = {};
-        for (const auto & pixel : pixels)
-        {
-          // The next window has this pixel one step further, and has lost it where none comes after.
-          if (!has(pixel.offset, m_Shape.axes[i], step))
-          {
-            edges.entering.push_back(place(pixel.offset) + step * stride[i]);
-          }
-          if (!has(pixel.offset, m_Shape.axes[i], -step))
-          {
-            edges.leaving.push_back(place(pixel.offset));
-          }
-        }
-      }
+      m_Edges[i][0] = ListEdges(*m_Window.footprint, m_Shape.axes, pitch, i, -1);
+      m_Edges[i][1] = ListEdges(*m_Window.footprint, m_Shape.axes, pitch, i, 1);
     }
   }
 
@@ -420,7 +377,7 @@ private:
   const std::int32_t *        m_Map{ nullptr }; ///< ranks of the block's outputs; null: all have the window's
   std::ptrdiff_t              m_MapStride[3]{ 0, 0, 0 };
   std::vector<std::ptrdiff_t> m_Members;     ///< places of a footprint's pixels from the window's corner
-  Edges                       m_Edges[3][2]; ///< what changes at a step along an axis, down and up
+  RankEdges                   m_Edges[3][2]; ///< what changes at a step along an axis, down and up
 };
 
 } // namespace cudamedian

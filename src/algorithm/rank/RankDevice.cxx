@@ -17,19 +17,77 @@
  *=========================================================================*/
 #include "RankDevice.h"
 
-#include "LaunchedMethod.h"
+#include "CudaError.h"
+#include "DeviceMethod.h"
+#include "RankEdges.h"
 #include "RankLaunch.h"
 
 namespace cudamedian
 {
+namespace
+{
+
+/** Local ranks, with the lists of a footprint in the device's memory. */
+class RankLauncher : public SlabLauncher
+{
+public:
+  RankLauncher(const RankShape &     shape,
+               const MedianRequest & request,
+               const Candidate &     candidate,
+               DeviceContext &       context)
+    : m_Shape(shape), m_KeyFormat(GetKeyFormat(request.pixelType)), m_ScratchBytes(candidate.scratchBytes),
+      m_Context(context)
+  {
+    if (shape.members > 0)
+    {
+      const auto lists = MakeRankLists(*request.footprint, shape);
+      CheckCuda(cudaMemcpy(context.program.Get(), lists.data(), GetRankListBytes(shape), cudaMemcpyHostToDevice),
+                "cudaMemcpy");
+    }
+  }
+
+  cudaError_t
+  Launch(const KernelArguments & slab, cudaStream_t stream) const override
+  {
+    const auto * lists = m_Shape.members > 0 ? static_cast<const std::uint32_t *>(m_Context.program.Get()) : nullptr;
+    return LaunchRankWindows(slab, m_Shape, m_KeyFormat, m_Context.scratch.Get(), m_ScratchBytes, lists, stream);
+  }
+
+private:
+  RankShape       m_Shape;
+  KeyFormat       m_KeyFormat;
+  std::size_t     m_ScratchBytes;
+  DeviceContext & m_Context;
+};
+
+class RankDeviceMethod : public DeviceMethod
+{
+public:
+  explicit RankDeviceMethod(const RankShape & shape) : m_Shape(shape)
+  {}
+
+  KernelMeans
+  GetMeans() const override
+  {
+    return KernelMeans::Ranks;
+  }
+
+  std::unique_ptr<SlabLauncher>
+  Prepare(const MedianRequest & request, const Candidate & candidate, DeviceContext & context) const override
+  {
+    return std::make_unique<RankLauncher>(m_Shape, request, candidate, context);
+  }
+
+private:
+  RankShape m_Shape;
+};
+
+} // namespace
 
 std::shared_ptr<const DeviceMethod>
 MakeRankDeviceMethod(const RankShape & shape)
 {
-  return MakeLaunchedMethod(
-    KernelMeans::Ranks, [shape](const KernelArguments & slab, const LaunchSetting & given, cudaStream_t stream) {
-      return LaunchRankWindows(slab, shape, given.keyFormat, given.scratch, given.scratchBytes, stream);
-    });
+  return std::make_shared<RankDeviceMethod>(shape);
 }
 
 } // namespace cudamedian

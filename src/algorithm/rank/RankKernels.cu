@@ -194,8 +194,47 @@ ClearWindows(const RankArguments & arguments, std::uint32_t * bits)
   }
 }
 
+/** How the pixels of windows enter and leave: rows of an odd or an even number, or those at the edges of a footprint.
+ */
+enum class WindowForm
+{
+  OddRows,
+  EvenRows,
+  Footprint
+};
+
+/** Slides a thread's window of a block. A footprint's replacements are put between the windows and the ranks, where the
+ * block reads them fastest. */
+template <typename TPixelBits, int VThreads, int VCounterBits, WindowForm VForm>
+__device__ __forceinline__ void
+SlideThread(const RankArguments & arguments,
+            const RankBlock &     block,
+            std::uint16_t *       ranks,
+            std::uint32_t *       bits,
+            const TPixelBits *    sorted)
+{
+  const int thread = static_cast<int>(threadIdx.x);
+  if constexpr (VForm == WindowForm::Footprint)
+  {
+    const int edges = arguments.shape.edges;
+    auto *    steps = reinterpret_cast<std::uint32_t *>(ranks) - edges;
+    for (int i = thread; i < edges; i += VThreads)
+    {
+      steps[i] = arguments.lists[i];
+    }
+    __syncthreads();
+    SlideRankFootprint<TPixelBits, VThreads, VCounterBits>(arguments, block, thread, ranks, bits, sorted, steps);
+  }
+  else
+  {
+    __syncthreads();
+    SlideRankWindow<TPixelBits, VThreads, VCounterBits, VForm == WindowForm::EvenRows>(
+      arguments, block, thread, ranks, bits, sorted);
+  }
+}
+
 /** Slides the windows of each block over its ranks. */
-template <typename TPixelBits, int VThreads>
+template <typename TPixelBits, int VThreads, WindowForm VForm>
 __global__ void
 __launch_bounds__(VThreads) SlideKernel(const __grid_constant__ RankArguments arguments)
 {
@@ -211,17 +250,15 @@ __launch_bounds__(VThreads) SlideKernel(const __grid_constant__ RankArguments ar
     reinterpret_cast<uint4 *>(ranks)[i] = source[i];
   }
   ClearWindows<VThreads>(arguments, bits);
-  __syncthreads();
-  SlideRankWindow<TPixelBits, VThreads, 1>(arguments,
-                                           RankBlock(arguments, arguments.firstBlock + blockIdx.x),
-                                           thread,
-                                           ranks,
-                                           bits,
-                                           static_cast<const TPixelBits *>(arguments.sorted) + first);
+  SlideThread<TPixelBits, VThreads, 1, VForm>(arguments,
+                                              RankBlock(arguments, arguments.firstBlock + blockIdx.x),
+                                              ranks,
+                                              bits,
+                                              static_cast<const TPixelBits *>(arguments.sorted) + first);
 }
 
 /** Slides the windows of each block over its 8-bit values, which need not be sorted. */
-template <int VThreads, int VCounterBits>
+template <int VThreads, int VCounterBits, WindowForm VForm>
 __global__ void
 __launch_bounds__(VThreads) CountKernel(const __grid_constant__ RankArguments arguments)
 {
@@ -258,8 +295,7 @@ __launch_bounds__(VThreads) CountKernel(const __grid_constant__ RankArguments ar
   }
   __syncthreads();
   ClearWindows<VThreads>(arguments, bits);
-  __syncthreads();
-  SlideRankWindow<std::uint8_t, VThreads, VCounterBits>(arguments, block, thread, values, bits, nullptr);
+  SlideThread<std::uint8_t, VThreads, VCounterBits, VForm>(arguments, block, values, bits, nullptr);
 }
 
 using RankFunction = void (*)(RankArguments);
@@ -352,33 +388,59 @@ struct RankKernels
   RankFunction                      slide;
 };
 
-template <typename TPixelBits>
+template <typename TPixelBits, WindowForm VForm>
 RankKernels
-GetRankKernelsOf(const RankShape & shape)
+GetSlideKernels(const RankShape & shape)
 {
   return { FindSortKernels<8 * sizeof(TPixelBits)>(shape.sortPixels),
-           shape.threads == 32 ? SlideKernel<TPixelBits, 32> : SlideKernel<TPixelBits, 64> };
+           shape.threads == 32 ? SlideKernel<TPixelBits, 32, VForm> : SlideKernel<TPixelBits, 64, VForm> };
 }
 
-template <int VThreads>
+template <int VThreads, WindowForm VForm>
+RankKernels
+GetCountKernelsOf(const RankShape & shape)
+{
+  return { nullptr, shape.counterBits == 10 ? CountKernel<VThreads, 10, VForm> : CountKernel<VThreads, 16, VForm> };
+}
+
+template <WindowForm VForm>
 RankKernels
 GetCountKernels(const RankShape & shape)
 {
-  return { nullptr, shape.counterBits == 10 ? CountKernel<VThreads, 10> : CountKernel<VThreads, 16> };
+  return shape.threads == 32 ? GetCountKernelsOf<32, VForm>(shape) : GetCountKernelsOf<64, VForm>(shape);
 }
 
 RankKernels
 GetRankKernels(const RankShape & shape, KeyFormat keyFormat)
 {
+  const auto form = shape.members > 0          ? WindowForm::Footprint
+                    : shape.window[0] % 2 == 0 ? WindowForm::EvenRows
+                                               : WindowForm::OddRows;
   return DispatchKeys(keyFormat, [&](auto key) {
     using Bits = typename decltype(key)::Bits;
     if constexpr (sizeof(Bits) == 1)
     {
-      return shape.threads == 32 ? GetCountKernels<32>(shape) : GetCountKernels<64>(shape);
+      switch (form)
+      {
+        case WindowForm::OddRows:
+          return GetCountKernels<WindowForm::OddRows>(shape);
+        case WindowForm::EvenRows:
+          return GetCountKernels<WindowForm::EvenRows>(shape);
+        default:
+          return GetCountKernels<WindowForm::Footprint>(shape);
+      }
     }
     else
     {
-      return GetRankKernelsOf<Bits>(shape);
+      switch (form)
+      {
+        case WindowForm::OddRows:
+          return GetSlideKernels<Bits, WindowForm::OddRows>(shape);
+        case WindowForm::EvenRows:
+          return GetSlideKernels<Bits, WindowForm::EvenRows>(shape);
+        default:
+          return GetSlideKernels<Bits, WindowForm::Footprint>(shape);
+      }
     }
   });
 }
@@ -420,6 +482,7 @@ LaunchRankWindows(const KernelArguments & slab,
                   KeyFormat               keyFormat,
                   void *                  scratch,
                   std::size_t             scratchBytes,
+                  const std::uint32_t *   lists,
                   cudaStream_t            stream)
 {
   const auto   kernels = GetRankKernels(shape, keyFormat);
@@ -437,6 +500,7 @@ LaunchRankWindows(const KernelArguments & slab,
     return cudaErrorInvalidValue;
   }
   auto arguments = MakeRankArguments(slab, shape, keyFormat);
+  arguments.lists = lists;
   if (sorts)
   {
     // Ranks first. Both are moved 16 bytes at a time.

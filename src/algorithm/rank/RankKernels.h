@@ -45,14 +45,15 @@ namespace cudamedian
 /** What the kernels are told besides the slab. */
 struct RankArguments
 {
-  KernelArguments slab;
-  RankShape       shape;
-  KeyFormat       keyFormat;
-  std::uint32_t   blocks[3];  ///< along the first axes of the region
-  std::int64_t    firstBlock; ///< of this launch
-  std::uint16_t * ranks;      ///< of the launch's regions, each GetPaddedPixels() long
-  void *          sorted;     ///< the pixels in order of rank, as long
-  std::uint32_t * left;       ///< how many of these regions are left to be sorted by digits, and which
+  KernelArguments       slab;
+  RankShape             shape;
+  KeyFormat             keyFormat;
+  std::uint32_t         blocks[3];  ///< along the first axes of the region
+  std::int64_t          firstBlock; ///< of this launch
+  std::uint16_t *       ranks;      ///< of the launch's regions, each GetPaddedPixels() long
+  void *                sorted;     ///< the pixels in order of rank, as long
+  std::uint32_t *       left;       ///< how many of these regions are left to be sorted by digits, and which
+  const std::uint32_t * lists;      ///< MakeRankLists() for a footprint
 
   CUDAMEDIAN_HOST_DEVICE int
   GetPaddedPixels() const
@@ -125,9 +126,10 @@ CUDAMEDIAN_HOST_DEVICE std::int64_t
 
 /** Everything that one thread does once the ranks or values are known: its first window, and one output a step.
  *
+ * \tparam VHasEvenRows whether the window has an even number of pixels along region axis 0.
  * \param ranks of the block's region, packed. \param bits of all threads, zero. \param sorted pixels by rank; none for
  * values. */
-template <typename TPixelBits, int VThreads, int VCounterBits>
+template <typename TPixelBits, int VThreads, int VCounterBits, bool VHasEvenRows>
 CUDAMEDIAN_HOST_DEVICE void
 SlideRankWindow(const RankArguments & arguments,
                 const RankBlock &     block,
@@ -151,7 +153,9 @@ SlideRankWindow(const RankArguments & arguments,
   {
     const int imageAxis = shape.axes[axis];
     // Computed here: a kernel that reads it from the shape, again in each loop, takes 4 to 7 % longer in 3D.
-    window[axis] = 2 * static_cast<int>(arguments.slab.radius[imageAxis]) + 1 - arguments.slab.shorter[imageAxis];
+    // An odd number of pixels is known to be one.
+    const int shorter = axis == 0 && !VHasEvenRows ? 0 : arguments.slab.shorter[imageAxis];
+    window[axis] = 2 * static_cast<int>(arguments.slab.radius[imageAxis]) + 1 - shorter;
     const std::int64_t position = block.origin[axis] + lane[axis];
     const std::int64_t left = arguments.slab.outputExtent[imageAxis] - position;
     output += position * arguments.slab.outputPitch[imageAxis];
@@ -188,20 +192,92 @@ SlideRankWindow(const RankArguments & arguments,
   };
   TPixelBits median = findPixel();
   // Rows of an even number of pixels have their last one replaced alone.
-  const int last = window[0] - (window[0] % 2 == 0 ? 1 : 0);
+  const int last = VHasEvenRows ? window[0] - 1 : window[0];
   while (--steps > 0)
   {
     for (int y = 0; y < window[1]; ++y)
     {
       ranksInside.Replace(entering + y * row, leaving + y * row, last);
     }
-    for (int y = 0; y < window[1] && last < window[0]; ++y)
+    for (int y = 0; VHasEvenRows && y < window[1]; ++y)
     {
       ranksInside.ReplaceOne(entering[y * row + last], leaving[y * row + last]);
     }
     entering += slice;
     leaving += slice;
     // Now that memory has had the time to answer.
+    pixels[output] = median;
+    output += arguments.slab.outputPitch[shape.axes[2]];
+    median = findPixel();
+  }
+  pixels[output] = median;
+}
+
+/** The same for a footprint: the pixels at its edges enter and leave, by lists.
+ *
+ * \param steps the replacements of a step, where they are read fastest. */
+template <typename TPixelBits, int VThreads, int VCounterBits>
+CUDAMEDIAN_HOST_DEVICE void
+SlideRankFootprint(const RankArguments & arguments,
+                   const RankBlock &     block,
+                   int                   thread,
+                   const std::uint16_t * ranks,
+                   std::uint32_t *       bits,
+                   const TPixelBits *    sorted,
+                   const std::uint32_t * steps)
+{
+  const RankShape & shape = arguments.shape;
+  int               lane[3];
+  lane[0] = thread % shape.lanes[0];
+  lane[1] = thread / shape.lanes[0] % shape.lanes[1];
+  lane[2] = thread / (shape.lanes[0] * shape.lanes[1]) * shape.steps;
+
+  std::int64_t output = arguments.slab.outputOrigin[0] - arguments.slab.gridOrigin +
+                        block.origin[3] * arguments.slab.outputPitch[shape.axes[3]];
+  bool         inside = true;
+  std::int64_t outputs = shape.steps;
+  for (int axis = 0; axis < 3; ++axis)
+  {
+    const int          imageAxis = shape.axes[axis];
+    const std::int64_t position = block.origin[axis] + lane[axis];
+    const std::int64_t left = arguments.slab.outputExtent[imageAxis] - position;
+    output += position * arguments.slab.outputPitch[imageAxis];
+    inside = inside && left > 0;
+    outputs = axis == 2 && left < outputs ? left : outputs;
+  }
+  if (!inside)
+  {
+    return;
+  }
+
+  const int                          slice = shape.region[0] * shape.region[1];
+  const std::uint16_t *              corner = ranks + lane[2] * slice + lane[1] * shape.region[0] + lane[0];
+  const std::uint32_t *              members = arguments.lists + shape.edges;
+  RankWindow<VThreads, VCounterBits> ranksInside(bits, thread);
+  for (int i = 0; i + 1 < shape.members; i += 2)
+  {
+    const auto both = members[i / 2];
+    ranksInside.InsertBoth(corner[both & 0xFFFFU], corner[both >> 16]);
+  }
+  if (shape.members % 2 != 0)
+  {
+    ranksInside.Insert(corner + members[shape.members / 2], 1);
+  }
+  ranksInside.StartAt(shape.words / 2);
+
+  const auto below = static_cast<int>(arguments.slab.rank);
+  auto *     pixels = static_cast<TPixelBits *>(arguments.slab.output);
+  const auto findPixel = [&]() -> TPixelBits {
+    const int rank = ranksInside.FindRank(below);
+    return VCounterBits == 1 ? sorted[rank + shape.firstRank]
+                             : PixelKey<TPixelBits, KeyMapping::Integer>::ToBits(
+                                 static_cast<TPixelBits>(rank), static_cast<TPixelBits>(arguments.slab.signMask));
+  };
+  TPixelBits median = findPixel();
+  while (--outputs > 0)
+  {
+    ranksInside.ReplaceListed(corner, steps, shape.edges);
+    corner += slice;
     pixels[output] = median;
     output += arguments.slab.outputPitch[shape.axes[2]];
     median = findPixel();

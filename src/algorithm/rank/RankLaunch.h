@@ -30,13 +30,15 @@ namespace cudamedian
 /** Filters a slab by local ranks (RankKernels.h), as many blocks at once as the scratch memory holds.
  *
  * Asynchronous on the stream.
- * \param scratch device memory, GetRankScratchBytes() of it. \returns CUDA's error. */
+ * \param scratch device memory, GetRankScratchBytes() of it. \param lists MakeRankLists() in device memory; not read
+ * for a box. \returns CUDA's error. */
 cudaError_t
 LaunchRankWindows(const KernelArguments & slab,
                   const RankShape &       shape,
                   KeyFormat               keyFormat,
                   void *                  scratch,
                   std::size_t             scratchBytes,
+                  const std::uint32_t *   lists,
                   cudaStream_t            stream);
 
 } // namespace cudamedian

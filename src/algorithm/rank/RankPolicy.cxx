@@ -18,6 +18,8 @@
 #include "RankPolicy.h"
 
 #include "DivideUp.h"
+#include "RankEdges.h"
+#include "itkCudaMedianFootprint.h"
 
 #include <algorithm>
 #include <cmath>
@@ -96,6 +98,18 @@ SetWindow(const Window & window, RankShape & shape)
   }
 }
 
+/** The same for the pixels of a footprint. */
+void
+SetFootprint(const Window & window, RankShape & shape)
+{
+  if (window.footprint != nullptr)
+  {
+    shape.members = static_cast<int>(window.footprint->GetPixels().size());
+    // Kernels read four at once.
+    shape.edges = RoundUp(CountEdges(*window.footprint, shape.axes[2]), 4);
+  }
+}
+
 /** How windows of a block count the pixels of its region. \returns false if the region is beyond any block. */
 bool
 SetCounters(const Window & window, int pixelBytes, RankShape & shape, const DeviceTraits & traits)
@@ -113,7 +127,7 @@ SetCounters(const Window & window, int pixelBytes, RankShape & shape, const Devi
     shape.firstRank = shape.sortPixels = 0;
     shape.scratchBytes = 0;
     // Offsets of rows and columns lie where the words do afterwards.
-    offsetBytes = 8 * (shape.region[0] + shape.region[1] * shape.region[2]);
+    offsetBytes = RoundUp(8 * (shape.region[0] + shape.region[1] * shape.region[2]), 16);
   }
   else
   {
@@ -130,7 +144,7 @@ SetCounters(const Window & window, int pixelBytes, RankShape & shape, const Devi
     shape.words = highest - lowest + 3;
     shape.firstRank = 32 * (lowest - 1);
   }
-  shape.sharedBytes = std::max(shape.words * shape.threads * 4, offsetBytes) + padded * 2;
+  shape.sharedBytes = std::max(shape.words * shape.threads * 4, offsetBytes) + shape.edges * 4 + padded * 2;
   return shape.words << shape.rankShift <= 32768 &&
          shape.sharedBytes <= std::min(mostSharedBytes, traits.blockSharedBytes);
 }
@@ -162,7 +176,14 @@ EstimateRankPicoseconds(const RankShape & shape, const Window & window, int pixe
   {
     slice *= static_cast<double>(window.GetSize(shape.axes[axis]));
   }
-  const double depth = static_cast<double>(window.GetSize(shape.axes[2]));
+  double depth = static_cast<double>(window.GetSize(shape.axes[2]));
+  if (shape.members > 0)
+  {
+    // Reasoned: a footprint's pixels are read one by one, by a list.
+    constexpr double single = 1.25;
+    slice = single * shape.edges;
+    depth = single * shape.members / slice;
+  }
   const double load = (shape.counterBits > 1 ? 52 : 0.5) * shape.pixels / outputs;
   const double instructions = (slice * depth * 4 + shape.words * 31) / shape.steps + slice * 9.5 + 80 + load;
   const double blocks = traits.CountBlocks(shape.sharedBytes, shape.threads);
@@ -184,6 +205,7 @@ FindRankShape(const Window & window, int pixelBytes, RankShape & shape, const De
     return false;
   }
   SetWindow(window, candidate);
+  SetFootprint(window, candidate);
   double best = 0;
   bool   found = false;
   for (const int threads : { 32, 64 })

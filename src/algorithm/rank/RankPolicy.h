@@ -45,7 +45,9 @@ struct RankShape
   int          rankShift;       ///< where a packed rank has its word's number: a row of words has 2^rankShift bytes
   int          sortPixels;      ///< that the block has room for which sorts a region; 0 if values are counted
   int          sharedBytes;     ///< of a block that slides windows
-  std::int64_t scratchBytes;    ///< device memory that the ranks and sorted pixels of a block take; 0 for values
+  int          members;         ///< pixels of a window that is no box; 0 for a box
+  int          edges; ///< pixels of it that are replaced at a step along region axis 2, and some more: a multiple of 4
+  std::int64_t scratchBytes; ///< device memory that the ranks and sorted pixels of a block take; 0 for values
 };
 
 /** Shared memory that the kernels take at most which sort a region: counters of buckets, keys and their pixels'
@@ -72,7 +74,7 @@ GetMostRankPixels(int pixelBytes);
  *
  * \param pixelBytes 1, 2, 4 or 8.
  * \returns false if there is none: the window has a radius along all four axes, or its smallest region has more than
- * GetMostRankPixels(), or more than a block of the device has room to sort. */
+ * GetMostRankPixels(), or more than a block of the device has room to sort. A footprint's pixels are counted once. */
 bool
 FindRankShape(const Window & window, int pixelBytes, RankShape & shape, const DeviceTraits & traits = GetH200Traits());
 

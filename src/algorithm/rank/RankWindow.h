@@ -101,6 +101,14 @@ public:
     }
   }
 
+  /** Adds two pixels. */
+  CUDAMEDIAN_HOST_DEVICE void
+  InsertBoth(std::uint16_t one, std::uint16_t other)
+  {
+    Count(one, 1);
+    Count(other, 1);
+  }
+
   /** After the first pixels are in: starts looking for the wanted ranks from a word on. */
   CUDAMEDIAN_HOST_DEVICE void
   StartAt(int word)
@@ -151,6 +159,46 @@ public:
     }
     Enter(in);
     Leave(out);
+  }
+
+  /** Replaces pixels by others, whose places from a window's corner are listed: see MakeRankLists().
+   *
+   * \param count a multiple of 4. */
+  CUDAMEDIAN_HOST_DEVICE void
+  ReplaceListed(const std::uint16_t * corner, const std::uint32_t * list, int count)
+  {
+    CUDAMEDIAN_KEEP_LOOP
+    for (; count > 0; count -= 4, list += 4)
+    {
+      std::uint32_t places[4];
+      std::uint32_t in[4];
+      std::uint32_t out[4];
+#ifdef __CUDA_ARCH__
+      const uint4 four = *reinterpret_cast<const uint4 *>(list);
+      places[0] = four.x;
+      places[1] = four.y;
+      places[2] = four.z;
+      places[3] = four.w;
+#else
+      for (int i = 0; i < 4; ++i)
+      {
+        places[i] = list[i];
+      }
+#endif
+      // Loads go before the counting they do not affect, which the compiler cannot know.
+      CUDAMEDIAN_UNROLL
+      for (int i = 0; i < 4; ++i)
+      {
+        in[i] = corner[places[i] & 0xFFFFU];
+        out[i] = corner[places[i] >> 16];
+      }
+      CUDAMEDIAN_UNROLL
+      for (int i = 0; i < 4; i += 2)
+      {
+        EnterBoth(in[i], in[i + 1]);
+        LeaveBoth(out[i], out[i + 1]);
+      }
+    }
   }
 
   /** Replaces one pixel by another. */
@@ -315,6 +363,20 @@ private:
     Count(pair >> 16, ~0U);
     m_Changes -= CompareBoth(pair);
   }
+  CUDAMEDIAN_HOST_DEVICE void
+  EnterBoth(std::uint32_t one, std::uint32_t other)
+  {
+    Count(one, 1);
+    Count(other, 1);
+    m_Changes += CompareBoth(one | other << 16);
+  }
+  CUDAMEDIAN_HOST_DEVICE void
+  LeaveBoth(std::uint32_t one, std::uint32_t other)
+  {
+    Count(one, ~0U);
+    Count(other, ~0U);
+    m_Changes -= CompareBoth(one | other << 16);
+  }
   /** Brings the number of pixels below the current word up to date. */
   CUDAMEDIAN_HOST_DEVICE void
   TakeChanges()
@@ -336,6 +398,18 @@ private:
   {
     Leave(pair & 0xFFFFU);
     Leave(pair >> 16);
+  }
+  CUDAMEDIAN_HOST_DEVICE void
+  EnterBoth(std::uint32_t one, std::uint32_t other)
+  {
+    Enter(one);
+    Enter(other);
+  }
+  CUDAMEDIAN_HOST_DEVICE void
+  LeaveBoth(std::uint32_t one, std::uint32_t other)
+  {
+    Leave(one);
+    Leave(other);
   }
   CUDAMEDIAN_HOST_DEVICE void
   TakeChanges()
