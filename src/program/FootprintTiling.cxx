@@ -105,8 +105,10 @@ class Builder
 {
 public:
   Builder(const Window & window, const Extent & tile, const TilingOptions & options)
-    : m_Program(window, tile), m_Options(options), m_Window(window), m_Outputs(static_cast<std::size_t>(Volume(tile)))
+    : m_Program(window, tile), m_Options(options), m_Window(window),
+      m_Outputs(static_cast<std::size_t>(Volume(tile) * options.ranks))
   {
+    CheckRanks(window, options);
     for (int axis = 0; axis < Dimension; ++axis)
     {
       const auto root = options.root[axis];
@@ -268,7 +270,7 @@ private:
       {
         index = index * m_Program.GetTile()[axis] + part.outputs.first[axis];
       }
-      m_Outputs[static_cast<std::size_t>(index)] = core.values.at(0);
+      PutOutput(core.values, index, m_Outputs);
     }
     for (const auto half : part.halves)
     {
@@ -315,7 +317,7 @@ private:
   {
     const auto seen = static_cast<std::int64_t>(core.values.size()) + core.discardedBelow + core.discardedAbove;
     const auto lowest = std::max(core.discardedBelow, seen - 1 - m_Window.CountAbove());
-    const auto highest = std::min(seen - 1 - core.discardedAbove, m_Window.rank);
+    const auto highest = std::min(seen - 1 - core.discardedAbove, m_Window.rank + m_Options.ranks - 1);
     core.values = SortedValues(core.values.begin() + (lowest - core.discardedBelow),
                                core.values.begin() + (highest - core.discardedBelow + 1));
     core.discardedBelow = lowest;

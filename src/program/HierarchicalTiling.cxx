@@ -62,8 +62,10 @@ class Builder
 {
 public:
   Builder(const Window & window, const Extent & tile, const TilingOptions & options)
-    : m_Program(window, tile), m_Options(options), m_Window(window), m_Outputs(static_cast<std::size_t>(Volume(tile)))
+    : m_Program(window, tile), m_Options(options), m_Window(window),
+      m_Outputs(static_cast<std::size_t>(Volume(tile) * options.ranks))
   {
+    CheckRanks(window, options);
     for (int axis = 0; axis < Dimension; ++axis)
     {
       const auto size = m_Window.GetSize(axis);
@@ -131,7 +133,7 @@ private:
   {
     const auto seen = static_cast<std::int64_t>(core.values.size()) + core.discardedBelow + core.discardedAbove;
     const auto lowest = std::max(core.discardedBelow, seen - 1 - m_Window.CountAbove());
-    const auto highest = std::min(seen - 1 - core.discardedAbove, m_Window.rank);
+    const auto highest = std::min(seen - 1 - core.discardedAbove, m_Window.rank + m_Options.ranks - 1);
     core.values = SortedValues(core.values.begin() + (lowest - core.discardedBelow),
                                core.values.begin() + (highest - core.discardedBelow + 1));
     core.discardedBelow = lowest;
@@ -158,7 +160,7 @@ private:
       {
         index = index * m_Program.GetTile()[axis] + position[axis];
       }
-      m_Outputs[static_cast<std::size_t>(index)] = core.values.at(0);
+      PutOutput(core.values, index, m_Outputs);
       return;
     }
 
@@ -346,6 +348,17 @@ BuildHierarchicalTilingProgram(const Window & window, const Extent & tile, const
 {
   return window.footprint != nullptr ? BuildFootprintProgram(window, tile, options)
                                      : Builder(window, tile, options).Build();
+}
+
+void
+CheckRanks(const Window & window, const TilingOptions & options)
+{
+  if (options.ranks < 1 || window.rank + options.ranks > window.CountPixels())
+  {
+    throw std::invalid_argument("A program of " + std::to_string(options.ranks) + " ranks from " +
+                                std::to_string(window.rank) + " on; the window has " +
+                                std::to_string(window.CountPixels()) + " values");
+  }
 }
 
 } // namespace cudamedian

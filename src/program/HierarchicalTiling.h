@@ -36,6 +36,9 @@ struct TilingOptions
 {
   Extent   root; ///< the tile that is split hierarchically; a program's tile consists of such root tiles
   Division division{ Division::Halves };
+  /** Values that are found of each window: that of its rank and those of so many ranks behind it. An output is then a
+   * run of them, the least first. */
+  std::int64_t ranks{ 1 };
 };
 
 /** Builds the tile program of a window by hierarchical tiling, in up to four dimensions.
@@ -50,7 +53,8 @@ struct TilingOptions
  *
  * A window with a footprint has a way of its own (FootprintTiling.h), whose tiles may be larger than the window.
  *
- * \throws std::invalid_argument when a tile is larger than the window along an axis, or not positive. */
+ * \throws std::invalid_argument when a tile is larger than the window along an axis, or not positive, or the window has
+ * not all the ranks that are wanted. */
 TileProgram
 BuildHierarchicalTilingProgram(const Window & window, const Extent & tile);
 
@@ -58,6 +62,10 @@ BuildHierarchicalTilingProgram(const Window & window, const Extent & tile);
  */
 TileProgram
 BuildHierarchicalTilingProgram(const Window & window, const Extent & tile, const TilingOptions & options);
+
+/** \throws std::invalid_argument when a window has not all the ranks of the options. */
+void
+CheckRanks(const Window & window, const TilingOptions & options);
 
 } // namespace cudamedian
 

@@ -89,4 +89,10 @@ MergeAllSorted(TileProgram & program, std::vector<SortedValues> lists)
   return lists.empty() ? SortedValues{} : std::move(lists.front());
 }
 
+void
+PutOutput(const SortedValues & values, std::int64_t output, std::vector<TileProgram::Value> & outputs)
+{
+  std::copy(values.begin(), values.end(), outputs.begin() + output * static_cast<std::int64_t>(values.size()));
+}
+
 } // namespace cudamedian

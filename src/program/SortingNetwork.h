@@ -31,6 +31,10 @@ using SortedValues = std::vector<TileProgram::Value>;
 SortedValues
 MergeSorted(TileProgram & program, const SortedValues & a, const SortedValues & b);
 
+/** Makes sorted values one output of a program's: as many for each of the outputs. */
+void
+PutOutput(const SortedValues & values, std::int64_t output, std::vector<TileProgram::Value> & outputs);
+
 /** Merges any number of sorted lists, the two shortest first. */
 SortedValues
 MergeAllSorted(TileProgram & program, std::vector<SortedValues> lists);

@@ -58,7 +58,8 @@ TileProgram::Append(Operation operation, Value a, Value b)
 void
 TileProgram::SetOutputs(std::vector<Value> outputs)
 {
-  if (static_cast<std::int64_t>(outputs.size()) != Volume(m_Tile))
+  const auto pixels = Volume(m_Tile);
+  if (outputs.empty() || static_cast<std::int64_t>(outputs.size()) % pixels != 0)
   {
     throw std::invalid_argument("TileProgram: " + std::to_string(outputs.size()) + " outputs for a tile of " +
                                 std::to_string(Volume(m_Tile)) + " pixels");

@@ -90,7 +90,8 @@ public:
   {
     return m_Instructions;
   }
-  /** One value per pixel of the tile, axis 0 fastest; none in a phase before the last. */
+  /** One value per pixel of the tile, axis 0 fastest, or a run of them where several ranks are found; none in a phase
+   * before the last. */
   const std::vector<Value> &
   GetOutputs() const
   {
@@ -111,7 +112,8 @@ public:
   Value
   Append(Operation operation, Value a, Value b);
 
-  /** Sets the tile's outputs. \throws std::invalid_argument unless there is one per pixel of the tile. */
+  /** Sets the tile's outputs. \throws std::invalid_argument unless there are equally many for each pixel of the tile.
+   */
   void
   SetOutputs(std::vector<Value> outputs);
 

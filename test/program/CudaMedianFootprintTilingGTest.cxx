@@ -190,6 +190,27 @@ TEST(CudaMedianFootprintTiling, RandomFootprintsWeightsAndRanks)
   }
 }
 
+TEST(CudaMedianFootprintTiling, SeveralRanksAtOnce)
+{
+  CUDAMEDIAN_TRACE_SEED();
+  std::mt19937_64 generator(cudamediantest::Seed() + 2);
+  for (int drawn = 0; drawn < 300; ++drawn)
+  {
+    const int     axes = 2 + drawn % 2;
+    const auto *  footprint = DrawFootprint(generator, axes);
+    const Window  window(footprint, Draw(generator, 0, footprint->CountValues() - 1));
+    TilingOptions options;
+    const auto    tile = DrawTile(generator, axes, options);
+    options.ranks = Draw(generator, 1, footprint->CountValues() - window.rank);
+    const auto program = BuildFootprintProgram(window, tile, options);
+    for (std::int64_t number = 0; number < options.ranks; ++number)
+    {
+      ASSERT_EQ(CheckSampledZeroOneFootprints(TakeRank(program, number), generator(), 4), "")
+        << Describe(window, tile, options) << ", " << options.ranks << " ranks, number " << number;
+    }
+  }
+}
+
 TEST(CudaMedianFootprintTiling, ReadsNoPixelThatNoWindowHas)
 {
   // Two pixels far from each other, beside the output.

@@ -28,6 +28,7 @@
 #include <iostream>
 #include <random>
 #include <stdexcept>
+#include <tuple>
 
 namespace
 {
@@ -35,6 +36,7 @@ namespace
 using cudamedian::BuildHierarchicalTilingProgram;
 using cudamedian::Extent;
 using cudamedian::TileProgram;
+using cudamedian::TilingOptions;
 using cudamedian::Window;
 
 /** Every radius up to 11x11 and 5x5x5 on axes 0 to 2, and some of the larger ones that tile programs cover. */
@@ -139,6 +141,46 @@ TEST(CudaMedianHierarchicalTiling, EveryRankOfThreeByThreeExhaustively)
       EXPECT_EQ(cudamedian::CheckAllZeroOneWindows(program), "") << "rank " << rank << ", tile " << tile;
     }
   }
+}
+
+TEST(CudaMedianHierarchicalTiling, SeveralRanksAtOnce)
+{
+  for (std::int64_t rank = 0; rank < 9; ++rank)
+  {
+    for (std::int64_t ranks = 1; rank + ranks <= 9; ++ranks)
+    {
+      const Window  window(Extent{ { 1, 1, 0, 0 } }, rank);
+      const Extent  tile{ { 2, 2, 1, 1 } };
+      TilingOptions options{ tile };
+      options.ranks = ranks;
+      const auto program = BuildHierarchicalTilingProgram(window, tile, options);
+      for (std::int64_t number = 0; number < ranks; ++number)
+      {
+        EXPECT_EQ(cudamedian::CheckAllZeroOneWindows(cudamedian::TakeRank(program, number)), "")
+          << ranks << " ranks from " << rank << " on, number " << number;
+      }
+    }
+  }
+  for (const auto & [radius, least, ranks] : { std::make_tuple(Extent{ { 3, 3, 0, 0 } }, 20, 9),
+                                               std::make_tuple(Extent{ { 5, 5, 0, 0 } }, 52, 17),
+                                               std::make_tuple(Extent{ { 1, 1, 1, 0 } }, 5, 17),
+                                               std::make_tuple(Extent{ { 2, 1, 0, 0 } }, 0, 15) })
+  {
+    const Window  window(radius, least);
+    const auto    tile = ChooseTile(window);
+    TilingOptions options{ GetRootTile(window, tile) };
+    options.ranks = ranks;
+    const auto program = BuildHierarchicalTilingProgram(window, tile, options);
+    for (std::int64_t number = 0; number < ranks; ++number)
+    {
+      EXPECT_EQ(cudamedian::CheckSampledZeroOneFootprints(cudamedian::TakeRank(program, number), 7, 20), "")
+        << cudamedian::Join(radius) << ", " << ranks << " ranks from " << least << " on, number " << number;
+    }
+  }
+  TilingOptions options{ { { 1, 1, 1, 1 } } };
+  options.ranks = 2;
+  EXPECT_THROW(BuildHierarchicalTilingProgram(Window(Extent{ { 1, 1, 0, 0 } }, 8), { { 1, 1, 1, 1 } }, options),
+               std::invalid_argument);
 }
 
 TEST(CudaMedianHierarchicalTiling, OtherRanksOnStructuredAndRandomCases)
@@ -399,8 +441,10 @@ TEST(CudaMedianTileProgram, DeadCodeGoesAndOrderStays)
   TileProgram program({ { 1, 0, 0, 0 } }, { { 1, 1, 1, 1 } });
   const auto  low = program.Append(TileProgram::Operation::Min, 0, 1);
   program.Append(TileProgram::Operation::Max, 0, 1);
-  const auto high = program.Append(TileProgram::Operation::Max, low, 2);
-  EXPECT_THROW(program.SetOutputs({ high, high }), std::invalid_argument);
+  const auto  high = program.Append(TileProgram::Operation::Max, low, 2);
+  TileProgram two({ { 1, 0, 0, 0 } }, { { 2, 1, 1, 1 } });
+  EXPECT_THROW(two.SetOutputs({ 0, 1, 2 }), std::invalid_argument);
+  EXPECT_THROW(two.SetOutputs({}), std::invalid_argument);
   program.SetOutputs({ high });
   program.RemoveDeadCode();
   ASSERT_EQ(program.GetInstructions().size(), 2U);

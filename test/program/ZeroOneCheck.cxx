@@ -301,4 +301,26 @@ CheckSampledZeroOneFootprints(const TileProgram & program, std::uint64_t seed, s
   return {};
 }
 
+TileProgram
+TakeRank(const TileProgram & program, std::int64_t number)
+{
+  auto window = program.GetWindow();
+  window.rank += number;
+  TileProgram result(window, program.GetTile());
+  for (const auto & instruction : program.GetInstructions())
+  {
+    result.Append(instruction.operation, instruction.a, instruction.b);
+  }
+  const auto &                    all = program.GetOutputs();
+  const auto                      pixels = static_cast<std::size_t>(Volume(program.GetTile()));
+  std::vector<TileProgram::Value> outputs;
+  for (std::size_t pixel = 0; pixel < pixels; ++pixel)
+  {
+    outputs.push_back(all[pixel * (all.size() / pixels) + static_cast<std::size_t>(number)]);
+  }
+  result.SetOutputs(outputs);
+  result.RemoveDeadCode();
+  return result;
+}
+
 } // namespace cudamedian

@@ -42,6 +42,10 @@ CheckAllZeroOneWindows(const TileProgram & program);
 std::string
 CheckSampledZeroOneFootprints(const TileProgram & program, std::uint64_t seed, std::size_t count);
 
+/** Of a program that finds several ranks of each window the part that finds one of them: number 0 is the window's. */
+TileProgram
+TakeRank(const TileProgram & program, std::int64_t number);
+
 } // namespace cudamedian
 
 #endif

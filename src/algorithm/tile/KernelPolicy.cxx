@@ -190,6 +190,10 @@ Score(const Window &        window,
   return clocks * std::max(1.0, 0.8 * (warps + 4) / warps);
 }
 
+/** Instructions of a footprint's program at most, where a smaller tile has fewer: largestProgramAtFirstUse and what
+ * lowering adds. */
+constexpr std::size_t longestFootprintProgram = 3200;
+
 /** The policy with the lowest score. Searched are root tiles, rows of them, orders of merging, phases, and shares of
  * maxima by sums. */
 KernelPolicy
@@ -219,6 +223,11 @@ SearchPolicy(const Window & window, const KernelKind & kind, const DeviceTraits 
         // Three operands to an instruction and phases make a program shorter, but not by half.
         if (bestScore != 0 &&
             static_cast<double>(program.GetInstructions().size()) > 2 * traits.pipes.cachedInstructions)
+        {
+          continue;
+        }
+        // Nearly all kernels of footprints are compiled at first use.
+        if (bestScore != 0 && window.footprint != nullptr && program.GetInstructions().size() > longestFootprintProgram)
         {
           continue;
         }

@@ -22,6 +22,7 @@
 
 #include <map>
 #include <mutex>
+#include <tuple>
 
 #ifndef _WIN32
 #  include <pthread.h>
@@ -54,25 +55,33 @@ public:
   }
 
   std::shared_ptr<const ScheduledProgram>
-  Find(const Window & window, const Extent & tile)
+  Find(const Window & window, const Extent & tile, std::int64_t ranks = 1)
   {
     const std::lock_guard<std::mutex> lock(m_Mutex);
-    auto &                            entry = m_Programs[{ window, tile }];
+    auto &                            entry = m_Programs[{ window, tile, ranks }];
     if (!entry)
     {
-      auto program =
-        window.footprint != nullptr
-          ? BuildFootprintProgram(window, tile, ChooseFootprintTiling(window, mostInterpretedValues).options)
-          : BuildHierarchicalTilingProgram(window, tile, { GetRootTile(window, tile) });
+      auto options = window.footprint != nullptr
+                       ? ChooseFootprintTiling(GetCounted(window, ranks), mostInterpretedValues).options
+                       : TilingOptions{ GetRootTile(window, tile) };
+      options.ranks = ranks;
+      auto program = BuildHierarchicalTilingProgram(window, tile, options);
       auto schedule = ScheduleProgram(program);
       entry = std::make_shared<const ScheduledProgram>(ScheduledProgram{ std::move(program), std::move(schedule) });
     }
     return entry;
   }
 
+  /** The window whose programs are counted to find a footprint's tile: of several ranks the median's. */
+  static Window
+  GetCounted(const Window & window, std::int64_t ranks)
+  {
+    return ranks == 1 ? window : Window(window.footprint, -1);
+  }
+
 private:
-  std::mutex                                                                   m_Mutex;
-  std::map<std::pair<Window, Extent>, std::shared_ptr<const ScheduledProgram>> m_Programs;
+  std::mutex                                                                                  m_Mutex;
+  std::map<std::tuple<Window, Extent, std::int64_t>, std::shared_ptr<const ScheduledProgram>> m_Programs;
 };
 
 /** Makes the list when the library is loaded: at its first use a child could find it half made. */
@@ -90,6 +99,17 @@ std::shared_ptr<const ScheduledProgram>
 GetScheduledFootprintProgram(const Window & window)
 {
   return ProgramList::Get().Find(window, ChooseFootprintTiling(window, mostInterpretedValues).tile);
+}
+
+std::shared_ptr<const ScheduledProgram>
+GetScheduledRanksProgram(const Window & window, const Extent & tile, std::int64_t ranks)
+{
+  return ProgramList::Get().Find(
+    window,
+    window.footprint != nullptr
+      ? ChooseFootprintTiling(ProgramList::GetCounted(window, ranks), mostInterpretedValues).tile
+      : tile,
+    ranks);
 }
 
 std::size_t

@@ -43,6 +43,11 @@ GetScheduledProgram(const Window & window, const Extent & tile);
 std::shared_ptr<const ScheduledProgram>
 GetScheduledFootprintProgram(const Window & window);
 
+/** The program that finds so many values of each window: of its rank, and of those behind it. A footprint has a tile of
+ * its own. Likewise built once. */
+std::shared_ptr<const ScheduledProgram>
+GetScheduledRanksProgram(const Window & window, const Extent & tile, std::int64_t ranks);
+
 /** Bytes of device memory that a program's schedule takes for the kernel that interprets it. */
 std::size_t
 GetDeviceProgramBytes(const ProgramSchedule & schedule);

@@ -65,6 +65,12 @@ public:
     return true;
   }
 
+  bool
+  CoversRankMaps(Backend backend) const override
+  {
+    return backend == Backend::Cpu;
+  }
+
   Proposal
   ProposeOnHost(const Problem & problem) const override
   {
@@ -72,6 +78,10 @@ public:
     if (!IsCoveredByTilePrograms(window))
     {
       return Refuse(window);
+    }
+    if (problem.request.rankMap != nullptr)
+    {
+      return ProposeRanksOnHost(problem);
     }
     const auto pixelBytes = problem.GetPixelBytes();
     TileWork   work;
@@ -161,6 +171,30 @@ public:
   }
 
 private:
+  /** What finds all the ranks of a map at once, of which each output takes its own. */
+  static Proposal
+  ProposeRanksOnHost(const Problem & problem)
+  {
+    const auto window = problem.GetWindow();
+    if (window.CountPixels() > largestFootprint)
+    {
+      return { std::nullopt,
+               "tile programs find several ranks of at most " + std::to_string(largestFootprint) + " values",
+               false };
+    }
+    TileWork work;
+    work.ranks = problem.request.greatestRank - window.rank + 1;
+    work.scheduled = GetScheduledRanksProgram(window, ChooseHostTile(window), work.ranks);
+    Candidate candidate;
+    candidate.standing = Standing::Fastest;
+    candidate.tile = work.GetTile();
+    candidate.tileReason = "that of the median";
+    candidate.operations = work.CountOperations();
+    candidate.reason = "the window is within the range of tile programs";
+    candidate.onHost = MakeTileMethod(work);
+    return { candidate, "", false };
+  }
+
   /** The program that devices interpret. */
   static std::shared_ptr<const ScheduledProgram>
   ScheduleForDevices(const Window & window)

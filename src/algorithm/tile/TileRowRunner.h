@@ -29,6 +29,13 @@
 #include <algorithm>
 #include <array>
 
+/** Memory that is written through no other pointer, which compilers cannot know. */
+#if defined(_MSC_VER)
+#  define CUDAMEDIAN_ALONE __restrict
+#else
+#  define CUDAMEDIAN_ALONE __restrict__
+#endif
+
 namespace cudamedian
 {
 
@@ -47,9 +54,9 @@ class TileRowRunner
 {
 public:
   TileRowRunner(const MedianRequest & request, const TileWork & work)
-    : m_Image(request), m_Format(GetPixelFormat(request.pixelType)), m_Extent(request.inputExtent),
+    : m_Request(request), m_Image(request), m_Format(GetPixelFormat(request.pixelType)), m_Extent(request.inputExtent),
       m_Radius(request.radius), m_Output(work.output), m_Program(work.rowProgram),
-      m_IsComplemented(work.isComplemented), m_Scheduled(work.scheduled), m_Tile(work.GetTile()),
+      m_IsComplemented(work.isComplemented), m_Scheduled(work.scheduled), m_Tile(work.GetTile()), m_Ranks(work.ranks),
       m_Footprint(GetTileFootprint(request, work)), m_Cut(CutTileRows<TKey>(request, work)),
       m_Columns(static_cast<int>(m_Tile[0]))
   {
@@ -89,7 +96,7 @@ public:
   GetScratchBytes() const
   {
     return GetBytes(m_Ring) + GetBytes(m_Shared) + GetBytes(m_Slots) + GetBytes(m_Copies) + GetBytes(m_Operands) +
-           GetBytes(m_Lines) + GetBytes(m_Edge);
+           GetBytes(m_Lines) + GetBytes(m_Edge) + GetBytes(m_Chosen) + GetBytes(m_Ranked);
   }
 
   void
@@ -139,6 +146,8 @@ private:
       return;
     }
     m_Results.resize(static_cast<std::size_t>(Volume(m_Tile)));
+    m_Chosen.resize(m_Ranks > 1 ? m_Results.size() * lanes : 0);
+    m_Ranked.resize(m_Ranks > 1 ? lanes : 0);
     const auto & schedule = m_Scheduled->schedule;
     m_Slots.resize(schedule.numberOfSlots * lanes);
     m_Operands.resize(schedule.numberOfInputs);
@@ -189,7 +198,7 @@ private:
         }
         else
         {
-          InterpretSegment(tile, count);
+          InterpretSegment(origin, tile, count);
           Store(origin, tile * m_Tile[0], width);
         }
       }
@@ -365,7 +374,7 @@ private:
 
   /** Interprets the program on so many tiles, from a tile of the strip on. */
   void
-  InterpretSegment(std::int64_t tile, std::int64_t tiles)
+  InterpretSegment(const Extent & origin, std::int64_t tile, std::int64_t tiles)
   {
     TKey ** pixel = m_Operands.data();
     for (auto line = m_Lines.begin(); line != m_Lines.end(); line += m_Columns)
@@ -377,8 +386,84 @@ private:
     }
     InterpretLanes(m_Scheduled->schedule, m_Operands.data(), static_cast<std::size_t>(tiles));
     const auto & outputs = m_Scheduled->schedule.outputs;
+    if (m_Ranks > 1)
+    {
+      ChooseRanks(origin, tile, tiles);
+      return;
+    }
     std::transform(
       outputs.begin(), outputs.end(), m_Results.begin(), [&](auto operand) { return m_Operands[operand]; });
+  }
+
+  /** How many ranks behind the least those of a map are, one of so many pixels. */
+  static void
+  TakeRanks(const std::int32_t *    map,
+            std::int32_t            least,
+            std::int64_t            step,
+            std::int64_t            count,
+            TKey * CUDAMEDIAN_ALONE ranked)
+  {
+    if (step == 1)
+    {
+      for (std::int64_t lane = 0; lane < count; ++lane)
+      {
+        ranked[lane] = static_cast<TKey>(map[lane] - least);
+      }
+      return;
+    }
+    for (std::int64_t lane = 0; lane < count; ++lane)
+    {
+      ranked[lane] = static_cast<TKey>(map[lane * step] - least);
+    }
+  }
+
+  /** Takes the values of outputs whose rank is at least this one. */
+  static void
+  TakeFrom(const TKey * CUDAMEDIAN_ALONE values,
+           const TKey * CUDAMEDIAN_ALONE ranked,
+           TKey                          rank,
+           std::int64_t                  count,
+           TKey * CUDAMEDIAN_ALONE       chosen)
+  {
+    for (std::int64_t lane = 0; lane < count; ++lane)
+    {
+      const TKey value = values[lane];
+      const TKey before = chosen[lane];
+      chosen[lane] = ranked[lane] >= rank ? value : before;
+    }
+  }
+
+  /** Of the values that were found for each output of a segment takes the one that its map has the rank of. */
+  void
+  ChooseRanks(const Extent & origin, std::int64_t tile, std::int64_t tiles)
+  {
+    const auto & outputs = m_Scheduled->schedule.outputs;
+    const auto   end = m_Output.origin[0] + m_Output.extent[0];
+    const auto   least = static_cast<std::int32_t>(m_Request.rank);
+    for (std::size_t i = 0; i < m_Results.size(); ++i)
+    {
+      auto position = GetRowOfTile(origin, m_Tile, i / static_cast<std::size_t>(m_Columns));
+      position[0] += tile * m_Tile[0] + static_cast<std::int64_t>(i % static_cast<std::size_t>(m_Columns));
+      TKey * chosen = m_Chosen.data() + static_cast<std::int64_t>(i) * m_Cut.lanes;
+      m_Results[i] = chosen;
+      if (!IsRowOf(m_Output, position) || position[0] >= end)
+      {
+        continue;
+      }
+      const auto * map = FindRanks(m_Request, position);
+      const auto   count = std::min(tiles, (end - position[0] + m_Tile[0] - 1) / m_Tile[0]);
+      TakeRanks(map, least, m_Tile[0], count, m_Ranked.data());
+      const auto first = i * static_cast<std::size_t>(m_Ranks);
+      std::copy_n(m_Operands[outputs[first]], tiles, chosen);
+      for (std::int64_t rank = 1; rank < m_Ranks; ++rank)
+      {
+        TakeFrom(m_Operands[outputs[first + static_cast<std::size_t>(rank)]],
+                 m_Ranked.data(),
+                 static_cast<TKey>(rank),
+                 count,
+                 chosen);
+      }
+    }
   }
 
   /** Stores a segment's medians that were interpreted, from column x of a strip of the given width on. */
@@ -430,6 +515,7 @@ private:
 
   static constexpr int largestTile = 8;
 
+  const MedianRequest &      m_Request;
   KeyedImage<TKey, VMapping> m_Image;
   PixelFormat                m_Format;
   Extent                     m_Extent;
@@ -441,6 +527,7 @@ private:
   std::shared_ptr<const ScheduledProgram> m_Scheduled; ///< … and this is interpreted
 
   Extent              m_Tile;
+  std::int64_t        m_Ranks; ///< values that an interpreted program finds for each output
   Extent              m_Footprint;
   TileRowCut          m_Cut;
   int                 m_Columns;         ///< of a tile
@@ -459,6 +546,8 @@ private:
   AlignedVector<TKey> m_Slots;
   std::vector<TKey *> m_Operands; ///< of the schedule
   std::vector<TKey *> m_Results;  ///< medians of each pixel of the tile, of an interpreted program
+  AlignedVector<TKey> m_Chosen;   ///< of several ranks those of the map
+  AlignedVector<TKey> m_Ranked;   ///< how many ranks behind the least each lane's is
   std::vector<TKey *> m_Rows;     ///< where a compiled one writes each row of the tile's medians
   AlignedVector<TKey> m_Copies;   ///< of these rows
   std::vector<TKey>   m_Edge;     ///< pixels at the ends of rows
