@@ -326,6 +326,32 @@ RunOnEither(const MedianRequest & request, Progress & progress)
   return RunOnHost(request, *cpuPlan, report);
 }
 
+/** Settles the backend of a request that is run in copies, where it is left open. \returns why; empty where it was
+ * asked for, or each copy decides. */
+std::string
+ChooseForCopies(MedianRequest & request)
+{
+  if (request.backend != Backend::Auto)
+  {
+    return "";
+  }
+  const auto device = GetCudaBackend().Query(request.devices);
+  if (!device.usable)
+  {
+    request.backend = Backend::Cpu;
+    return "automatic: no usable CUDA device; found: " + device.description;
+  }
+  // The ranks of valid pixels differ from window to window. The CPU finds those of a small window at once, a device one
+  // by one.
+  constexpr std::int64_t mostAtOnce = 128;
+  if (request.algorithm == Algorithm::Automatic && HasRules(request) && GetWindow(request).CountPixels() <= mostAtOnce)
+  {
+    request.backend = Backend::Cpu;
+    return "automatic: the CPU finds all ranks of small windows at once";
+  }
+  return "";
+}
+
 } // namespace
 
 std::size_t
@@ -453,7 +479,9 @@ RunMedian(const MedianRequest & givenRequest)
   }
   if (!IsEmpty(request.outputExtent) && IsGathered(request) && IsGatheredForCuda(request))
   {
-    auto report = RunGathered(request, RunMedian);
+    const auto why = ChooseForCopies(request);
+    auto       report = RunGathered(request, RunMedian);
+    report.backendReason = why.empty() ? report.backendReason : why;
     report.border = DescribeBorder(request);
     report.validity = DescribeValidity(request);
     report.window = GetWindow(request).GetExtent();

@@ -132,10 +132,26 @@ CheckRankMap(const MedianRequest & request)
                        "; in a window of " + std::to_string(pixels) + " pixels they may be from 0 to " +
                        std::to_string(pixels - 1));
   }
-  const auto wrong =
-    std::find_if(request.rankMap, end, [&](std::int32_t rank) { return rank < least || rank > greatest; });
-  if (wrong != end)
+  // Ranks are wrong where one of two differences is below 0. They are many, and differences take vectors.
+  std::int64_t differences = 0;
+  if (greatest <= std::numeric_limits<std::int32_t>::max() / 2)
   {
+    const auto    first = static_cast<std::uint32_t>(least);
+    const auto    last = static_cast<std::uint32_t>(greatest);
+    std::uint32_t bits = 0;
+    std::for_each(request.rankMap, end, [&](std::int32_t rank) {
+      bits |= (static_cast<std::uint32_t>(rank) - first) | (last - static_cast<std::uint32_t>(rank));
+    });
+    differences = static_cast<std::int32_t>(bits);
+  }
+  else
+  {
+    std::for_each(request.rankMap, end, [&](std::int32_t rank) { differences |= (rank - least) | (greatest - rank); });
+  }
+  if (differences < 0)
+  {
+    const auto wrong =
+      std::find_if(request.rankMap, end, [&](std::int32_t rank) { return rank < least || rank > greatest; });
     throw RequestError("A map of ranks from " + std::to_string(least) + " to " + std::to_string(greatest) + " holds " +
                        std::to_string(*wrong));
   }

@@ -42,6 +42,12 @@ using Runner = std::function<ExecutionReport(const MedianRequest &)>;
 /** Bytes of a copy: the CPU's stay in its caches, the others keep a GPU busy. */
 constexpr std::int64_t cpuCopyBytes = std::int64_t{ 1 } << 20;
 constexpr std::int64_t cudaCopyBytes = std::int64_t{ 128 } << 20;
+/** The same where pixels may not be valid: what is counted of each of them takes some 30 bytes beside. */
+constexpr std::int64_t maskedCpuCopyBytes = std::int64_t{ 128 } << 10;
+constexpr std::int64_t maskedCudaCopyBytes = std::int64_t{ 2 } << 20;
+
+/** Threads at most that prepare such copies for a device, whose memory they take turns with. */
+constexpr unsigned int mostPreparing = 8;
 
 /** Rows shorter than this are exchanged with another axis, where that is longer. */
 constexpr std::int64_t shortRow = 64;
@@ -197,7 +203,10 @@ private:
   void
   RunBox(const MedianRequest & request, const PixelBox & box)
   {
-    const auto most = request.backend == Backend::Cpu ? cpuCopyBytes : cudaCopyBytes;
+    const bool isOnCpu = request.backend == Backend::Cpu;
+    const bool hasRules = HasRules(request);
+    const auto most =
+      hasRules ? (isOnCpu ? maskedCpuCopyBytes : maskedCudaCopyBytes) : (isOnCpu ? cpuCopyBytes : cudaCopyBytes);
     const auto stride = GetInputStride(request);
     Extent     extent = box.extent;
     const auto copied = [&](const Extent & outputs) {
@@ -231,12 +240,15 @@ private:
     });
   }
 
-  /** Runs all copies: on the CPU each by one of the threads, else one after the other by all of them. */
+  /** Runs all copies: on the CPU, and where pixels may not be valid, each by one of the threads, else one after the
+   * other by all of them. */
   void
   RunCopies()
   {
-    const auto units = std::max(1U, m_Request.workUnits);
-    if (m_Request.backend != Backend::Cpu || units == 1 || !m_Request.parallelFor || m_Copies.size() < units)
+    const bool isOnCpu = m_Request.backend == Backend::Cpu;
+    const bool isShared = isOnCpu || HasRules(m_Request);
+    const auto units = std::max(1U, isOnCpu ? m_Request.workUnits : std::min(m_Request.workUnits, mostPreparing));
+    if (!isShared || units == 1 || !m_Request.parallelFor || m_Copies.size() < units)
     {
       std::for_each(
         m_Copies.begin(), m_Copies.end(), [this](const Copy & copy) { RunCopy(copy.request, copy.outputs); });

@@ -46,12 +46,9 @@ enum class Wanted
 Wanted
 GetWanted(const MedianRequest & request)
 {
-  const auto pixels = GetWindow(request).CountPixels();
-  const bool isMiddle = request.rank < 0 || pixels == 1;
-  return isMiddle                     ? Wanted::Middle
-         : request.rank == 0          ? Wanted::Least
-         : request.rank == pixels - 1 ? Wanted::Greatest
-                                      : Wanted::Middle;
+  // Of two pixels the rank of the greatest is the median's too, and may be asked for with the mean of both.
+  const auto window = GetWindow(request);
+  return window.IsMedian() ? Wanted::Middle : window.rank == 0 ? Wanted::Least : Wanted::Greatest;
 }
 
 /** The unsigned integers of so many bytes. */
@@ -124,11 +121,24 @@ GetExtreme(PixelType copiedType, bool isGreatest)
   return pixel;
 }
 
-/** Few ranks of a small window are found one by one, for what a tile program takes each. */
-bool
-AreFoundOneByOne(const MedianRequest & request, std::int64_t pixels, std::int64_t ranks)
+/** A stretch of ranks around the middle one. */
+struct RankSpan
 {
-  return request.backend != Backend::Cpu || (pixels <= 125 && ranks <= 12);
+  std::int64_t least;
+  std::int64_t greatest;
+};
+
+/** The stretch that holds two ranks, of few widths: one program of all its ranks then serves many copies. */
+RankSpan
+WidenSpan(std::int64_t least, std::int64_t greatest, std::int64_t pixels)
+{
+  const auto   middle = pixels / 2;
+  std::int64_t half = 1;
+  while (middle - half > least || middle + half < greatest)
+  {
+    half *= 2;
+  }
+  return { std::max<std::int64_t>(0, middle - half), std::min(pixels - 1, middle + half) };
 }
 
 } // namespace
@@ -285,11 +295,13 @@ MaskedCopy::FillInvalid()
   m_Filled = m_Input;
   m_Colour.assign(m_Valid.size(), 0);
   // Along the window's longest axis least and greatest keys alternate: then there are the fewest lines in a window,
-  // each of which may be out of balance by one.
+  // each of which may be out of balance by one. Of axes alike it is not that of rows, whose pixels then take vectors.
   int longest = 0;
   for (int axis = 1; axis < Dimension; ++axis)
   {
-    longest = m_Window.GetSize(axis) > m_Window.GetSize(longest) ? axis : longest;
+    const bool isLonger = longest == 0 ? m_Window.GetSize(axis) >= m_Window.GetSize(longest)
+                                       : m_Window.GetSize(axis) > m_Window.GetSize(longest);
+    longest = isLonger && m_Window.GetSize(axis) > 1 ? axis : longest;
   }
   auto lines = m_Copied.extent;
   lines[longest] = 1;
@@ -299,28 +311,57 @@ MaskedCopy::FillInvalid()
     auto *     pixels = reinterpret_cast<T *>(m_Filled.data());
     const auto least = GetExtreme<T>(GetCopiedType(m_Request.pixelType), false);
     const auto greatest = GetExtreme<T>(GetCopiedType(m_Request.pixelType), true);
-    Extent     place{};
-    for (std::size_t i = 0; i < m_Valid.size(); ++i)
+    const auto width = m_Copied.extent[0];
+    for (std::int64_t row = 0; row < CountRows(m_Copied.extent); ++row)
     {
       std::int64_t line = 0;
+      std::int64_t sum = 0;
+      Extent       place{};
+      auto         rest = row;
+      for (int axis = 1; axis < Dimension; ++axis)
+      {
+        place[axis] = rest % m_Copied.extent[axis];
+        sum += place[axis];
+        rest /= m_Copied.extent[axis];
+      }
       for (int axis = Dimension - 1; axis >= 0; --axis)
       {
         line = axis == longest ? line : line * lines[axis] + place[axis];
       }
-      if (place[longest] == 0)
+      for (std::int64_t x = 0; place[longest] == 0 && x < (longest == 0 ? 1 : width); ++x)
       {
-        next[line] = (place[0] + place[1] + place[2] + place[3]) % 2 == 0 ? 1 : -1;
+        next[line + x] = (sum + x) % 2 == 0 ? 1 : -1;
       }
-      if (m_Valid[i] == 0)
+      const auto * valid = m_Valid.data() + row * width;
+      auto *       colour = m_Colour.data() + row * width;
+      auto *       filled = pixels + row * width;
+      if (longest == 0)
       {
-        const bool isGreatest = wanted == Wanted::Least || (wanted == Wanted::Middle && next[line] < 0);
-        m_Colour[i] = isGreatest ? -1 : 1;
-        pixels[i] = isGreatest ? greatest : least;
-        next[line] = static_cast<std::int8_t>(-next[line]);
+        for (std::int64_t x = 0; x < width; ++x)
+        {
+          colour[x] = valid[x] != 0 ? std::int8_t{ 0 } : next[line];
+          next[line] = static_cast<std::int8_t>(valid[x] != 0 ? next[line] : -next[line]);
+        }
       }
-      for (int axis = 0; axis < Dimension && ++place[axis] == m_Copied.extent[axis]; ++axis)
+      else
       {
-        place[axis] = 0;
+        auto * nextOfColumn = next.data() + line;
+        for (std::int64_t x = 0; x < width; ++x)
+        {
+          colour[x] = static_cast<std::int8_t>(nextOfColumn[x] & (valid[x] - 1));
+          nextOfColumn[x] = static_cast<std::int8_t>(nextOfColumn[x] - 2 * colour[x]);
+        }
+      }
+      if (wanted != Wanted::Middle)
+      {
+        const std::int8_t all = wanted == Wanted::Least ? -1 : 1;
+        std::transform(
+          valid, valid + width, colour, [all](std::int8_t isValid) { return isValid != 0 ? std::int8_t{ 0 } : all; });
+      }
+      for (std::int64_t x = 0; x < width; ++x)
+      {
+        const T filling = colour[x] < 0 ? greatest : least;
+        filled[x] = colour[x] != 0 ? filling : filled[x];
       }
     }
   });
@@ -375,15 +416,33 @@ MaskedCopy::RunRankMap(const std::vector<std::int32_t> & ranks, std::int64_t lea
 Pixels
 MaskedCopy::RunRanks(const std::vector<std::int32_t> & ranks, double share)
 {
-  std::vector<std::int32_t> different(ranks);
-  std::sort(different.begin(), different.end());
-  different.erase(std::unique(different.begin(), different.end()), different.end());
-  const auto count = static_cast<std::int64_t>(different.size());
-  if (count > 1 && !AreFoundOneByOne(m_Request, m_Window.CountPixels(), count))
+  auto least = ranks.front();
+  auto greatest = ranks.front();
+  for (const auto rank : ranks)
   {
-    return RunRankMap(ranks, different.front(), different.back(), share);
+    least = std::min(least, rank);
+    greatest = std::max(greatest, rank);
   }
-  auto result = RunRank(different.front(), share / static_cast<double>(count));
+  if (m_Request.backend == Backend::Cpu && least < greatest)
+  {
+    const auto span = WidenSpan(least, greatest, m_Window.CountPixels());
+    return RunRankMap(ranks, span.least, span.greatest, share);
+  }
+  std::vector<char> occurs(static_cast<std::size_t>(greatest - least) + 1, 0);
+  for (const auto rank : ranks)
+  {
+    occurs[static_cast<std::size_t>(rank - least)] = 1;
+  }
+  std::vector<std::int32_t> different;
+  for (auto rank = least; rank <= greatest; ++rank)
+  {
+    if (occurs[static_cast<std::size_t>(rank - least)] != 0)
+    {
+      different.push_back(rank);
+    }
+  }
+  const auto count = static_cast<std::int64_t>(different.size());
+  auto       result = RunRank(different.front(), share / static_cast<double>(count));
   for (std::size_t i = 1; i < different.size(); ++i)
   {
     const auto other = RunRank(different[i], share / static_cast<double>(count));
@@ -391,13 +450,27 @@ MaskedCopy::RunRanks(const std::vector<std::int32_t> & ranks, double share)
       using T = decltype(pixel);
       auto *       ours = reinterpret_cast<T *>(result.data());
       const auto * theirs = reinterpret_cast<const T *>(other.data());
+      const auto   rank = different[i];
       for (std::int64_t k = 0; k < m_Count; ++k)
       {
-        ours[k] = ranks[static_cast<std::size_t>(k)] == different[i] ? theirs[k] : ours[k];
+        ours[k] = ranks[static_cast<std::size_t>(k)] == rank ? theirs[k] : ours[k];
       }
     });
   }
   return result;
+}
+
+std::vector<std::int32_t>
+MaskedCopy::FindRanks(const std::vector<std::int32_t> & balance, bool isLower) const
+{
+  const auto                pixels = static_cast<std::int32_t>(m_Window.CountPixels());
+  const auto                first = isLower ? pixels - 1 : pixels;
+  std::vector<std::int32_t> ranks(balance.size());
+  // Without a valid pixel there is no rank, and any does as well.
+  std::transform(balance.begin(), balance.end(), ranks.begin(), [=](std::int32_t sum) {
+    return std::min(std::max((first + sum) >> 1, 0), pixels - 1);
+  });
+  return ranks;
 }
 
 Pixels
@@ -412,7 +485,7 @@ MaskedCopy::FindMedians()
   {
     return RunRank(m_Window.rank, whole);
   }
-  std::vector<std::int64_t> balance(static_cast<std::size_t>(m_Count), 0);
+  std::vector<std::int32_t> balance(static_cast<std::size_t>(m_Count), 0);
   if (!m_IsAllValid)
   {
     FillInvalid();
@@ -423,20 +496,12 @@ MaskedCopy::FindMedians()
   {
     return RunRank(wanted == Wanted::Least ? 0 : pixels - 1, whole);
   }
-  std::vector<std::int32_t> upper(static_cast<std::size_t>(m_Count));
-  std::vector<std::int32_t> lower(static_cast<std::size_t>(m_Count));
-  for (std::size_t i = 0; i < upper.size(); ++i)
-  {
-    // Without a valid pixel there is no rank, and the median's does as well.
-    const bool isEmpty = !m_ValidCount.empty() && m_ValidCount[i] == 0;
-    const auto sum = isEmpty ? pixels : pixels + balance[i];
-    upper[i] = static_cast<std::int32_t>(sum / 2);
-    lower[i] = static_cast<std::int32_t>(isEmpty ? sum / 2 : (sum - 1) / 2);
-  }
   if (!isMean)
   {
-    return RunRanks(isLower ? lower : upper, whole);
+    return RunRanks(FindRanks(balance, isLower), whole);
   }
+  const auto upper = FindRanks(balance, false);
+  const auto lower = FindRanks(balance, true);
   auto       result = RunRanks(upper, whole / 2);
   const auto single = result;
   const auto other = RunRanks(lower, whole / 2);
@@ -480,17 +545,25 @@ MaskedCopy::WriteExceptions(Pixels & result) const
     auto *       output = reinterpret_cast<T *>(result.data());
     const auto   emptyValue = ReadValue<T>(type, rules.emptyValue);
     const auto   invalidValue = ReadValue<T>(type, rules.invalidValue);
-    for (std::int64_t i = 0; i < m_Count; ++i)
+    const auto   width = m_Outputs.extent[0];
+    const bool   isEmptyCopied = rules.emptyWindow == EmptyWindow::Input;
+    const bool   isInvalidCopied = rules.invalidOutput == InvalidOutput::Copied;
+    for (std::int64_t row = 0; row < m_Count; row += width)
     {
-      const auto own = GetOwnPlace(i);
-      const bool isInvalid = m_Valid[static_cast<std::size_t>(own)] == 0;
-      if (isInvalid && rules.invalidOutput != InvalidOutput::Computed)
+      const auto   own = GetOwnPlace(row);
+      const auto * from = input + own;
+      const auto * count = m_ValidCount.data() + row;
+      auto *       to = output + row;
+      for (std::int64_t x = 0; x < width; ++x)
       {
-        output[i] = rules.invalidOutput == InvalidOutput::Copied ? input[own] : invalidValue;
+        const T empty = isEmptyCopied ? from[x] : emptyValue;
+        to[x] = count[x] == 0 ? empty : to[x];
       }
-      else if (m_ValidCount[static_cast<std::size_t>(i)] == 0)
+      const auto * valid = m_Valid.data() + own;
+      for (std::int64_t x = 0; rules.invalidOutput != InvalidOutput::Computed && x < width; ++x)
       {
-        output[i] = rules.emptyWindow == EmptyWindow::Input ? input[own] : emptyValue;
+        const T invalid = isInvalidCopied ? from[x] : invalidValue;
+        to[x] = valid[x] == 0 ? invalid : to[x];
       }
     }
   });

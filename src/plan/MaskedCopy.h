@@ -72,6 +72,10 @@ private:
   FillInvalid();
   Pixels
   FindMedians();
+  /** The ranks of the upper middle values, or of the lower ones, where so many more keys are the least than are the
+   * greatest. */
+  std::vector<std::int32_t>
+  FindRanks(const std::vector<std::int32_t> & balance, bool isLower) const;
   Pixels
   RunRank(std::int64_t rank, double share);
   Pixels
@@ -108,7 +112,7 @@ private:
   std::vector<std::int8_t>  m_Valid;  ///< 1 or 0 for each pixel of the copy
   std::vector<std::int8_t>  m_Colour; ///< 1 where a pixel got the least key, -1 where the greatest, 0 where it is valid
   bool                      m_IsAllValid{ true };
-  std::vector<std::int64_t> m_ValidCount; ///< values of each output's window that are valid; empty: all
+  std::vector<std::int32_t> m_ValidCount; ///< values of each output's window that are valid; empty: all
 };
 
 } // namespace cudamedian

@@ -22,7 +22,9 @@
 #include "itkCudaMedianFootprint.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
+#include <limits>
 #include <type_traits>
 #include <utility>
 
@@ -79,6 +81,49 @@ GetDistanceType()
                                   : PixelType::UInt64;
 }
 
+/** The greatest distance that is no larger than a threshold, which is not below 0: distances are compared with it as
+ * they are with the threshold. */
+template <typename TDistance>
+TDistance
+RoundDown(Number<TDistance> threshold)
+{
+  using Limits = std::numeric_limits<TDistance>;
+  if constexpr (std::is_floating_point_v<TDistance>)
+  {
+    if (threshold >= static_cast<Number<TDistance>>(Limits::max()))
+    {
+      return threshold > static_cast<Number<TDistance>>(Limits::max()) && std::isinf(threshold) ? Limits::infinity()
+                                                                                                : Limits::max();
+    }
+    const auto rounded = static_cast<TDistance>(threshold);
+    return static_cast<Number<TDistance>>(rounded) > threshold ? std::nextafter(rounded, TDistance{ 0 }) : rounded;
+  }
+  else
+  {
+    return threshold >= static_cast<Number<TDistance>>(Limits::max()) ? Limits::max()
+                                                                      : static_cast<TDistance>(threshold);
+  }
+}
+
+/** Puts the pixels of a row in their medians' place that are valid and no farther from them than `most`. A NaN is no
+ * number near any other, and without a number for the median a pixel stays. */
+template <typename T, typename TGetValue, typename TDistance>
+void
+KeepNear(const T *           from,
+         const std::int8_t * valid,
+         std::int64_t        width,
+         TDistance           most,
+         const TGetValue &   getValue,
+         T *                 to)
+{
+  for (std::int64_t x = 0; x < width; ++x)
+  {
+    const auto value = getValue(from[x]);
+    const bool isKept = valid[x] != 0 && value == value && !(GetDistance(value, getValue(to[x])) > most);
+    to[x] = isKept ? from[x] : to[x];
+  }
+}
+
 /** A pixel of the window: how far it lies from the window's first one in a copy, and how often it counts. */
 struct Member
 {
@@ -110,10 +155,36 @@ ListMembers(const Window & window, const Extent & copied)
   return members;
 }
 
-/** Gives a request the window that is a column of all members. */
-void
-SetColumn(const std::vector<Member> & members, MedianRequest & request)
+/** How many rows and slices the members of a window lie in, so that neither are more than programs take along an axis;
+ * one slice where that cannot be. */
+std::array<std::int64_t, 2>
+Arrange(const std::vector<Member> & members)
 {
+  constexpr std::int64_t most = 31;
+  const auto             count = static_cast<std::int64_t>(members.size());
+  const bool             isWeighted =
+    std::any_of(members.begin(), members.end(), [](const Member & member) { return member.weight != 1; });
+  for (std::int64_t slices = 2; count > most && !isWeighted && slices <= most; ++slices)
+  {
+    if (count % slices == 0 && count / slices <= most)
+    {
+      return { count / slices, slices };
+    }
+  }
+  return { count, 1 };
+}
+
+/** Gives a request the window of all members, in rows and slices of one pixel. */
+void
+SetColumn(const std::vector<Member> & members, const std::array<std::int64_t, 2> & arranged, MedianRequest & request)
+{
+  if (arranged[1] > 1)
+  {
+    request.footprint = nullptr;
+    request.radius = { { 0, arranged[0] / 2, arranged[1] / 2, 0 } };
+    request.shorter = { { 0, 1 - arranged[0] % 2, 1 - arranged[1] % 2, 0 } };
+    return;
+  }
   const auto count = static_cast<std::int64_t>(members.size());
   request.radius = { { 0, count / 2, 0, 0 } };
   request.shorter = { { 0, count % 2 == 0 && count > 0 ? 1 : 0, 0, 0 } };
@@ -167,17 +238,26 @@ MaskedCopy::KeepInliersOf(Pixels & result, const TGetValue & getValue)
   {
     FindDeviations(output, getValue, deviations);
   }
-  for (std::int64_t i = 0; i < m_Count; ++i)
+  const auto most = RoundDown<Distance<Value>>(threshold);
+  const auto width = m_Outputs.extent[0];
+  for (std::int64_t row = 0; row < m_Count; row += width)
   {
-    const auto own = GetOwnPlace(i);
-    const auto value = getValue(input[own]);
-    const auto distance = static_cast<Real>(GetDistance(value, getValue(output[i])));
-    const auto most = deviations.empty() ? threshold : threshold * static_cast<Real>(deviations[i]);
-    // A NaN is no number near any other, and without a number for the median a pixel stays.
-    const bool isNaN = value != value;
-    if (m_Valid[static_cast<std::size_t>(own)] != 0 && !isNaN && !(distance > most))
+    const auto   own = GetOwnPlace(row);
+    const auto * from = input + own;
+    const auto * valid = m_Valid.data() + own;
+    auto *       to = output + row;
+    if (deviations.empty())
     {
-      output[i] = input[own];
+      KeepNear(from, valid, width, most, getValue, to);
+      continue;
+    }
+    for (std::int64_t x = 0; x < width; ++x)
+    {
+      const auto value = getValue(from[x]);
+      const auto distance = static_cast<Real>(GetDistance(value, getValue(to[x])));
+      const auto allowed = threshold * static_cast<Real>(deviations[static_cast<std::size_t>(row + x)]);
+      const bool isKept = valid[x] != 0 && value == value && !(distance > allowed);
+      to[x] = isKept ? from[x] : to[x];
     }
   }
 }
@@ -191,6 +271,7 @@ MaskedCopy::FindDeviations(const T * medians, const TGetValue & getValue, std::v
   constexpr std::int64_t   mostBytes = std::int64_t{ 1 } << 20;
   const auto *             input = reinterpret_cast<const T *>(m_Input.data());
   const auto               members = ListMembers(m_Window, m_Copied.extent);
+  const auto               arranged = Arrange(members);
   const auto               count = static_cast<std::int64_t>(members.size());
   const auto               width = m_Outputs.extent[0];
   const auto               rows = m_Count / width;
@@ -223,16 +304,16 @@ MaskedCopy::FindDeviations(const T * medians, const TGetValue & getValue, std::v
       }
     }
     auto request = MakeInnerRequest();
-    SetColumn(members, request);
+    SetColumn(members, arranged, request);
     request.pixelType = GetDistanceType<TDistance>();
     request.rank = -1;
     request.algorithm = Algorithm::Automatic;
     request.input = planes.data();
-    request.inputExtent = { { width, count, some, 1 } };
-    request.outputOrigin = { { 0, count / 2, 0, 0 } };
-    request.outputExtent = { { width, 1, some, 1 } };
+    request.inputExtent = { { width, arranged[0], arranged[1], some } };
+    request.outputOrigin = { { 0, arranged[0] / 2, arranged[1] / 2, 0 } };
+    request.outputExtent = { { width, 1, 1, some } };
     request.output = deviations.data() + first * width;
-    request.outputStride = { { 1, width, width, width * some } };
+    request.outputStride = { { 1, width, width, width } };
     request.outputPixelBytes = sizeof(TDistance);
     request.validity.mask = valid.empty() ? nullptr : valid.data();
     m_Run(request, 0.5 * static_cast<double>(some) / static_cast<double>(rows));

@@ -81,14 +81,11 @@ GetRecipe(const MedianRequest & request)
   {
     return recipe;
   }
-  if (window.rank == 0 || window.rank == pixels - 1)
+  // Two pixels are the only window whose median is a maximum.
+  if ((window.rank == 0 || window.rank == pixels - 1) && !window.IsMedian())
   {
-    // Two pixels are the only window whose median is a maximum.
-    if (!(isEven && request.rank < 0))
-    {
-      recipe.upper.fills = { window.rank == 0 ? ShrinkFill::Greatest : ShrinkFill::Least };
-      return recipe;
-    }
+    recipe.upper.fills = { window.rank == 0 ? ShrinkFill::Greatest : ShrinkFill::Least };
+    return recipe;
   }
   recipe.isMean = request.evenMedian == EvenMedian::Mean;
   recipe.upper.fills = both;

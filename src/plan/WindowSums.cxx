@@ -20,17 +20,50 @@
 #include "itkCudaMedianFootprint.h"
 
 #include <algorithm>
+#include <limits>
 
 namespace cudamedian
 {
 namespace
 {
 
-using Sums = std::vector<std::int64_t>;
+using Sums = std::vector<std::int32_t>;
+
+/** Sums of so many values that follow each other in a row. */
+template <typename TSum>
+void
+SumRow(const TSum * from, TSum * to, std::int64_t sums, std::int64_t size)
+{
+  // Several sums at once take vectors, and one after the other a step each.
+  constexpr std::int64_t fewValues = 16;
+  if (size <= fewValues)
+  {
+    for (std::int64_t k = 0; k < size; ++k)
+    {
+      for (std::int64_t x = 0; x < sums; ++x)
+      {
+        to[x] = static_cast<TSum>((k == 0 ? TSum{ 0 } : to[x]) + from[x + k]);
+      }
+    }
+    return;
+  }
+  TSum sum = 0;
+  for (std::int64_t k = 0; k + 1 < size; ++k)
+  {
+    sum = static_cast<TSum>(sum + from[k]);
+  }
+  for (std::int64_t x = 0; x < sums; ++x)
+  {
+    sum = static_cast<TSum>(sum + from[x + size - 1]);
+    to[x] = sum;
+    sum = static_cast<TSum>(sum - from[x]);
+  }
+}
 
 /** Replaces values by the sums of so many that follow each other along an axis. The extent loses size - 1 there. */
-Sums
-SumAlong(const Sums & values, Extent & extent, int axis, std::int64_t size)
+template <typename TSum>
+std::vector<TSum>
+SumAlong(const std::vector<TSum> & values, Extent & extent, int axis, std::int64_t size)
 {
   std::int64_t inner = 1;
   std::int64_t outer = 1;
@@ -38,24 +71,32 @@ SumAlong(const Sums & values, Extent & extent, int axis, std::int64_t size)
   {
     (other < axis ? inner : outer) *= other == axis ? 1 : extent[other];
   }
-  const auto length = extent[axis];
-  const auto sums = length - size + 1;
-  Sums       result(static_cast<std::size_t>(inner * sums * outer));
+  const auto        length = extent[axis];
+  const auto        sums = length - size + 1;
+  std::vector<TSum> result(static_cast<std::size_t>(inner * sums * outer));
   for (std::int64_t block = 0; block < outer; ++block)
   {
     const auto * from = values.data() + block * length * inner;
     auto *       to = result.data() + block * sums * inner;
+    if (axis == 0)
+    {
+      SumRow(from, to, sums, size);
+      continue;
+    }
     for (std::int64_t i = 0; i < size; ++i)
     {
-      std::transform(to, to + inner, from + i * inner, to, std::plus<>());
+      std::transform(
+        to, to + inner, from + i * inner, to, [](TSum sum, TSum value) { return static_cast<TSum>(sum + value); });
     }
     for (std::int64_t i = 1; i < sums; ++i)
     {
       const auto * leaving = from + (i - 1) * inner;
       const auto * entering = from + (i + size - 1) * inner;
+      const auto * before = to + (i - 1) * inner;
+      auto *       after = to + i * inner;
       for (std::int64_t k = 0; k < inner; ++k)
       {
-        to[i * inner + k] = to[(i - 1) * inner + k] + entering[k] - leaving[k];
+        after[k] = static_cast<TSum>(before[k] + entering[k] - leaving[k]);
       }
     }
   }
@@ -63,18 +104,19 @@ SumAlong(const Sums & values, Extent & extent, int axis, std::int64_t size)
   return result;
 }
 
+template <typename TSum>
 Sums
 SumBoxes(const std::vector<std::int8_t> & values, const Window & window, Extent extent)
 {
-  Sums sums(values.begin(), values.end());
-  for (int axis = Dimension - 1; axis >= 0; --axis)
+  std::vector<TSum> sums(values.begin(), values.end());
+  for (int axis = 0; axis < Dimension; ++axis)
   {
     if (window.GetSize(axis) > 1)
     {
       sums = SumAlong(sums, extent, axis, window.GetSize(axis));
     }
   }
-  return sums;
+  return Sums(sums.begin(), sums.end());
 }
 
 /** A stretch of a footprint's row whose pixels have the same weight. */
@@ -142,7 +184,7 @@ SumFootprints(const std::vector<std::int8_t> & values,
           const auto * from = before.data() + row * pitch + window.radius[0] + stretch.first[0];
           for (std::int64_t x = 0; x < outputs[0]; ++x)
           {
-            to[x] += stretch.weight * (from[x + stretch.length] - from[x]);
+            to[x] += static_cast<std::int32_t>(stretch.weight) * (from[x + stretch.length] - from[x]);
           }
           to += outputs[0];
         }
@@ -154,12 +196,16 @@ SumFootprints(const std::vector<std::int8_t> & values,
 
 } // namespace
 
-std::vector<std::int64_t>
+std::vector<std::int32_t>
 SumWindows(const std::vector<std::int8_t> & values, const Window & window, const Extent & outputs)
 {
   const auto extent = window.GetFootprint(outputs);
-  return window.footprint != nullptr ? SumFootprints(values, window, extent, outputs)
-                                     : SumBoxes(values, window, extent);
+  // No part of a sum is larger than the window, and the shorter the numbers the more of them are in a vector.
+  const auto most = window.CountBoxPixels();
+  return window.footprint != nullptr                        ? SumFootprints(values, window, extent, outputs)
+         : most <= std::numeric_limits<std::int8_t>::max()  ? SumBoxes<std::int8_t>(values, window, extent)
+         : most <= std::numeric_limits<std::int16_t>::max() ? SumBoxes<std::int16_t>(values, window, extent)
+                                                            : SumBoxes<std::int32_t>(values, window, extent);
 }
 
 } // namespace cudamedian

@@ -30,8 +30,9 @@ namespace cudamedian
 /** Sums of the values of each window.
  * \param values of a box that holds the windows of all outputs, without gaps, axis 0 fastest
  * \param outputs how many there are along each axis; the box is larger by the window's size less one
+ * \pre the window has at most 2^31 - 1 values
  * \returns a sum for each output; a footprint's values count by their weights. */
-std::vector<std::int64_t>
+std::vector<std::int32_t>
 SumWindows(const std::vector<std::int8_t> & values, const Window & window, const Extent & outputs);
 
 } // namespace cudamedian

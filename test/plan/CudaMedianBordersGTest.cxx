@@ -188,6 +188,33 @@ TEST(CudaMedianBorders, HalfFloatsAreRounded)
   EXPECT_EQ(RoundToHalfFloat(PixelType::Float16, 1e300), 0x7C00);
 }
 
+// Of two pixels the greatest has the rank of the median, which may be given: at the image's end one of them is left.
+TEST(CudaMedianBorders, MeanOfTwoClippedPixelsByTheirRank)
+{
+  const std::vector<std::uint8_t> input{ 1, 20, 5, 40 };
+  std::vector<std::uint8_t>       output(input.size());
+  MedianRequest                   request;
+  request.input = input.data();
+  request.output = output.data();
+  request.inputExtent = request.outputExtent = { { 4, 1, 1, 1 } };
+  request.outputStride = { { 1, 4, 4, 4 } };
+  request.radius = { { 1, 0, 0, 0 } };
+  request.shorter = { { 1, 0, 0, 0 } };
+  request.border = { { Border::Shrink, Border::Shrink, Border::Shrink, Border::Shrink } };
+  request.backend = Backend::Cpu;
+  request.evenMedian = EvenMedian::Mean;
+  for (const std::int64_t rank : { -1, 1 })
+  {
+    request.rank = rank;
+    request.shift = {};
+    RunMedian(request);
+    EXPECT_EQ(output, (std::vector<std::uint8_t>{ 1, 10, 12, 22 })) << rank;
+    request.shift = { { 1, 0, 0, 0 } };
+    RunMedian(request);
+    EXPECT_EQ(output, (std::vector<std::uint8_t>{ 10, 12, 22, 40 })) << rank;
+  }
+}
+
 TEST(CudaMedianBorders, WhatHasNoMeaningIsRefused)
 {
   std::vector<std::uint8_t> pixels(64);

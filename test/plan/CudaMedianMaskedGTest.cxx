@@ -488,6 +488,31 @@ TEST(CudaMedianMasked, LowerMiddleWithoutRules)
   }
 }
 
+// Of two pixels the greatest has the rank of the median, which may be given, and whose mean is wanted all the same.
+TEST(CudaMedianMasked, MeanOfTwoPixelsByTheirRank)
+{
+  const std::vector<std::uint8_t> input{ 1, 20, 5, 40, 9 };
+  std::vector<std::uint8_t>       output(input.size());
+  MedianRequest                   request;
+  request.input = input.data();
+  request.output = output.data();
+  request.inputExtent = request.outputExtent = { { 5, 1, 1, 1 } };
+  request.outputStride = { { 1, 5, 5, 5 } };
+  request.radius = { { 1, 0, 0, 0 } };
+  request.shorter = { { 1, 0, 0, 0 } };
+  request.backend = Backend::Cpu;
+  request.rank = 1;
+  request.evenMedian = EvenMedian::Mean;
+  request.validity.hasIgnoredValue = true;
+  request.validity.ignoredValue[0] = 5;
+  RunMedian(request);
+  EXPECT_EQ(output, (std::vector<std::uint8_t>{ 1, 10, 20, 40, 24 }));
+  request.validity = {};
+  request.outlierRule = OutlierRule::Absolute;
+  RunMedian(request);
+  EXPECT_EQ(output, (std::vector<std::uint8_t>{ 1, 10, 12, 22, 24 }));
+}
+
 TEST(CudaMedianMasked, WhatHasNoMeaningIsRefused)
 {
   Case   given;
