@@ -151,6 +151,23 @@ GetValues(TImage & image)
   return reinterpret_cast<Pointer>(image.GetBufferPointer());
 }
 
+/** Whether two pixels are the same, to the last bit. */
+template <typename TPixel>
+bool
+AreSameBits(const TPixel & one, const TPixel & other)
+{
+  return std::memcmp(&one, &other, sizeof(TPixel)) == 0;
+}
+
+template <typename TValue>
+bool
+AreSameBits(const VariableLengthVector<TValue> & one, const VariableLengthVector<TValue> & other)
+{
+  const auto count = one.GetSize();
+  return count == other.GetSize() &&
+         (count == 0 || std::memcmp(one.GetDataPointer(), other.GetDataPointer(), count * sizeof(TValue)) == 0);
+}
+
 /** One value of a pixel. Pixels of variable length that were never set are 0. */
 template <typename TImage>
 typename ImageTraits<TImage>::ValueType

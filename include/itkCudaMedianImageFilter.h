@@ -74,7 +74,7 @@ template <typename TInputImage, typename TOutputImage = TInputImage>
 class ITK_TEMPLATE_EXPORT CudaMedianImageFilter : public CudaMedianSuperclass<TInputImage, TOutputImage>
 {
 public:
-  ITK_DISALLOW_COPY_AND_ASSIGN(CudaMedianImageFilter);
+  ITK_DISALLOW_COPY_AND_MOVE(CudaMedianImageFilter);
 
   /** Standard class type aliases. */
   using Self = CudaMedianImageFilter;
@@ -126,7 +126,8 @@ public:
   GetBoundaryMode(unsigned int axis = 0) const;
 
   /** The value beyond the image where the boundary is `Constant`. Default: 0. */
-  itkSetMacro(BoundaryConstant, InputPixelType);
+  void
+  SetBoundaryConstant(const InputPixelType & constant);
   itkGetConstReferenceMacro(BoundaryConstant, InputPixelType);
 
   /** Windows of even size: where it is on, along all axes or along one, the window has one pixel fewer behind its
@@ -206,13 +207,15 @@ public:
   /** What is written where no pixel of a window is valid, and the value for that. Default: `Input`, 0. */
   itkSetEnumMacro(EmptyWindow, EmptyWindowEnum);
   itkGetEnumMacro(EmptyWindow, EmptyWindowEnum);
-  itkSetMacro(EmptyValue, InputValueType);
+  void
+  SetEmptyValue(InputValueType value);
   itkGetConstMacro(EmptyValue, InputValueType);
 
   /** What is written for outputs whose own pixel is not valid, and the value for that. Default: `Computed`, 0. */
   itkSetEnumMacro(InvalidOutput, InvalidOutputEnum);
   itkGetEnumMacro(InvalidOutput, InvalidOutputEnum);
-  itkSetMacro(InvalidValue, InputValueType);
+  void
+  SetInvalidValue(InputValueType value);
   itkGetConstMacro(InvalidValue, InputValueType);
 
   /** Which pixels are replaced by their median, and the threshold for that: a distance of values, or a number of median
@@ -293,7 +296,7 @@ protected:
 
   /** \throws ExceptionObject when the mask has not the input's size, as well as where their geometry differs. */
   void
-  VerifyInputInformation() ITKv5_CONST override;
+  VerifyInputInformation() const override;
 
   /** For subclasses that want of the engine what this class has no property for, such as another rank. Called for each
    * request before it is carried out. */
@@ -309,7 +312,14 @@ private:
   void
   CheckAxis(unsigned int axis) const;
 
-  /** What a window is made of. */
+  /** Changes a value where it is another, to the last bit. */
+  template <typename TValue>
+  void
+  SetValue(TValue & member, const TValue & value);
+
+  /** \class Shape
+   * \ingroup CudaMedian
+   * What a window is made of. */
   enum class Shape : uint8_t
   {
     Box,

@@ -203,16 +203,49 @@ CudaMedianImageFilter<TInputImage, TOutputImage>::GetMaskImage() const -> const 
 }
 
 template <typename TInputImage, typename TOutputImage>
+template <typename TValue>
+void
+CudaMedianImageFilter<TInputImage, TOutputImage>::SetValue(TValue & member, const TValue & value)
+{
+  // As numbers -0 would be no change of 0, and a NaN that is set again would be one.
+  if (!CudaMedianFilterDetail::AreSameBits(member, value))
+  {
+    member = value;
+    this->Modified();
+  }
+}
+
+template <typename TInputImage, typename TOutputImage>
+void
+CudaMedianImageFilter<TInputImage, TOutputImage>::SetBoundaryConstant(const InputPixelType & constant)
+{
+  this->SetValue(m_BoundaryConstant, constant);
+}
+
+template <typename TInputImage, typename TOutputImage>
+void
+CudaMedianImageFilter<TInputImage, TOutputImage>::SetEmptyValue(InputValueType value)
+{
+  this->SetValue(m_EmptyValue, value);
+}
+
+template <typename TInputImage, typename TOutputImage>
+void
+CudaMedianImageFilter<TInputImage, TOutputImage>::SetInvalidValue(InputValueType value)
+{
+  this->SetValue(m_InvalidValue, value);
+}
+
+template <typename TInputImage, typename TOutputImage>
 void
 CudaMedianImageFilter<TInputImage, TOutputImage>::SetIgnoredValue(InputValueType value)
 {
-  // Compared as bits: a NaN that is set again is no change.
-  if (!m_HasIgnoredValue || std::memcmp(&m_IgnoredValue, &value, sizeof(value)) != 0)
+  if (!m_HasIgnoredValue)
   {
     m_HasIgnoredValue = true;
-    m_IgnoredValue = value;
     this->Modified();
   }
+  this->SetValue(m_IgnoredValue, value);
 }
 
 template <typename TInputImage, typename TOutputImage>
@@ -228,7 +261,7 @@ CudaMedianImageFilter<TInputImage, TOutputImage>::ClearIgnoredValue()
 
 template <typename TInputImage, typename TOutputImage>
 void
-CudaMedianImageFilter<TInputImage, TOutputImage>::VerifyInputInformation() ITKv5_CONST
+CudaMedianImageFilter<TInputImage, TOutputImage>::VerifyInputInformation() const
 {
   Superclass::VerifyInputInformation();
   const auto * input = this->GetInput();
@@ -465,6 +498,10 @@ CudaMedianImageFilter<TInputImage, TOutputImage>::SetMask(cudamedian::MedianRequ
   }
   auto needed = this->GetInput()->GetRequestedRegion();
   auto region = this->GetInput()->GetBufferedRegion();
+  if (needed.GetNumberOfPixels() == 0)
+  {
+    return; // nothing is cropped to nothing, and no output asks for a pixel
+  }
   needed.Crop(region);
   if (!region.Crop(mask->GetBufferedRegion()) || !region.IsInside(needed))
   {

@@ -36,7 +36,7 @@ namespace itk
 class CudaMedianImageFilterFactory : public ObjectFactoryBase
 {
 public:
-  ITK_DISALLOW_COPY_AND_ASSIGN(CudaMedianImageFilterFactory);
+  ITK_DISALLOW_COPY_AND_MOVE(CudaMedianImageFilterFactory);
 
   /** Standard class type aliases. */
   using Self = CudaMedianImageFilterFactory;

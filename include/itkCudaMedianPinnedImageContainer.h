@@ -44,7 +44,7 @@ template <typename TElementIdentifier, typename TElement>
 class ITK_TEMPLATE_EXPORT CudaMedianPinnedImageContainer : public ImportImageContainer<TElementIdentifier, TElement>
 {
 public:
-  ITK_DISALLOW_COPY_AND_ASSIGN(CudaMedianPinnedImageContainer);
+  ITK_DISALLOW_COPY_AND_MOVE(CudaMedianPinnedImageContainer);
 
   /** Standard class type aliases. */
   using Self = CudaMedianPinnedImageContainer;

@@ -56,7 +56,7 @@ template <typename TInputImage,
 class ITK_TEMPLATE_EXPORT CudaRankImageFilter : public RankImageFilter<TInputImage, TOutputImage, TKernel>
 {
 public:
-  ITK_DISALLOW_COPY_AND_ASSIGN(CudaRankImageFilter);
+  ITK_DISALLOW_COPY_AND_MOVE(CudaRankImageFilter);
 
   /** Standard class type aliases. */
   using Self = CudaRankImageFilter;

@@ -356,7 +356,10 @@ CudaRankImageFilter<TInputImage, TOutputImage, TKernel>::GenerateData()
     const auto window = std::max<SizeValueType>(1, this->GetKernel().Size());
     const bool isExtreme = this->HasBoxKernel() && (this->GetRankIndex(window) == 0 || this->GetRank() == 1);
     const auto inside = isExtreme ? all : this->SplitBorder(border);
-    this->RunEngine(inside, static_cast<float>(static_cast<double>(inside.GetNumberOfPixels()) / pixels));
+    // The border's threads add to the progress, rounded. Were their sum more than 1, ITK's count would start again at 0
+    // for a moment.
+    constexpr double most = 0.999;
+    this->RunEngine(inside, static_cast<float>(most * static_cast<double>(inside.GetNumberOfPixels()) / pixels));
     this->SelectBorder(border);
     m_ExecutionReport.border = cudamedian::ToString(cudamedian::Border::Shrink);
     const auto clipped = all.GetNumberOfPixels() - inside.GetNumberOfPixels();

@@ -39,7 +39,7 @@ namespace itk
 class CudaRankImageFilterFactory : public ObjectFactoryBase
 {
 public:
-  ITK_DISALLOW_COPY_AND_ASSIGN(CudaRankImageFilterFactory);
+  ITK_DISALLOW_COPY_AND_MOVE(CudaRankImageFilterFactory);
 
   /** Standard class type aliases. */
   using Self = CudaRankImageFilterFactory;

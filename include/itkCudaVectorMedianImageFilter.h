@@ -75,7 +75,7 @@ template <typename TImage>
 class ITK_TEMPLATE_EXPORT CudaVectorMedianImageFilter : public BoxImageFilter<TImage, TImage>
 {
 public:
-  ITK_DISALLOW_COPY_AND_ASSIGN(CudaVectorMedianImageFilter);
+  ITK_DISALLOW_COPY_AND_MOVE(CudaVectorMedianImageFilter);
 
   using Self = CudaVectorMedianImageFilter;
   using Superclass = BoxImageFilter<TImage, TImage>;

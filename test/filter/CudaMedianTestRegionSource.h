@@ -32,7 +32,7 @@ template <typename TImage>
 class RegionSource : public itk::ImageSource<TImage>
 {
 public:
-  ITK_DISALLOW_COPY_AND_ASSIGN(RegionSource);
+  ITK_DISALLOW_COPY_AND_MOVE(RegionSource);
 
   using Self = RegionSource;
   using Superclass = itk::ImageSource<TImage>;
@@ -41,7 +41,11 @@ public:
   using RegionType = typename TImage::RegionType;
 
   itkNewMacro(Self);
+#ifdef itkOverrideGetNameOfClassMacro
+  itkOverrideGetNameOfClassMacro(RegionSource);
+#else
   itkTypeMacro(RegionSource, ImageSource);
+#endif
 
   /** The whole image. */
   void
