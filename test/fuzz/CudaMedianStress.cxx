@@ -22,6 +22,7 @@
 
 #include "FuzzImage.h"
 #include "FuzzOptions.h"
+#include "FuzzSource.h"
 #ifndef CUDAMEDIAN_STRESS_ENGINE_ONLY
 #  include "StressFilters.h"
 #endif
@@ -180,7 +181,7 @@ Stress::Fail(const Work & work, const std::string & text)
 void
 Stress::Compare(const Work & work, const std::vector<char> & pixels, const char * when)
 {
-  const auto number = FindDifference(GetOutputType(work.c), work.expected, pixels, false);
+  const auto number = FindDifference(GetOutputType(work.c), work.expected, pixels, Equality::Bits);
   if (number >= 0)
   {
     Fail(work,
@@ -292,6 +293,7 @@ Stress::MakeWorks()
   choices.devices = m_Options.devices;
   choices.newWindows = m_Device ? m_Options.newWindows : 3;
   choices.largeImages = 8;
+  choices.isPlainOnly = true;
   CaseSource source(choices, m_Options.seed);
   const bool replays = !m_Options.replay.empty();
   const auto count = replays ? 1U : 150U;
@@ -302,7 +304,7 @@ Stress::MakeWorks()
     auto & c = work.c;
     c.otherOutput = false;
     c.target = 0;
-    if (c.CountOutputs() == 0)
+    if (c.CountOutputs() == 0 || !c.IsPlain())
     {
       if (replays)
       {

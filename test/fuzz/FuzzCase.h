@@ -20,8 +20,8 @@
 
 #include "itkCudaMedianEngine.h"
 
+#include <array>
 #include <cstdint>
-#include <random>
 #include <string>
 #include <vector>
 
@@ -31,7 +31,11 @@ namespace cudamedianfuzz
 
 using cudamedian::Algorithm;
 using cudamedian::Backend;
+using cudamedian::Border;
+using cudamedian::EvenMedian;
 using cudamedian::Extent;
+using cudamedian::InvalidOutput;
+using cudamedian::OutlierRule;
 using cudamedian::PixelType;
 
 /** Pixels of a box. */
@@ -61,15 +65,87 @@ enum class Pattern
 };
 constexpr int numberOfPatterns = static_cast<int>(Pattern::Full) + 1;
 
+/** What a window's pixels are: a box, or some pixels of the box of the radius. */
+enum class Shape
+{
+  Box,
+  Ellipsoid, ///< of the reach instead of the radius
+  Cross,     ///< the pixels along the axes
+  Ring,      ///< the rim of an ellipsoid
+  Holes,     ///< random pixels
+  Weighted,  ///< random pixels with random weights
+  Centered,  ///< all, of which the output's own counts several times
+  List       ///< those that the case lists, with their weights
+};
+
+/** Which pixels a case's mask has on. */
+enum class Mask
+{
+  None,
+  Random, ///< a share of the blocks that the image is cut into
+  List    ///< those that the case lists
+};
+
+/** The window of a case: its pixels, and what is wanted of their values. */
+struct CaseWindow
+{
+  Extent                    radius{ { 0, 0, 0, 0 } };
+  Extent                    shorter{ { 0, 0, 0, 0 } }; ///< 1 where the size is even
+  Extent                    shift{ { 0, 0, 0, 0 } };   ///< of boxes
+  std::int64_t              rank{ -1 };                ///< -1: the median
+  EvenMedian                evenMedian{ EvenMedian::Upper };
+  Shape                     shape{ Shape::Box };
+  Extent                    reach{ { 0, 0, 0, 0 } }; ///< radii of an ellipsoid, in quarters of a pixel
+  std::int64_t              centerWeight{ 3 };
+  std::int64_t              shapeShare{ 50 }; ///< of random pixels, in percent
+  std::uint64_t             shapeSeed{ 0 };
+  std::vector<std::int64_t> weights; ///< of Shape::List: of the pixels of the box, axis 0 fastest
+};
+
+/** What a case says beyond windows: what lies around the image, which pixels count, and which are replaced. All values
+ * are keys. */
+struct CaseRules
+{
+  std::array<Border, cudamedian::Dimension> border{};
+  std::uint64_t                             constant{ 0 };
+  Mask                                      mask{ Mask::None };
+  std::int64_t                              maskShare{ 50 }; ///< of blocks that are on, in percent
+  std::int64_t                              maskBlock{ 1 };  ///< pixels of a block along each axis
+  std::int64_t                              maskBytes{ 1 };  ///< of a pixel
+  std::uint64_t                             maskSeed{ 0 };
+  std::string                               valid; ///< of Mask::List: a digit for each pixel, 1 where it is on
+  bool                                      hasIgnored{ false };
+  std::uint64_t                             ignored{ 0 };
+  bool                                      omitsNaN{ false };
+  bool                                      hasEmptyValue{ false }; ///< else an empty window has its own pixel
+  std::uint64_t                             emptyValue{ 0 };
+  InvalidOutput                             invalidOutput{ InvalidOutput::Computed };
+  std::uint64_t                             invalidValue{ 0 };
+  OutlierRule                               outlierRule{ OutlierRule::None };
+  double                                    threshold{ 0 };
+
+  /** Whether some pixel may not be valid by a rule that the case gives. */
+  bool
+  HasValidity() const
+  {
+    return mask != Mask::None || hasIgnored || omitsNaN;
+  }
+
+  /** Whether windows are clipped to the image. */
+  bool
+  HasShrunkBorder() const;
+};
+
 /** One request to the filter with the image that it is for. */
 struct Case
+  : CaseWindow
+  , CaseRules
 {
   int                        dimension{ 2 };
   PixelType                  type{ PixelType::UInt8 };
   bool                       otherOutput{ false }; ///< the output's pixel type is GetOtherType()
   Extent                     size{ { 1, 1, 1, 1 } };
-  Extent                     index{ { 0, 0, 0, 0 } }; ///< of the image's first pixel
-  Extent                     radius{ { 0, 0, 0, 0 } };
+  Extent                     index{ { 0, 0, 0, 0 } };  ///< of the image's first pixel
   Extent                     offset{ { 0, 0, 0, 0 } }; ///< of the requested region from the image's first pixel
   Extent                     region{ { 1, 1, 1, 1 } }; ///< size of the requested region
   Algorithm                  algorithm{ Algorithm::Automatic };
@@ -85,7 +161,8 @@ struct Case
   std::uint64_t              seed{ 0 };
   std::vector<std::uint64_t> keys; ///< of Pattern::List
 
-  /** The radius that the filter uses. */
+  /** The radius of the window's box: 0 along the last axis where slices are filtered, and of an ellipsoid that of its
+   * reach. A footprint's own may be smaller, see FuzzWindow.h. */
   Extent
   GetEffectiveRadius() const;
 
@@ -93,7 +170,7 @@ struct Case
   int
   CountAxes() const;
 
-  /** Pixels of the window; at most 2^62. */
+  /** Pixels of the window's box, which may be shorter; at most 2^62. */
   std::int64_t
   CountWindow() const;
 
@@ -103,6 +180,25 @@ struct Case
   std::int64_t
   CountOutputs() const;
 
+  /** Whether it is one for itk::MedianImageFilter: a box of odd size, the nearest pixel around the image, and no rules.
+   */
+  bool
+  IsPlain() const;
+
+  /** Takes another case's window. */
+  void
+  SetWindow(const CaseWindow & window)
+  {
+    static_cast<CaseWindow &>(*this) = window;
+  }
+
+  /** Takes another case's rules. */
+  void
+  SetRules(const CaseRules & rules)
+  {
+    static_cast<CaseRules &>(*this) = rules;
+  }
+
   /** One line, which Parse() reads; what has its default is left out. */
   std::string
   ToText() const;
@@ -111,66 +207,6 @@ struct Case
   static Case
   Parse(const std::string & text);
 };
-
-/** What cases are drawn from. */
-struct Choices
-{
-  std::vector<Backend>      backends{ Backend::Cpu };
-  bool                      device{ false }; ///< one is usable
-  std::vector<int>          devices;         ///< lists of devices are drawn from these
-  std::vector<std::int64_t> targets;         ///< instruction sets
-  /** A device compiles a kernel for a window that it has not met, which takes up to seconds: one case in so many has
-   * such a window, the others one of before. */
-  unsigned newWindows{ 1 };
-  unsigned largeImages{ 500 }; ///< one case in so many has an image of up to 300,000 pixels, the others 2,000
-};
-
-/** Draws cases. */
-class CaseSource
-{
-public:
-  CaseSource(const Choices & choices, std::uint64_t seed);
-
-  Case
-  Next();
-
-private:
-  std::int64_t
-  Below(std::int64_t limit);
-
-  bool
-  OneIn(std::int64_t count);
-
-  /** Log-uniform from 1 to a limit. */
-  std::int64_t
-  UpTo(std::int64_t limit);
-
-  void
-  DrawSize(Case & c);
-
-  Extent
-  DrawRadius(int dimension);
-
-  void
-  DrawWindow(Case & c);
-
-  void
-  DrawRegion(Case & c);
-
-  void
-  DrawOptions(Case & c);
-
-  void
-  BoundWork(Case & c);
-
-  Choices             m_Choices;
-  std::mt19937_64     m_Random;
-  std::vector<Extent> m_Windows; ///< that devices have met
-};
-
-/** Cases that are a little simpler than one, the boldest first. */
-std::vector<Case>
-GetSimplerCases(const Case & c);
 
 } // namespace cudamedianfuzz
 

@@ -20,6 +20,7 @@
 
 #include "FuzzFilters.h"
 #include "FuzzImage.h"
+#include "FuzzWindow.h"
 
 #include "itkCudaMedianImageFilter.h"
 #include "itkCudaMedianPinnedImageContainer.h"
@@ -32,6 +33,21 @@
 /** Included by one source file for each dimension: the filters of all pixel types are much to compile. */
 namespace cudamedianfuzz
 {
+
+/** Radii in the units of the spacing are exact: all are powers of 2. */
+constexpr double spacings[] = { 0.5, 2, 1, 0.25 };
+
+template <typename TImage>
+void
+SetSpacing(TImage & image)
+{
+  auto spacing = image.GetSpacing();
+  for (unsigned int axis = 0; axis < TImage::ImageDimension; ++axis)
+  {
+    spacing[axis] = spacings[axis];
+  }
+  image.SetSpacing(spacing);
+}
 
 template <typename TImage>
 typename TImage::Pointer
@@ -50,6 +66,7 @@ MakeInput(const Case & c, const std::vector<char> & pixels, bool pinned)
     region.SetSize(axis, static_cast<itk::SizeValueType>(c.size[axis]));
   }
   image->SetRegions(region);
+  SetSpacing(*image);
   image->Allocate();
   if (!pixels.empty())
   {
@@ -130,25 +147,188 @@ UpdateFilter(TFilter & filter, const Case & c, FilterResult & result)
   }
 }
 
+/** The filter with what only classes that derive from it ask of the engine: other ranks, and shifted windows. */
+template <typename TInputImage, typename TOutputImage>
+class RequestingFilter : public itk::CudaMedianImageFilter<TInputImage, TOutputImage>
+{
+public:
+  ITK_DISALLOW_COPY_AND_ASSIGN(RequestingFilter);
+
+  using Self = RequestingFilter;
+  using Superclass = itk::CudaMedianImageFilter<TInputImage, TOutputImage>;
+  using Pointer = itk::SmartPointer<Self>;
+
+  itkNewMacro(Self);
+
+  std::int64_t m_Rank{ -1 };
+  Extent       m_Shift{ { 0, 0, 0, 0 } };
+
+protected:
+  RequestingFilter() = default;
+
+  void
+  ChangeRequest(cudamedian::MedianRequest & request) const override
+  {
+    request.rank = m_Rank;
+    request.shift = m_Shift;
+  }
+};
+
+/** The pixel of a key. */
+template <typename TPixel>
+TPixel
+ToPixel(const Case & c, std::uint64_t key)
+{
+  const auto bytes = ToPixels(c.type, { key });
+  TPixel     pixel;
+  std::memcpy(&pixel, bytes.data(), sizeof(pixel));
+  return pixel;
+}
+
+template <typename TFilter>
+void
+SetWindow(TFilter & filter, const Case & c)
+{
+  constexpr unsigned int       dimension = TFilter::InputImageDimension;
+  typename TFilter::RadiusType radius;
+  for (unsigned int axis = 0; axis < dimension; ++axis)
+  {
+    radius[axis] = static_cast<itk::SizeValueType>(c.radius[axis]);
+    if (c.shorter[axis] > 0)
+    {
+      filter.SetEvenWindow(axis, true);
+    }
+  }
+  filter.SetRadius(radius);
+  filter.SetEvenMedian(static_cast<typename TFilter::EvenMedianEnum>(c.evenMedian));
+  filter.m_Rank = c.rank;
+  filter.m_Shift = c.shift;
+  if (c.shape == Shape::Box)
+  {
+    return;
+  }
+  if (c.shape == Shape::Ellipsoid)
+  {
+    typename TFilter::PhysicalRadiusType reach;
+    for (unsigned int axis = 0; axis < dimension; ++axis)
+    {
+      reach[axis] = static_cast<double>(c.reach[axis]) / 4 * spacings[axis];
+    }
+    filter.SetPhysicalRadius(reach);
+    return;
+  }
+  if (c.shape == Shape::Centered)
+  {
+    filter.SetCenterWeight(static_cast<itk::SizeValueType>(c.centerWeight));
+    return;
+  }
+  const auto                      effective = c.GetEffectiveRadius();
+  typename TFilter::WeightsType   weights;
+  typename TFilter::FootprintType isOn;
+  std::copy_n(effective.begin(), dimension, radius.begin());
+  weights.SetRadius(radius);
+  isOn.SetRadius(radius);
+  itk::SizeValueType number = 0;
+  for (const auto weight : ListWeights(c))
+  {
+    weights[number] = static_cast<itk::SizeValueType>(weight);
+    isOn[number++] = weight > 0;
+  }
+  if (c.shape == Shape::Cross)
+  {
+    filter.SetFootprint(cudamedian::Footprint::MakeCross(effective));
+  }
+  else if (c.shape == Shape::Ring || c.shape == Shape::Holes)
+  {
+    filter.SetFootprint(isOn);
+  }
+  else
+  {
+    filter.SetWeights(weights);
+  }
+}
+
+/** An image of integers that is not 0 where the case says that pixels are valid. */
+template <typename TMask>
+typename TMask::Pointer
+MakeMaskImage(const Case & c)
+{
+  const auto        valid = MakeMask(c);
+  std::vector<char> bytes(valid.size() * sizeof(typename TMask::PixelType));
+  const auto        mask = MakeInput<TMask>(c, bytes, false);
+  for (std::size_t i = 0; i < valid.size(); ++i)
+  {
+    // Any bit makes a pixel valid.
+    const auto bit = (i * 5 + c.maskSeed) % (8 * sizeof(typename TMask::PixelType));
+    mask->GetBufferPointer()[i] =
+      valid[i] == '1' ? static_cast<typename TMask::PixelType>(std::uint64_t{ 1 } << bit) : 0;
+  }
+  return mask;
+}
+
+template <unsigned int VDimension, typename TFilter>
+void
+SetMask(TFilter & filter, const Case & c)
+{
+  switch (c.mask == Mask::None ? 0 : c.maskBytes)
+  {
+    case 0:
+      break;
+    case 1:
+      filter.SetMaskImage(MakeMaskImage<itk::Image<unsigned char, VDimension>>(c));
+      break;
+    case 2:
+      filter.SetMaskImage(MakeMaskImage<itk::Image<short, VDimension>>(c));
+      break;
+    case 4:
+      filter.SetMaskImage(MakeMaskImage<itk::Image<unsigned int, VDimension>>(c));
+      break;
+    default:
+      filter.SetMaskImage(MakeMaskImage<itk::Image<long, VDimension>>(c));
+      break;
+  }
+}
+
+template <typename TFilter>
+void
+SetRules(TFilter & filter, const Case & c)
+{
+  using Pixel = typename TFilter::InputPixelType;
+  for (unsigned int axis = 0; axis < TFilter::InputImageDimension; ++axis)
+  {
+    filter.SetBoundaryMode(axis, static_cast<typename TFilter::BoundaryEnum>(c.border[axis]));
+  }
+  filter.SetBoundaryConstant(ToPixel<Pixel>(c, c.constant));
+  SetMask<TFilter::InputImageDimension>(filter, c);
+  if (c.hasIgnored)
+  {
+    filter.SetIgnoredValue(ToPixel<Pixel>(c, c.ignored));
+  }
+  filter.SetNaNPolicy(c.omitsNaN ? TFilter::NaNPolicyEnum::Omit : TFilter::NaNPolicyEnum::Order);
+  filter.SetEmptyWindow(c.hasEmptyValue ? TFilter::EmptyWindowEnum::Value : TFilter::EmptyWindowEnum::Input);
+  filter.SetEmptyValue(ToPixel<Pixel>(c, c.emptyValue));
+  filter.SetInvalidOutput(static_cast<typename TFilter::InvalidOutputEnum>(c.invalidOutput));
+  filter.SetInvalidValue(ToPixel<Pixel>(c, c.invalidValue));
+  filter.SetOutlierRule(static_cast<typename TFilter::OutlierRuleEnum>(c.outlierRule));
+  filter.SetOutlierThreshold(c.threshold);
+}
+
 template <typename TPixel, typename TOutput, unsigned int VDimension>
 FilterResult
 RunFilter(const Case & c, const std::vector<char> & pixels, bool byItk)
 {
   using InputImage = itk::Image<TPixel, VDimension>;
   using OutputImage = itk::Image<TOutput, VDimension>;
-  using Filter = itk::CudaMedianImageFilter<InputImage, OutputImage>;
+  using Filter = RequestingFilter<InputImage, OutputImage>;
   using ItkFilter = itk::MedianImageFilter<InputImage, OutputImage>;
 
-  FilterResult                  result;
-  typename InputImage::Pointer  input = MakeInput<InputImage>(c, pixels, c.pinned && !byItk);
-  typename InputImage::SizeType radius;
-  const auto                    given = byItk ? c.GetEffectiveRadius() : c.radius;
-  for (unsigned int axis = 0; axis < VDimension; ++axis)
-  {
-    radius[axis] = static_cast<itk::SizeValueType>(given[axis]);
-  }
+  FilterResult                 result;
+  typename InputImage::Pointer input = MakeInput<InputImage>(c, pixels, c.pinned && !byItk);
   if (byItk)
   {
+    typename InputImage::SizeType radius;
+    const auto                    effective = c.GetEffectiveRadius();
+    std::copy_n(effective.begin(), VDimension, radius.begin());
     const auto filter = ItkFilter::New();
     filter->SetInput(input);
     filter->SetRadius(radius);
@@ -158,7 +338,8 @@ RunFilter(const Case & c, const std::vector<char> & pixels, bool byItk)
   }
   const auto filter = Filter::New();
   filter->SetInput(input);
-  filter->SetRadius(radius);
+  SetWindow(*filter, c);
+  SetRules(*filter, c);
   filter->SetSliceWise(c.sliceWise);
   filter->SetBackend(static_cast<typename Filter::BackendEnum>(c.backend));
   filter->SetAlgorithm(static_cast<typename Filter::AlgorithmEnum>(c.algorithm));

@@ -17,10 +17,9 @@
  *=========================================================================*/
 #include "FuzzImage.h"
 
-#include "PixelFormat.h"
+#include "FuzzPixels.h"
 
 #include <algorithm>
-#include <cmath>
 #include <cstring>
 #include <limits>
 #include <map>
@@ -31,63 +30,6 @@ namespace cudamedianfuzz
 {
 namespace
 {
-
-using cudamedian::GetKeyMapping;
-using cudamedian::GetSignMask;
-using cudamedian::KeyMapping;
-using cudamedian::PixelBytes;
-using cudamedian::PixelKey;
-
-/** Calls a function with a value of a pixel type. */
-template <typename TFunction>
-auto
-WithType(PixelType type, const TFunction & function)
-{
-  switch (type)
-  {
-    case PixelType::Int8:
-      return function(std::int8_t{});
-    case PixelType::UInt8:
-      return function(std::uint8_t{});
-    case PixelType::Int16:
-      return function(std::int16_t{});
-    case PixelType::UInt16:
-      return function(std::uint16_t{});
-    case PixelType::Int32:
-      return function(std::int32_t{});
-    case PixelType::UInt32:
-      return function(std::uint32_t{});
-    case PixelType::Int64:
-      return function(std::int64_t{});
-    case PixelType::UInt64:
-      return function(std::uint64_t{});
-    case PixelType::Float32:
-      return function(float{});
-    default:
-      return function(double{});
-  }
-}
-
-template <typename TPixel>
-using BitsOf =
-  std::conditional_t<sizeof(TPixel) == 1,
-                     std::uint8_t,
-                     std::conditional_t<sizeof(TPixel) == 2,
-                                        std::uint16_t,
-                                        std::conditional_t<sizeof(TPixel) == 4, std::uint32_t, std::uint64_t>>>;
-
-template <typename TPixel>
-constexpr KeyMapping mappingOf = std::is_floating_point<TPixel>::value ? KeyMapping::Float : KeyMapping::Integer;
-
-template <typename TPixel>
-std::uint64_t
-ToKey(TPixel value, PixelType type)
-{
-  using Bits = BitsOf<TPixel>;
-  Bits bits;
-  std::memcpy(&bits, &value, sizeof(bits));
-  return PixelKey<Bits, mappingOf<TPixel>>::FromBits(bits, static_cast<Bits>(GetSignMask(type)));
-}
 
 /** What the keys of a type are drawn from. */
 struct KeyRange
@@ -100,11 +42,13 @@ struct KeyRange
 KeyRange
 GetKeyRange(PixelType type)
 {
-  return WithType(type, [type](auto value) {
+  return WithType(type, [](auto value) {
     using Pixel = decltype(value);
     const auto top =
       std::is_floating_point<Pixel>::value ? std::numeric_limits<Pixel>::infinity() : std::numeric_limits<Pixel>::max();
-    return KeyRange{ ToKey(Pixel{ 0 }, type), ToKey(static_cast<Pixel>(top), type), static_cast<BitsOf<Pixel>>(-1) };
+    return KeyRange{ KeyOf<Pixel>::FromPixel(Pixel{ 0 }),
+                     KeyOf<Pixel>::FromPixel(static_cast<Pixel>(top)),
+                     static_cast<BitsOf<Pixel>>(-1) };
   });
 }
 
@@ -203,6 +147,12 @@ MakeKeys(const Case & c)
   return keys;
 }
 
+std::uint64_t
+GetTopKey(PixelType type)
+{
+  return GetKeyRange(type).top;
+}
+
 bool
 HasNan(PixelType type, const std::vector<std::uint64_t> & keys)
 {
@@ -213,15 +163,13 @@ HasNan(PixelType type, const std::vector<std::uint64_t> & keys)
 std::vector<char>
 ToPixels(PixelType type, const std::vector<std::uint64_t> & keys)
 {
-  std::vector<char> pixels(keys.size() * PixelBytes(type));
+  std::vector<char> pixels(keys.size() * cudamedian::PixelBytes(type));
   WithType(type, [&](auto value) {
     using Pixel = decltype(value);
-    using Bits = BitsOf<Pixel>;
-    const auto mask = static_cast<Bits>(GetSignMask(type));
     for (std::size_t i = 0; i < keys.size(); ++i)
     {
-      const auto bits = PixelKey<Bits, mappingOf<Pixel>>::ToBits(static_cast<Bits>(keys[i]), mask);
-      std::memcpy(pixels.data() + i * sizeof(Bits), &bits, sizeof(Bits));
+      const auto pixel = KeyOf<Pixel>::ToPixel(keys[i]);
+      std::memcpy(pixels.data() + i * sizeof(Pixel), &pixel, sizeof(Pixel));
     }
   });
   return pixels;
@@ -251,7 +199,7 @@ ToOutput(const Case & c, const std::vector<char> & pixels)
 }
 
 std::int64_t
-FindDifference(PixelType type, const std::vector<char> & a, const std::vector<char> & b, bool asNumbers)
+FindDifference(PixelType type, const std::vector<char> & a, const std::vector<char> & b, Equality equality)
 {
   if (a == b)
   {
@@ -266,7 +214,10 @@ FindDifference(PixelType type, const std::vector<char> & a, const std::vector<ch
       Pixel right;
       std::memcpy(&left, a.data() + i * sizeof(Pixel), sizeof(Pixel));
       std::memcpy(&right, b.data() + i * sizeof(Pixel), sizeof(Pixel));
-      const bool equal = std::memcmp(&left, &right, sizeof(Pixel)) == 0 || (asNumbers && left == right);
+      const bool areNaN = left != left && right != right;
+      const bool equal = std::memcmp(&left, &right, sizeof(Pixel)) == 0 ||
+                         (equality == Equality::Numbers && left == right) ||
+                         (equality == Equality::BitsOrNaN && areNaN);
       if (!equal)
       {
         return static_cast<std::int64_t>(i);
@@ -291,10 +242,37 @@ PixelToText(PixelType type, const std::vector<char> & pixels, std::int64_t numbe
     text << +value;
     if (value != value || value == 0) // NaN of which sign and payload, and zero of which sign
     {
-      text << " (key " << ToKey(value, type) << ")";
+      text << " (key " << KeyOf<decltype(value)>::FromPixel(value) << ")";
     }
     return text.str();
   });
+}
+
+std::string
+MakeMask(const Case & c)
+{
+  if (c.mask != Mask::Random)
+  {
+    return c.valid;
+  }
+  // A block is on or off by its place alone.
+  const auto  block = std::max<std::int64_t>(1, c.maskBlock);
+  std::string valid;
+  Extent      p;
+  for (p[3] = 0; p[3] < c.size[3]; ++p[3])
+    for (p[2] = 0; p[2] < c.size[2]; ++p[2])
+      for (p[1] = 0; p[1] < c.size[1]; ++p[1])
+        for (p[0] = 0; p[0] < c.size[0]; ++p[0])
+        {
+          auto number = c.maskSeed + 0x9E3779B97F4A7C15U;
+          for (const auto place : p)
+          {
+            number = (number ^ static_cast<std::uint64_t>(place / block)) * 0xBF58476D1CE4E5B9U;
+            number ^= number >> 29;
+          }
+          valid += static_cast<std::int64_t>((number >> 17) % 100) < c.maskShare ? '1' : '0';
+        }
+  return valid;
 }
 
 Case
@@ -304,127 +282,31 @@ ListKeys(const Case & c, bool small)
   listed.keys = MakeKeys(c);
   listed.pattern = Pattern::List;
   listed.seed = 0;
+  if (c.mask == Mask::Random)
+  {
+    listed.valid = MakeMask(c);
+    listed.mask = Mask::List;
+  }
   if (small)
   {
     std::map<std::uint64_t, std::uint64_t> numbers;
-    for (const auto key : listed.keys)
-    {
-      numbers[key] = 0;
-    }
-    auto next = GetKeyRange(c.type).zero;
+    const auto                             forEachKey = [&listed](const auto & change) {
+      std::for_each(listed.keys.begin(), listed.keys.end(), change);
+      for (auto * key : { &listed.constant, &listed.ignored, &listed.emptyValue, &listed.invalidValue })
+      {
+        change(*key);
+      }
+    };
+    forEachKey([&numbers](std::uint64_t & key) { numbers[key] = 0; });
+    const auto range = GetKeyRange(c.type);
+    auto       next = numbers.size() <= range.top - range.zero ? range.zero : 0;
     for (auto & number : numbers)
     {
       number.second = next++;
     }
-    for (auto & key : listed.keys)
-    {
-      key = numbers[key];
-    }
+    forEachKey([&numbers](std::uint64_t & key) { key = numbers[key]; });
   }
   return listed;
-}
-
-namespace
-{
-
-/** How often each coordinate of an axis occurs in the clamped window around a center. */
-std::int64_t
-CountOccurrences(std::int64_t position, std::int64_t center, std::int64_t radius, std::int64_t size)
-{
-  const auto first = center - radius;
-  const auto last = center + radius;
-  // What lies before the image counts for its first pixel, what lies behind it for its last.
-  const auto from = position == 0 ? first : std::max(first, position);
-  const auto to = position == size - 1 ? last : std::min(last, position);
-  return std::max<std::int64_t>(0, to - from + 1);
-}
-
-/** Lists the clamped window pixel by pixel. */
-std::uint64_t
-GetMedianOfList(const Case &                       c,
-                const Extent &                     radius,
-                const Extent &                     center,
-                const std::vector<std::uint64_t> & keys,
-                std::vector<std::uint64_t> &       list)
-{
-  list.clear();
-  const auto clamp = [&](std::int64_t coordinate, int axis) {
-    return std::min(std::max<std::int64_t>(coordinate, 0), c.size[axis] - 1);
-  };
-  for (auto w = center[3] - radius[3]; w <= center[3] + radius[3]; ++w)
-    for (auto z = center[2] - radius[2]; z <= center[2] + radius[2]; ++z)
-      for (auto y = center[1] - radius[1]; y <= center[1] + radius[1]; ++y)
-      {
-        const auto * row =
-          keys.data() + ((clamp(w, 3) * c.size[2] + clamp(z, 2)) * c.size[1] + clamp(y, 1)) * c.size[0];
-        for (auto x = center[0] - radius[0]; x <= center[0] + radius[0]; ++x)
-        {
-          list.push_back(row[clamp(x, 0)]);
-        }
-      }
-  const auto median = list.begin() + static_cast<std::ptrdiff_t>(list.size() / 2);
-  std::nth_element(list.begin(), median, list.end());
-  return *median;
-}
-
-/** Walks the image's pixels in the order of their keys until half of the window has been met. */
-std::uint64_t
-GetMedianByWalking(const Case &                       c,
-                   const Extent &                     radius,
-                   const Extent &                     center,
-                   const std::vector<std::uint64_t> & keys,
-                   const std::vector<std::uint32_t> & order)
-{
-  const auto   half = c.CountWindow() / 2;
-  std::int64_t met = 0;
-  for (const auto number : order)
-  {
-    std::int64_t rest = number;
-    std::int64_t times = 1;
-    for (int axis = 0; axis < cudamedian::Dimension; ++axis)
-    {
-      times *= CountOccurrences(rest % c.size[axis], center[axis], radius[axis], c.size[axis]);
-      rest /= c.size[axis];
-    }
-    met += times;
-    if (met > half)
-    {
-      return keys[number];
-    }
-  }
-  return ~std::uint64_t{ 0 };
-}
-
-} // namespace
-
-std::vector<std::uint64_t>
-GetReferenceKeys(const Case & c, const std::vector<std::uint64_t> & keys)
-{
-  const auto                 radius = c.GetEffectiveRadius();
-  const bool                 walks = c.CountWindow() > 4 * c.CountPixels();
-  std::vector<std::uint32_t> order;
-  if (walks)
-  {
-    order.resize(keys.size());
-    for (std::size_t i = 0; i < order.size(); ++i)
-    {
-      order[i] = static_cast<std::uint32_t>(i);
-    }
-    std::sort(order.begin(), order.end(), [&](auto a, auto b) { return keys[a] < keys[b]; });
-  }
-  std::vector<std::uint64_t> medians;
-  std::vector<std::uint64_t> list;
-  Extent                     p;
-  for (p[3] = 0; p[3] < c.region[3]; ++p[3])
-    for (p[2] = 0; p[2] < c.region[2]; ++p[2])
-      for (p[1] = 0; p[1] < c.region[1]; ++p[1])
-        for (p[0] = 0; p[0] < c.region[0]; ++p[0])
-        {
-          const Extent center{ { p[0] + c.offset[0], p[1] + c.offset[1], p[2] + c.offset[2], p[3] + c.offset[3] } };
-          medians.push_back(walks ? GetMedianByWalking(c, radius, center, keys, order)
-                                  : GetMedianOfList(c, radius, center, keys, list));
-        }
-  return medians;
 }
 
 } // namespace cudamedianfuzz

@@ -21,6 +21,7 @@
 #include "FuzzCase.h"
 
 #include <cstdint>
+#include <string>
 #include <type_traits>
 #include <vector>
 
@@ -63,6 +64,14 @@ GetOutputType(const Case & c);
 std::vector<std::uint64_t>
 MakeKeys(const Case & c);
 
+/** The key of the largest number of a type, +infinity where there is one. */
+std::uint64_t
+GetTopKey(PixelType type);
+
+/** Which pixels a case's mask has on, as in CaseRules::valid; empty without a mask. */
+std::string
+MakeMask(const Case & c);
+
 /** Whether one of the keys is that of a NaN. */
 bool
 HasNan(PixelType type, const std::vector<std::uint64_t> & keys);
@@ -75,19 +84,28 @@ ToPixels(PixelType type, const std::vector<std::uint64_t> & keys);
 std::vector<char>
 ToOutput(const Case & c, const std::vector<char> & pixels);
 
-/** The first pixel in which two images differ, or -1. As numbers, -0 is +0; else all bits count. */
+/** What makes two pixels equal. */
+enum class Equality
+{
+  Bits,
+  BitsOrNaN, ///< their bits, or that both are NaN
+  Numbers    ///< as ==: -0 is +0
+};
+
+/** The first pixel in which two images differ, or -1. */
 std::int64_t
-FindDifference(PixelType type, const std::vector<char> & a, const std::vector<char> & b, bool asNumbers);
+FindDifference(PixelType type, const std::vector<char> & a, const std::vector<char> & b, Equality equality);
 
 /** One pixel as text. */
 std::string
 PixelToText(PixelType type, const std::vector<char> & pixels, std::int64_t number);
 
-/** The same image with keys that are the numbers 0, 1, 2 … from the key of zero on, in the same order, listed. */
+/** The same image and mask, listed; small: with keys that are the numbers 0, 1, 2 … from the key of zero on, in the
+ * same order. */
 Case
 ListKeys(const Case & c, bool small);
 
-/** The keys of the medians of the requested region, from the definition alone. */
+/** The keys of the requested region's results, from the definition alone. */
 std::vector<std::uint64_t>
 GetReferenceKeys(const Case & c, const std::vector<std::uint64_t> & keys);
 
