@@ -16,6 +16,7 @@
  *
  *=========================================================================*/
 #include "ClippedMedian.h"
+#include "MeanOfTwo.h"
 
 #include <algorithm>
 #include <atomic>
@@ -52,32 +53,6 @@ GetTypeOf()
            : sizeof(T) == 2 ? (isSigned ? PixelType::Int16 : PixelType::UInt16)
            : sizeof(T) == 4 ? (isSigned ? PixelType::Int32 : PixelType::UInt32)
                             : (isSigned ? PixelType::Int64 : PixelType::UInt64);
-  }
-}
-
-/** The mean of two values, rounded down for integers, without a sum that is too large. */
-template <typename T>
-T
-GetMean(T a, T b)
-{
-  if constexpr (std::is_integral_v<T>)
-  {
-    // What both have in common, and half of what only one has: a shift of negative numbers rounds down, too.
-    return static_cast<T>((a & b) + ((a ^ b) >> 1));
-  }
-  else
-  {
-    // Neither std::min nor std::max gives NaN for a number and NaN.
-    const T sum = a + b;
-    if (sum != sum)
-    {
-      return sum;
-    }
-    const T low = std::min(a, b);
-    const T high = std::max(a, b);
-    // A difference that is not finite is too large for the type, or one of the two is infinite.
-    const T difference = high - low;
-    return low == high ? low : std::isfinite(difference) ? low + difference / 2 : low / 2 + high / 2;
   }
 }
 
@@ -136,16 +111,12 @@ public:
     : m_Request(request), m_Input(static_cast<const T *>(request.input)), m_Output(static_cast<T *>(request.output)),
       m_Units(std::max(1U, request.workUnits)), m_Caller(std::this_thread::get_id()), m_Buffers(m_Units)
   {
-    for (const auto size : request.kernel)
-    {
-      m_IsOdd = m_IsOdd && size % 2 == 1;
-    }
     for (int axis = 0; axis < 3; ++axis)
     {
       // A window that is larger covers no more of the image.
       const auto half = request.kernel[Index(axis)] / 2;
       const auto most = std::max<std::int64_t>(request.image.size[Index(axis)] - 1, 0);
-      m_Radius[Index(axis)] = m_IsOdd ? std::min(half, most) : half;
+      m_Radius[Index(axis)] = std::min(half, most);
     }
   }
 
@@ -159,26 +130,18 @@ public:
       return {};
     }
     ExecutionReport report;
-    if (!m_IsOdd)
+    AddLayers();
+    const ClippedBox inside = GetInside();
+    if (inside.GetVolume() > 0)
     {
-      AddRows();
-      RunTogether([this](unsigned unit) { RunRows(unit); });
+      report = RunInside(inside);
     }
-    else
+    // Layers beside those inside are left when there is nothing inside, or when a device does it.
+    for (const std::size_t end : { m_LayersBeside, m_Layers.size() })
     {
-      AddLayers();
-      const ClippedBox inside = GetInside();
-      if (inside.GetVolume() > 0)
+      if (m_Next < end && !m_Stopped)
       {
-        report = RunInside(inside);
-      }
-      // Layers beside those inside are left when there is nothing inside, or when a device does it.
-      for (const std::size_t end : { m_LayersBeside, m_Layers.size() })
-      {
-        if (m_Next < end && !m_Stopped)
-        {
-          RunTogether([this, end](unsigned unit) { RunLayers(unit, end); });
-        }
+        RunTogether([this, end](unsigned unit) { RunLayers(unit, end); });
       }
     }
     if (m_Failure)
@@ -676,95 +639,28 @@ private:
     }
   }
 
-  /** Lists the rows of what is selected window by window. */
-  void
-  AddRows()
-  {
-    m_Rows = m_Request.wanted.size[1] * m_Request.wanted.size[2];
-  }
-
-  void
-  RunRows(unsigned)
-  {
-    try
-    {
-      std::vector<T> window;
-      for (auto row = m_NextRow++; row < m_Rows && !m_Stopped; row = m_NextRow++)
-      {
-        Triple position = m_Request.wanted.first;
-        position[1] += row % m_Request.wanted.size[1];
-        position[2] += row / m_Request.wanted.size[1];
-        T * output = GetOutput(position);
-        for (std::int64_t x = 0; x < m_Request.wanted.size[0]; ++x, ++position[0])
-        {
-          output[x] = Select(position, window);
-        }
-        const auto done = ++m_Done;
-        if (std::this_thread::get_id() == m_Caller)
-        {
-          Tell(static_cast<double>(done) / static_cast<double>(m_Rows + 1));
-        }
-      }
-    }
-    catch (...)
-    {
-      Fail();
-    }
-  }
-
-  /** The median of a clipped window, listed and partly sorted. */
-  T
-  Select(const Triple & position, std::vector<T> & window) const
-  {
-    Triple first;
-    Triple last;
-    for (std::size_t i = 0; i < 3; ++i)
-    {
-      const auto begin = m_Request.image.first[i];
-      first[i] = std::max(position[i] - m_Radius[i], begin);
-      last[i] = std::min(position[i] - m_Radius[i] + m_Request.kernel[i], begin + m_Request.image.size[i]);
-    }
-    window.clear();
-    for (auto z = first[2]; z < last[2]; ++z)
-    {
-      for (auto y = first[1]; y < last[1]; ++y)
-      {
-        const T * const row = GetInput({ first[0], y, z });
-        window.insert(window.end(), row, row + (last[0] - first[0]));
-      }
-    }
-    // NaN orders above all others, as in the engine.
-    const auto isLess = [](T a, T b) { return a < b || (!(a != a) && b != b); };
-    const auto middle = window.begin() + static_cast<std::ptrdiff_t>(window.size() / 2);
-    std::nth_element(window.begin(), middle, window.end(), isLess);
-    return window.size() % 2 == 1 ? *middle : GetMean(*std::max_element(window.begin(), middle, isLess), *middle);
-  }
-
-  const ClippedRequest &    m_Request;
-  const T *                 m_Input;
-  T *                       m_Output;
-  unsigned                  m_Units;
-  std::thread::id           m_Caller;
-  Triple                    m_Radius{};
-  bool                      m_IsOdd{ true };
-  std::int64_t              m_Total{ 0 };
-  std::int64_t              m_Rows{ 0 };
-  std::vector<Layer>        m_Layers;
-  std::size_t               m_LayersBeside{ 0 }; ///< the first of those that overwrite what is inside
-  std::vector<Buffers>      m_Buffers;
-  std::atomic<std::size_t>  m_Next{ 0 };
-  std::atomic<std::int64_t> m_NextRow{ 0 };
-  std::atomic<std::size_t>  m_Done{ 0 };
-  std::atomic<bool>         m_Stopped{ false };
-  double                    m_Told{ 0 };
-  std::mutex                m_Mutex;
-  std::exception_ptr        m_Failure;
+  const ClippedRequest &   m_Request;
+  const T *                m_Input;
+  T *                      m_Output;
+  unsigned                 m_Units;
+  std::thread::id          m_Caller;
+  Triple                   m_Radius{};
+  std::int64_t             m_Total{ 0 };
+  std::vector<Layer>       m_Layers;
+  std::size_t              m_LayersBeside{ 0 }; ///< the first of those that overwrite what is inside
+  std::vector<Buffers>     m_Buffers;
+  std::atomic<std::size_t> m_Next{ 0 };
+  std::atomic<std::size_t> m_Done{ 0 };
+  std::atomic<bool>        m_Stopped{ false };
+  double                   m_Told{ 0 };
+  std::mutex               m_Mutex;
+  std::exception_ptr       m_Failure;
 };
 
 } // namespace
 
-ExecutionReport
-RunClippedMedian(const ClippedRequest & request)
+void
+CheckClippedRequest(const ClippedRequest & request)
 {
   for (int axis = 0; axis < 3; ++axis)
   {
@@ -780,6 +676,12 @@ RunClippedMedian(const ClippedRequest & request)
       throw RequestError("The wanted pixels along axis " + std::to_string(axis) + " are not inside the image");
     }
   }
+}
+
+ExecutionReport
+RunClippedMedian(const ClippedRequest & request)
+{
+  CheckClippedRequest(request);
   switch (request.type)
   {
     case PixelType::Int8:
@@ -800,7 +702,7 @@ RunClippedMedian(const ClippedRequest & request)
       return Runner<std::uint64_t>(request).Run();
     case PixelType::Float32:
       return Runner<float>(request).Run();
-    case PixelType::Float64:
+    default: // VTK has no other but double
       break;
   }
   return Runner<double>(request).Run();

@@ -60,19 +60,23 @@ struct ClippedRequest
   std::function<void(double)> progress;                ///< the fraction done; may throw to stop the run
 };
 
+/** \throws RequestError when a kernel has no pixel, or wanted pixels lie outside the image. */
+void
+CheckClippedRequest(const ClippedRequest & request);
+
 /** Computes the median of every wanted pixel over its window without what lies outside the image.
  *
- * The window of a kernel of k pixels starts k / 2 pixels (rounded down) before its pixel. Where the window has an even
- * number of pixels the result is the mean of the two middle values, rounded down for integers.
+ * Where the window has an even number of pixels the result is the mean of the two middle values, rounded down for
+ * integers.
  *
  * Windows that lie inside the image are the engine's own. For the others the image is continued with values that are
  * alternately the lowest and the highest there are, like a chessboard. Whatever part of a window lies outside, it then
  * has as many low values as high ones, or one more of either. So the engine's median of the whole window is a middle
  * value of the part inside; with low and high exchanged it is the other one.
  *
- * Kernels of even size are selected window by window.
+ * Kernels have odd sizes.
  *
- * \returns the engine's report of the largest part, or an empty one where every window is selected by itself
+ * \returns the engine's report of the largest part, or an empty one where every window is clipped
  * \throws RequestError, DeviceError, std::bad_alloc, or what the progress throws */
 ExecutionReport
 RunClippedMedian(const ClippedRequest & request);

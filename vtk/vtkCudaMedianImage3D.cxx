@@ -18,13 +18,18 @@
 #include "vtkCudaMedianImage3D.h"
 
 #include "ClippedMedian.h"
+#include "ImageRank.h"
 
 #include "vtkDataArray.h"
 #include "vtkImageData.h"
+#include "vtkInformation.h"
+#include "vtkInformationVector.h"
 #include "vtkMultiThreader.h"
 #include "vtkNew.h"
 #include "vtkObjectFactory.h"
 #include "vtkPointData.h"
+#include "vtkStreamingDemandDrivenPipeline.h"
+#include "vtkUnsignedCharArray.h"
 
 #include <algorithm>
 #include <exception>
@@ -194,11 +199,47 @@ ToText(const cudamedian::ExecutionReport & report)
 {
   if (report.backend.empty())
   {
-    return "Backend: CPU (kernels of even size, and nothing else, are selected window by window)\n";
+    return "Backend: CPU (every window is clipped)\n";
   }
   std::ostringstream text;
   report.Print(text);
   return text.str();
+}
+
+/** What the filter was asked for beyond vtkImageMedian3D. \throws std::invalid_argument where there is no such mask */
+cudamedian::ImageRankOptions
+GetRankOptions(vtkCudaMedianImage3D & filter, vtkImageData & input)
+{
+  using cudamedian::Border;
+  using cudamedian::EvenMedian;
+  constexpr Border     borders[] = { Border::Shrink,  Border::ZeroFluxNeumann, Border::Constant,
+                                     Border::Reflect, Border::Mirror,          Border::Wrap };
+  constexpr EvenMedian evenMedians[] = { EvenMedian::Mean, EvenMedian::Upper, EvenMedian::Lower };
+
+  cudamedian::ImageRankOptions options;
+  options.rank = filter.GetRank();
+  options.border = borders[filter.GetBoundaryMode()];
+  options.borderValue = filter.GetBoundaryConstant();
+  options.evenMedian = evenMedians[filter.GetEvenMedian()];
+  const std::string mask = filter.GetMaskArrayName();
+  if (!mask.empty())
+  {
+    options.mask = input.GetPointData()->GetArray(mask.c_str());
+    if (options.mask == nullptr)
+    {
+      throw std::invalid_argument("The input's point data have no array '" + mask +
+                                  "' of numbers, which is to be the mask");
+    }
+  }
+  if (filter.GetOmitBlankedPoints())
+  {
+    options.ghosts = input.GetPointGhostArray();
+  }
+  options.hasIgnoredValue = filter.GetUseIgnoredValue();
+  options.ignoredValue = filter.GetIgnoredValue();
+  options.invalidOutput =
+    filter.GetCopyInvalidPoints() ? cudamedian::InvalidOutput::Copied : cudamedian::InvalidOutput::Computed;
+  return options;
 }
 
 } // namespace
@@ -213,8 +254,45 @@ vtkCudaMedianImage3D::PrintSelf(ostream & os, vtkIndent indent)
 {
   this->Superclass::PrintSelf(os, indent);
   os << indent << "Backend: " << this->Backend << endl;
+  os << indent << "Rank: " << this->Rank << endl;
+  os << indent << "BoundaryMode: " << this->BoundaryMode << endl;
+  os << indent << "BoundaryConstant: " << this->BoundaryConstant << endl;
+  os << indent << "EvenMedian: " << this->EvenMedian << endl;
+  os << indent << "MaskArrayName: " << (this->MaskArrayName.empty() ? "(none)" : this->MaskArrayName) << endl;
+  os << indent << "OmitBlankedPoints: " << this->OmitBlankedPoints << endl;
+  os << indent << "UseIgnoredValue: " << this->UseIgnoredValue << endl;
+  os << indent << "IgnoredValue: " << this->IgnoredValue << endl;
+  os << indent << "CopyInvalidPoints: " << this->CopyInvalidPoints << endl;
   os << indent << "DeviceMemoryBudget: " << this->DeviceMemoryBudget << endl;
   os << indent << "ExecutionReport: " << (this->ExecutionReport.empty() ? "(none)" : this->ExecutionReport) << endl;
+}
+
+void
+vtkCudaMedianImage3D::SetMaskArrayName(const char * name)
+{
+  const std::string wanted = name != nullptr ? name : "";
+  if (wanted != this->MaskArrayName)
+  {
+    this->MaskArrayName = wanted;
+    this->Modified();
+  }
+}
+
+int
+vtkCudaMedianImage3D::RequestUpdateExtent(vtkInformation *        request,
+                                          vtkInformationVector ** inputs,
+                                          vtkInformationVector *  outputs)
+{
+  const int result = this->Superclass::RequestUpdateExtent(request, inputs, outputs);
+  if (this->BoundaryMode == Wrap)
+  {
+    using Pipeline = vtkStreamingDemandDrivenPipeline;
+    vtkInformation * const information = inputs[0]->GetInformationObject(0);
+    int                    whole[6];
+    information->Get(Pipeline::WHOLE_EXTENT(), whole);
+    information->Set(Pipeline::UPDATE_EXTENT(), whole, 6);
+  }
+  return result;
 }
 
 void
@@ -307,7 +385,24 @@ vtkCudaMedianImage3D::ThreadedRequestData(vtkInformation *        vtkNotUsed(req
     const std::int64_t first = request.wanted.first[0] - outputBox.first[0] +
                                (request.wanted.first[1] - outputBox.first[1]) * request.outputRow +
                                (request.wanted.first[2] - outputBox.first[2]) * request.outputSlice;
-    this->ExecutionReport = ToText(RunOnComponents(request, *inputArray, *outputArray, first, component));
+    const auto options = GetRankOptions(*this, *input);
+    const bool isEven =
+      std::any_of(request.kernel.begin(), request.kernel.end(), [](auto size) { return size % 2 == 0; });
+    if (isEven || !options.IsOfVtk())
+    {
+      request.progress = [this](double fraction) {
+        this->UpdateProgress(fraction);
+        if (this->AbortExecute)
+        {
+          throw Aborted();
+        }
+      };
+      this->ExecutionReport = ToText(cudamedian::RunImageRank(request, options, *inputArray, *outputArray, first));
+    }
+    else
+    {
+      this->ExecutionReport = ToText(RunOnComponents(request, *inputArray, *outputArray, first, component));
+    }
   }
   catch (const Aborted &)
   {
