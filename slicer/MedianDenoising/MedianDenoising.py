@@ -11,9 +11,10 @@ import ctk
 import qt
 import slicer
 import vtk
-from MedianDenoisingLib import engines, kernel, settings, volumes
+from MedianDenoisingLib import engines, kernel, rules, settings, volumes
 from MedianDenoisingLib.kernel import DenoisingError, Kernel
 from MedianDenoisingLib.logic import MedianDenoisingLogic
+from MedianDenoisingLib.rules import Rules
 from slicer.ScriptedLoadableModule import ScriptedLoadableModule, ScriptedLoadableModuleWidget
 from slicer.util import VTKObservationMixin
 
@@ -21,6 +22,7 @@ from slicer.util import VTKObservationMixin
 _PREVIEW_DELAY = 50
 
 _VOLUME_CLASSES = ["vtkMRMLScalarVolumeNode", "vtkMRMLLabelMapVolumeNode"]
+_MASK_CLASSES = ["vtkMRMLSegmentationNode", "vtkMRMLLabelMapVolumeNode"]
 
 
 class MedianDenoising(ScriptedLoadableModule):
@@ -34,7 +36,8 @@ class MedianDenoising(ScriptedLoadableModule):
         self.parent.contributors = ["The CudaMedian developers"]
         self.parent.helpText = (
             "Takes the noise out of a volume: each voxel becomes the median of those around it. The kernel is given in "
-            "millimetres or in voxels; it filters in 3D or slice by slice, on an NVIDIA GPU or on the CPU."
+            "millimetres or in voxels; it filters in 3D or slice by slice, on an NVIDIA GPU or on the CPU. A mask or "
+            "an ignored value leaves voxels out, and outliers alone can be replaced."
         )
         self.parent.acknowledgementText = "The filter is itk::CudaMedianImageFilter of the ITK module CudaMedian."
         self.parent.icon = qt.QIcon(
@@ -61,6 +64,7 @@ class MedianDenoisingWidget(ScriptedLoadableModuleWidget, VTKObservationMixin):
         self._logic = MedianDenoisingLogic(slicer.mrmlScene)
         self._build_volumes()
         self._build_kernel()
+        self._build_rules()
         self._build_actions()
         self._build_engine()
         self.layout.addStretch(1)
@@ -88,9 +92,9 @@ class MedianDenoisingWidget(ScriptedLoadableModuleWidget, VTKObservationMixin):
         self.layout.addWidget(section)
         return qt.QFormLayout(section)
 
-    def _volume_selector(self, none_text):
+    def _node_selector(self, none_text, classes):
         selector = slicer.qMRMLNodeComboBox()
-        selector.nodeTypes = _VOLUME_CLASSES
+        selector.nodeTypes = classes
         selector.addEnabled = False
         selector.removeEnabled = False
         selector.noneEnabled = True
@@ -101,41 +105,76 @@ class MedianDenoisingWidget(ScriptedLoadableModuleWidget, VTKObservationMixin):
 
     def _build_volumes(self):
         form = self._section("Volumes")
-        self._input = self._volume_selector("choose a volume")
-        self._output = self._volume_selector("a new volume")
+        self._input = self._node_selector("choose a volume", _VOLUME_CLASSES)
+        self._output = self._node_selector("a new volume", _VOLUME_CLASSES)
         self._output.setToolTip("The input itself may be the output; Restore brings it back.")
         form.addRow("Input:", self._input)
         form.addRow("Output:", self._output)
 
     def _build_kernel(self):
         form = self._section("Kernel")
-        self._unit = qt.QComboBox()
-        self._unit.addItem("millimetres", kernel.MILLIMETRES)
-        self._unit.addItem("voxels", kernel.VOXELS)
-        self._unit.connect("currentIndexChanged(int)", self._on_changed)
+        self._shape = self._choices(("box", kernel.BOX), ("ball", kernel.BALL))
+        form.addRow("Shape:", self._shape)
+        self._ball_radius = self._number(0.01)
+        form.addRow("Radius of the ball (mm):", self._ball_radius)
+        self._unit = self._choices(("millimetres", kernel.MILLIMETRES), ("voxels", kernel.VOXELS))
         form.addRow("Sizes are in:", self._unit)
         self._size_labels, self._sizes = [], []
         for _ in kernel.AXES:
-            size = qt.QDoubleSpinBox()
-            size.decimals = 2
-            size.minimum = 0.01
-            size.maximum = 9999
-            size.connect("valueChanged(double)", self._on_changed)
+            size = self._number(0.01)
             label = qt.QLabel()
             form.addRow(label, size)
             self._size_labels.append(label)
             self._sizes.append(size)
         self._slice_wise = qt.QCheckBox("slice by slice")
         self._slice_wise.connect("toggled(bool)", self._on_changed)
-        self._axis = qt.QComboBox()
-        self._axis.addItem("along the acquisition axis", kernel.AUTOMATIC)
-        for axis in kernel.AXES:
-            self._axis.addItem(f"along {axis}", axis)
-        self._axis.connect("currentIndexChanged(int)", self._on_changed)
+        self._axis = self._choices(
+            ("along the acquisition axis", kernel.AUTOMATIC), *((f"along {axis}", axis) for axis in kernel.AXES)
+        )
         form.addRow(self._slice_wise, self._axis)
         self._window = qt.QLabel()
         self._window.wordWrap = True
         form.addRow("Window:", self._window)
+
+    def _choices(self, *choices):
+        box = qt.QComboBox()
+        for text, value in choices:
+            box.addItem(text, value)
+        box.connect("currentIndexChanged(int)", self._on_changed)
+        return box
+
+    def _number(self, minimum):
+        number = qt.QDoubleSpinBox()
+        number.decimals = 2
+        number.minimum = minimum
+        number.maximum = 9999
+        number.connect("valueChanged(double)", self._on_changed)
+        return number
+
+    def _build_rules(self):
+        form = self._section("Voxels that count")
+        self._mask = self._node_selector("all voxels", _MASK_CLASSES)
+        self._mask.setToolTip("A label map, or a segmentation whose shown segments count.")
+        form.addRow("Mask:", self._mask)
+        self._ignored = qt.QLineEdit()
+        self._ignored.setToolTip(
+            "Voxels of this value do not count, such as -1024 outside of a scanner's field of view."
+        )
+        self._ignored.connect("textChanged(QString)", self._on_changed)
+        form.addRow("Ignored value:", self._ignored)
+        self._invalid = self._choices(
+            ("become the median of those around them", rules.COMPUTED), ("stay as they are", rules.COPIED)
+        )
+        form.addRow("Voxels that do not count:", self._invalid)
+        self._replaced = self._choices(
+            ("every voxel", rules.EVERY),
+            ("outliers, by their distance from the median", rules.ABSOLUTE),
+            ("outliers, by median absolute deviations", rules.DEVIATIONS),
+        )
+        form.addRow("Replace:", self._replaced)
+        self._threshold = self._number(0)
+        self._threshold.maximum = 1e9
+        form.addRow("Farther from the median than:", self._threshold)
 
     def _button(self, text, function, checkable=False):
         button = qt.QPushButton(text)
@@ -227,16 +266,27 @@ class MedianDenoisingWidget(ScriptedLoadableModuleWidget, VTKObservationMixin):
             self._unit.itemData(self._unit.currentIndex),
             self._slice_wise.checked,
             self._axis.itemData(self._axis.currentIndex),
+            self._shape.itemData(self._shape.currentIndex),
+            self._ball_radius.value,
+        )
+
+    def _asked(self):
+        """Return the rules that the panel shows."""
+        return Rules(
+            self._ignored.text.strip(),
+            self._invalid.itemData(self._invalid.currentIndex),
+            self._replaced.itemData(self._replaced.currentIndex),
+            self._threshold.value,
         )
 
     def _load_settings(self):
         """Show what the scene remembers."""
         node = settings.parameter_node(slicer.mrmlScene)
         try:
-            wanted = settings.read_kernel(node)
+            wanted, asked = settings.read_kernel(node), settings.read_rules(node)
         except DenoisingError as error:
             self._say(str(error))
-            wanted = Kernel()
+            wanted, asked = Kernel(), Rules()
         self._loading = True
         try:
             self._input.setCurrentNode(settings.get_input(node))
@@ -246,6 +296,13 @@ class MedianDenoisingWidget(ScriptedLoadableModuleWidget, VTKObservationMixin):
                 size.value = value
             self._slice_wise.checked = wanted.slice_wise
             self._axis.setCurrentIndex((kernel.AUTOMATIC, *kernel.AXES).index(wanted.acquisition_axis))
+            self._shape.setCurrentIndex(kernel.SHAPES.index(wanted.shape))
+            self._ball_radius.value = wanted.ball_radius
+            self._mask.setCurrentNode(settings.get_mask(node))
+            self._ignored.text = asked.ignored
+            self._invalid.setCurrentIndex(rules.INVALID_OUTPUTS.index(asked.invalid_output))
+            self._replaced.setCurrentIndex(rules.REPLACED.index(asked.replaced))
+            self._threshold.value = asked.threshold
         finally:
             self._loading = False
         self._find_engine()
@@ -262,19 +319,30 @@ class MedianDenoisingWidget(ScriptedLoadableModuleWidget, VTKObservationMixin):
         settings.write_kernel(node, self._wanted())
         settings.set_input(node, self._input.currentNode())
         settings.set_output(node, self._output.currentNode())
+        settings.write_rules(node, self._asked())
+        settings.set_mask(node, self._mask.currentNode())
         self._refresh()
         if self._preview.checked:
             self._preview_timer.start()
 
     def _refresh(self):
-        """Show the window that the kernel is in the chosen volume, or why it is none."""
+        """Show the window that the kernel is in the chosen volume, or what cannot be done."""
         source = self._input.currentNode()
         for axis, label in enumerate(self._size_labels):
             label.text = f"Along {volumes.axis_label(source, axis) if source else kernel.AXES[axis]}:"
-        self._axis.enabled = self._slice_wise.checked
+        wanted, asked, mask = self._wanted(), self._asked(), self._mask.currentNode()
+        is_ball = wanted.shape == kernel.BALL
+        self._ball_radius.enabled = is_ball
+        for widget in (self._unit, *self._sizes):
+            widget.enabled = not is_ball
+        self._axis.enabled = wanted.slice_wise
+        self._invalid.enabled = mask is not None or asked.ignored != ""
+        self._threshold.enabled = asked.replaced != rules.EVERY
         ready = False
         try:
-            self._window.text = str(self._logic.window(source, self._wanted()))
+            window = self._logic.window(source, wanted)
+            self._logic.check(source, self._output.currentNode(), asked, mask)
+            self._window.text = str(window)
             ready = self._engine is not None
         except DenoisingError as error:
             self._window.text = str(error)
@@ -298,6 +366,7 @@ class MedianDenoisingWidget(ScriptedLoadableModuleWidget, VTKObservationMixin):
             self._install,
             self._input,
             self._output,
+            self._mask,
         ):
             widget.enabled = not running
         self._cancel.enabled = running
@@ -310,7 +379,13 @@ class MedianDenoisingWidget(ScriptedLoadableModuleWidget, VTKObservationMixin):
         self._set_running(True)
         try:
             result = self._logic.run(
-                self._engine, source, self._output.currentNode(), self._wanted(), self._on_progress
+                self._engine,
+                source,
+                self._output.currentNode(),
+                self._wanted(),
+                self._on_progress,
+                asked=self._asked(),
+                mask=self._mask.currentNode(),
             )
         except DenoisingError as error:
             self._say(str(error))
@@ -374,7 +449,15 @@ class MedianDenoisingWidget(ScriptedLoadableModuleWidget, VTKObservationMixin):
         try:
             volumes.voxels(source)
             axis, number = volumes.slice_in_view(source, slice_logic.GetSliceNode())
-            result = self._logic.preview(self._engine, source, self._wanted(), axis, number)
+            result = self._logic.preview(
+                self._engine,
+                source,
+                self._wanted(),
+                axis,
+                number,
+                asked=self._asked(),
+                mask=self._mask.currentNode(),
+            )
         except DenoisingError as error:
             self._logic.remove_preview()
             self._say(str(error))

@@ -24,8 +24,9 @@ ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "slicer" / "MedianDenoising"))
 
 from MedianDenoisingLib import engines, volumes  # noqa: E402
-from MedianDenoisingLib.kernel import VOXELS, DenoisingError, Kernel  # noqa: E402
+from MedianDenoisingLib.kernel import BALL, VOXELS, DenoisingError, Kernel  # noqa: E402
 from MedianDenoisingLib.logic import MedianDenoisingLogic  # noqa: E402
+from MedianDenoisingLib.rules import ABSOLUTE, COPIED, Rules  # noqa: E402
 
 LIBRARIES = Path(slicer_core.__file__).parent
 KEPT = []
@@ -56,6 +57,34 @@ def describe(program):
     for setter, value in (("7SetType", "CommandLineModule"), ("9SetTarget", program), ("11SetLocation", program)):
         library[f"_ZN17ModuleDescription{setter}ERKSs"](ctypes.byref(description), string(value))
     return description
+
+
+def run_with_rules(scene, logic, engine, source, array):
+    """Filter with a ball, a mask, an ignored value and outliers, all of which go through Slicer's files."""
+    counts = np.random.default_rng(2).integers(0, 2, array.shape).astype(np.uint8)
+    array[::2, ::3, ::4] = -5
+    mask = scene.AddNewNodeByClass("vtkMRMLLabelMapVolumeNode", "mask")
+    mask.SetAndObserveImageData(volumes.image_of(counts))
+    mask.SetSpacing(source.GetSpacing())
+    wanted = Kernel(shape=BALL, ball_radius=0.65)
+    asked = Rules("-5", COPIED, ABSOLUTE, 700)
+    result = logic.run(engine, source, None, wanted, asked=asked, mask=mask)
+    # A ball of 0.65 mm in voxels of 0.5 x 0.6 x 2 mm is the voxel and its four neighbours in the slice.
+    valid = (counts != 0) & (array != -5)
+    expected = array.copy()
+    for place in zip(*np.nonzero(valid), strict=True):
+        seen = []
+        for step in ((0, 0), (0, 1), (0, -1), (1, 0), (-1, 0)):
+            near = place[0], *(np.clip(place[a + 1] + step[a], 0, array.shape[a + 1] - 1) for a in range(2))
+            if valid[near]:
+                seen.append(int(array[near]))
+        median = sorted(seen)[len(seen) // 2]
+        if abs(int(array[place]) - median) > 700:
+            expected[place] = median
+    assert not np.array_equal(expected, array)
+    assert np.array_equal(volumes.voxels(result.node), expected)
+    scene.RemoveNode(result.node)
+    scene.RemoveNode(mask)
 
 
 def main(program, folder):
@@ -105,6 +134,8 @@ def main(program, folder):
     windows = np.lib.stride_tricks.sliding_window_view(np.pad(array, ((3, 3), (2, 2), (1, 1)), mode="edge"), (7, 5, 3))
     assert np.array_equal(volumes.voxels(result.node), np.median(windows, axis=(3, 4, 5)))
     assert "Ran on" in result.in_words(), result.report
+
+    run_with_rules(scene, logic, engine, source, volumes.voxels(source))
 
     failing = engines.CommandLineEngine(scene, lambda given: start({**given, "backend": "quantum"}), pump)
     try:

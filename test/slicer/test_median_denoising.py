@@ -7,7 +7,6 @@ import itertools
 import json
 import math
 import os
-import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -16,82 +15,12 @@ import numpy as np
 import pytest
 import slicer
 import vtk
+from MedianDenoisingLib import engines, kernel, settings, volumes
+from MedianDenoisingLib.kernel import VOXELS, DenoisingError, Kernel
+from MedianDenoisingLib.logic import KERNEL_ATTRIBUTE, SOURCE_ATTRIBUTE
 from vtk.util.numpy_support import vtk_to_numpy
 
-ROOT = Path(__file__).resolve().parents[2]
-sys.path.insert(0, str(ROOT / "slicer" / "MedianDenoising"))
-
-from MedianDenoisingLib import engines, kernel, settings, volumes  # noqa: E402
-from MedianDenoisingLib.kernel import VOXELS, DenoisingError, Kernel  # noqa: E402
-from MedianDenoisingLib.logic import KERNEL_ATTRIBUTE, SOURCE_ATTRIBUTE, MedianDenoisingLogic  # noqa: E402
-
-
-def medians_of(array, radius):
-    """Return the middle value of each window, with the border repeated outwards: the definition."""
-    padded = np.pad(array, [(r, r) for r in radius], mode="edge")
-    windows = np.lib.stride_tricks.sliding_window_view(padded, [2 * r + 1 for r in radius])
-    values = np.sort(windows.reshape(*array.shape, -1), axis=-1)
-    return values[..., values.shape[-1] // 2]
-
-
-class ReferenceEngine:
-    """Filters by the definition, and remembers what it was given."""
-
-    name = "reference"
-
-    def __init__(self):
-        self.shapes = []
-        self.radii = []
-
-    def filter(self, source, radius, target, progress):
-        """As the engines do."""
-        self.shapes.append(source.shape)
-        self.radii.append(radius)
-        if progress is not None and progress(0.5):
-            raise engines.Cancelled
-        target[...] = medians_of(source, radius)
-        return "Device: host"
-
-
-@pytest.fixture
-def scene():
-    return slicer.vtkMRMLScene()
-
-
-@pytest.fixture
-def logic(scene):
-    return MedianDenoisingLogic(scene)
-
-
-OBLIQUE = np.array([[0.36, 0.48, -0.8], [-0.8, 0.6, 0.0], [0.48, 0.64, 0.6]])
-
-
-def add_volume(scene, array, spacing=(0.5, 0.6, 2.0), directions=OBLIQUE, name="scan", kind="vtkMRMLScalarVolumeNode"):
-    node = scene.AddNewNodeByClass(kind, name)
-    node.SetAndObserveImageData(volumes.image_of(array))
-    placement = np.eye(4)
-    placement[:3, :3] = directions * np.array(spacing)
-    placement[:3, 3] = (-12.5, 40.0, 7.25)
-    volumes.set_ijk_to_ras(node, placement)
-    node.CreateDefaultDisplayNodes()
-    return node
-
-
-def noise(shape=(7, 8, 9), dtype=np.int16, seed=1):
-    generator = np.random.default_rng(seed)
-    if np.dtype(dtype).kind == "f":
-        return generator.normal(size=shape).astype(dtype)
-    limits = np.iinfo(dtype)
-    return generator.integers(limits.min, limits.max, shape, dtype=dtype, endpoint=True)
-
-
-def add_transform(scene, matrix):
-    node = scene.AddNewNodeByClass("vtkMRMLLinearTransformNode")
-    values = vtk.vtkMatrix4x4()
-    values.DeepCopy(matrix.ravel())
-    node.SetMatrixTransformToParent(values)
-    return node
-
+from conftest import ROOT, ProgramRun, ReferenceEngine, add_transform, add_volume, medians_of, noise, request_of
 
 # Kernels and windows
 
@@ -369,7 +298,7 @@ class FailingEngine:
     def __init__(self, error):
         self.error = error
 
-    def filter(self, source, radius, target, progress):
+    def filter(self, source, request, target, progress):
         """As the engines do."""
         target[: len(target) // 2] = 7
         raise self.error
@@ -622,103 +551,6 @@ def test_scene_with_other_settings_is_an_error_in_words(scene, parameter, text, 
 # Who computes
 
 
-@pytest.fixture(scope="session")
-def program():
-    """Return the path of the command line module's program."""
-    path = os.environ.get("CUDAMEDIAN_COMMAND_LINE_PROGRAM")
-    if not path:
-        pytest.skip("CUDAMEDIAN_COMMAND_LINE_PROGRAM does not say where the program CudaMedianImageFilter is")
-    return Path(path)
-
-
-@pytest.fixture(scope="session")
-def package_engine(program, tmp_path_factory):
-    """Load the Python package of this checkout with the engine that the program was built with.
-
-    The wheel has the C interface inside ITK's wrapping; here it is compiled by itself, from the same file.
-    """
-    build = program.resolve().parents[1]
-    library = build / "src"
-    if shutil.which("c++") is None or not (library / "libCudaMedian.so").exists():
-        pytest.skip(f"there is no C++ compiler, or no shared library in {library}")
-    site = tmp_path_factory.mktemp("site")
-    (site / "itk").mkdir()
-    source = ROOT / "wrapping" / "CudaMedianCInterface.cxx"
-    includes = [f"-I{ROOT / 'include'}", f"-I{library / 'include'}"]
-    linked = ["-L", str(library), "-lCudaMedian", f"-Wl,-rpath,{library}"]
-    output = site / "itk" / "_CudaMedianPython.abi3.so"
-    command = ["c++", "-std=c++17", "-O1", "-shared", "-fPIC", *includes, str(source), "-o", str(output), *linked]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
-    added = [str(site), str(ROOT / "python")]
-    sys.path[:0] = added
-    try:
-        engine, reason = engines.load_package()
-        assert engine is not None, reason
-        yield engine
-    finally:
-        for path in added:
-            sys.path.remove(path)
-        for name in [name for name in sys.modules if name.split(".")[0] in ("cudamedian", "itk_cuda_median")]:
-            del sys.modules[name]
-
-
-class ProgramRun(slicer.vtkMRMLCommandLineModuleNode):
-    """Slicer's node of a run. What Slicer's application does is done here: files, a process, the output read back."""
-
-    @classmethod
-    def start(cls, program, folder, parameters, scene):
-        """Run the program with the module's parameters, as Slicer's node with this behaviour in the scene."""
-        run = cls()
-        scene.AddNode(run)
-        run._paths = folder / "in.mha", folder / "out.mha"
-        run._result = parameters["outputVolume"]
-        writer = vtk.vtkMetaImageWriter()
-        writer.SetInputData(parameters["inputVolume"].GetImageData())
-        writer.SetFileName(str(run._paths[0]))
-        writer.Write()
-        command = [program, "--radius", parameters["neighborhood"], "--backend", parameters["backend"], *run._paths]
-        run._process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
-        return run
-
-    def IsBusy(self):  # noqa: N802
-        """Whether the process runs; once it has ended well, its output is read."""
-        if self._process.poll() is None:
-            return True
-        if self._process.returncode == 0 and self._result.GetImageData() is None:
-            reader = vtk.vtkMetaImageReader()
-            reader.SetFileName(str(self._paths[1]))
-            reader.Update()
-            self._result.SetAndObserveImageData(reader.GetOutput())
-        return False
-
-    def GetStatus(self):  # noqa: N802
-        """Completed, completed with errors, or cancelled."""
-        if self._process.returncode == 0:
-            return self.Completed
-        return self.Cancelled if self._process.returncode < 0 else self.CompletedWithErrors
-
-    def GetErrorText(self):  # noqa: N802
-        """Return what the program wrote to stderr."""
-        return self._process.stderr.read()
-
-    def Cancel(self):  # noqa: N802
-        """As Slicer does."""
-        self._process.kill()
-
-
-@pytest.fixture
-def command_line(program, scene, tmp_path):
-    return engines.CommandLineEngine(
-        scene, lambda parameters: ProgramRun.start(program, tmp_path, parameters, scene), pump=lambda: None
-    )
-
-
-@pytest.fixture(params=["package_engine", "command_line"])
-def engine(request):
-    return request.getfixturevalue(request.param)
-
-
 @pytest.mark.parametrize("dtype", [np.uint8, np.int16, np.uint16, np.float32, np.float64])
 def test_engines_equal_the_definition(scene, logic, engine, dtype):
     array = noise(dtype=dtype)
@@ -761,7 +593,7 @@ def test_package_error_is_told_in_words(package_engine):
     target = np.empty_like(array)
     target.flags.writeable = False
     with pytest.raises(DenoisingError, match="The filter could not run: "):
-        package_engine.filter(array, (1, 1, 1), target, None)
+        package_engine.filter(array, request_of((1, 1, 1)), target, None)
 
 
 def test_package_is_chosen_before_the_command_line(package_engine):

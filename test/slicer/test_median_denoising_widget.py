@@ -9,26 +9,31 @@ nodes are Slicer's own. So this tests that the panel asks the logic for the righ
 import importlib
 import sys
 import types
-from pathlib import Path
 
 import numpy as np
 import pytest
 import slicer
+from MedianDenoisingLib import engines, rules, settings, volumes
+from MedianDenoisingLib.kernel import BALL, VOXELS, DenoisingError, Kernel
+from MedianDenoisingLib.rules import Rules
 
-ROOT = Path(__file__).resolve().parents[2]
-sys.path.insert(0, str(ROOT / "slicer" / "MedianDenoising"))
+from conftest import ROOT, request_of
 
-from MedianDenoisingLib import engines, settings, volumes  # noqa: E402
-from MedianDenoisingLib.kernel import VOXELS, DenoisingError, Kernel  # noqa: E402
-
-SIGNALS = {"checked": "toggled(bool)", "value": "valueChanged(double)", "currentIndex": "currentIndexChanged(int)"}
+SIGNALS = {
+    "checked": "toggled(bool)",
+    "value": "valueChanged(double)",
+    "currentIndex": "currentIndexChanged(int)",
+    "text": "textChanged(QString)",
+}
 
 
 class Widget:
     """Any widget: keeps what is set, and calls what is connected when it changes."""
 
     def __init__(self, *_arguments):
-        self.__dict__.update(slots={}, items=[], checked=False, value=0, currentIndex=0, node=None, started=False)
+        self.__dict__.update(
+            slots={}, items=[], checked=False, value=0, currentIndex=0, text="", node=None, started=False
+        )
 
     def __setattr__(self, name, value):
         """Tell what is connected of a change, as Qt does."""
@@ -126,13 +131,15 @@ class ShiftEngine:
 
     name = "shift"
     error = None
+    request = None
 
     def device(self):
         """Return a name."""
         return "the test's device"
 
-    def filter(self, source, radius, target, progress):
+    def filter(self, source, request, target, progress):
         """As the engines do."""
+        ShiftEngine.request = request
         if self.error is not None:
             raise self.error
         if progress is not None and progress(0.5):
@@ -328,6 +335,69 @@ def test_settings_are_kept_in_the_scene(panel):
     assert again._wanted() == Kernel((5, 5, 5))
 
 
+def test_rules_are_asked_for_and_kept_in_the_scene(panel):
+    widget = panel.widget
+    widget._input.setCurrentNode(panel.volume)
+    assert not widget._invalid.enabled
+    assert not widget._threshold.enabled
+    mask = panel.scene.AddNewNodeByClass("vtkMRMLLabelMapVolumeNode", "mask")
+    mask.SetAndObserveImageData(volumes.image_of((panel.array > 3).astype(np.uint8)))
+    widget._mask.setCurrentNode(mask)
+    widget._ignored.text = " 7"
+    widget._invalid.setCurrentIndex(1)
+    widget._replaced.setCurrentIndex(2)
+    widget._threshold.value = 2.5
+    assert widget._invalid.enabled
+    assert widget._threshold.enabled
+    asked = Rules("7", rules.COPIED, rules.DEVIATIONS, 2.5)
+    assert settings.read_rules(settings.parameter_node(panel.scene)) == asked
+    assert settings.get_mask(settings.parameter_node(panel.scene)) is mask
+    widget._apply.click()
+    assert ShiftEngine.request.rules == asked
+    assert np.array_equal(ShiftEngine.request.mask, panel.array > 3)
+    assert "19 of 24 voxels count." in widget._status.text
+    widget._preview.checked = True
+    assert ShiftEngine.request.rules == asked
+    assert np.array_equal(ShiftEngine.request.mask, panel.array > 3)
+    again = panel.open()
+    assert again._asked() == asked
+    assert again._mask.currentNode() is mask
+    settings.write_rules(settings.parameter_node(panel.scene), Rules())
+    settings.set_mask(settings.parameter_node(panel.scene), None)
+    panel.scene.InvokeEvent(panel.scene.EndImportEvent)
+    assert again._asked() == Rules()
+    assert again._mask.currentNode() is None
+
+
+def test_what_cannot_be_asked_is_told_at_once(panel):
+    widget = panel.widget
+    widget._input.setCurrentNode(panel.volume)
+    widget._ignored.text = "40000"
+    assert "do not hold" in widget._window.text
+    assert not widget._apply.enabled
+    widget._ignored.text = ""
+    assert widget._apply.enabled
+    other = panel.add_volume("other", panel.array[:1])
+    widget._mask.setCurrentNode(other)
+    assert "'other' is no mask" in widget._window.text
+    assert not widget._preview.enabled
+
+
+def test_ball_takes_the_place_of_the_sizes(panel):
+    widget = panel.widget
+    widget._input.setCurrentNode(panel.volume)
+    assert not widget._ball_radius.enabled
+    widget._shape.setCurrentIndex(1)
+    widget._ball_radius.value = 1
+    assert widget._ball_radius.enabled
+    assert not any(size.enabled for size in (widget._unit, *widget._sizes))
+    assert widget._window.text == "7 voxels of a ball of 1 mm radius in 3 x 3 x 3 voxels (3 x 3 x 3 mm)"
+    assert settings.read_kernel(settings.parameter_node(panel.scene)) == Kernel(shape=BALL, ball_radius=1)
+    widget._apply.click()
+    assert ShiftEngine.request.window.ball_radius == 1
+    assert panel.open()._wanted() == Kernel(shape=BALL, ball_radius=1)
+
+
 def test_without_an_engine_nothing_runs_and_a_wheel_can_be_installed(panel, monkeypatch):
     widget = panel.widget
     widget._input.setCurrentNode(panel.volume)
@@ -374,7 +444,7 @@ def test_command_line_module_is_offered_where_slicer_has_it(panel, monkeypatch):
     monkeypatch.setattr(slicer, "cli", cli, raising=False)
     panel.widget.enter()
     with pytest.raises(DenoisingError, match="could not start"):
-        offered[1].filter(panel.array, (0, 1, 2), np.empty_like(panel.array), None)
+        offered[1].filter(panel.array, request_of((0, 1, 2)), np.empty_like(panel.array), None)
     ((module, node, parameters), options) = ran[0]
     assert module is cli_module
     assert node is None

@@ -11,6 +11,12 @@ import dataclasses
 import math
 from collections.abc import Sequence
 
+import numpy as np
+
+BOX = "box"
+BALL = "ball"
+SHAPES = (BOX, BALL)
+
 MILLIMETRES = "mm"
 VOXELS = "voxels"
 UNITS = (MILLIMETRES, VOXELS)
@@ -20,6 +26,9 @@ AXES = ("i", "j", "k")
 
 # A size that is a whole number of voxels must not lose one to the rounding of a division.
 _ROUNDING = 1e-6
+
+# The same for a ball's voxels, as the engine has it.
+_BALL_ROUNDING = 1e-9
 
 # How much larger than the others a spacing must be to tell the acquisition axis.
 _CLEARLY_LARGER = 1.01
@@ -43,6 +52,10 @@ class Kernel:
         Filter slice by slice: the window is one voxel along the acquisition axis.
     acquisition_axis
         "i", "j" or "k", or `AUTOMATIC`: see `acquisition_axis`.
+    shape
+        `BOX`, or `BALL`, which has a radius instead of a size and a unit.
+    ball_radius
+        The radius of the ball, in millimetres.
 
     """
 
@@ -50,6 +63,8 @@ class Kernel:
     unit: str = MILLIMETRES
     slice_wise: bool = False
     acquisition_axis: str = AUTOMATIC
+    shape: str = BOX
+    ball_radius: float = 3.0
 
 
 @dataclasses.dataclass(frozen=True)
@@ -62,11 +77,15 @@ class Window:
         Voxels on each side, along i, j and k.
     spacing
         Millimetres from voxel to voxel, along i, j and k.
+    ball_radius
+        The radius of a ball in millimetres: of the box of `radius` those voxels count whose centres are at most so far
+        away. None: the whole box.
 
     """
 
     radius: tuple[int, int, int]
     spacing: tuple[float, float, float]
+    ball_radius: float | None = None
 
     @property
     def size(self) -> tuple[int, int, int]:
@@ -78,10 +97,25 @@ class Window:
         """The radius in the order of NumPy's axes: k, j, i."""
         return tuple(reversed(self.radius))
 
+    @property
+    def footprint(self) -> np.ndarray | None:
+        """The voxels of the ball, in the order of NumPy's axes: k, j, i. None for a box."""
+        if self.ball_radius is None:
+            return None
+        squares = np.zeros((1, 1, 1))
+        for axis, radius in enumerate(self.radius):
+            away = np.arange(-radius, radius + 1) * (self.spacing[axis] / self.ball_radius)
+            squares = squares + np.square(away).reshape([-1 if axis == 2 - other else 1 for other in range(3)])
+        return squares <= 1 + _BALL_ROUNDING
+
     def __str__(self) -> str:
         """Return both units: "3 x 3 x 1 voxels (1.5 x 1.5 x 3 mm)"."""
         extent = (f"{size * spacing:.4g}" for size, spacing in zip(self.size, self.spacing, strict=True))
-        return f"{' x '.join(map(str, self.size))} voxels ({' x '.join(extent)} mm)"
+        box = f"{' x '.join(map(str, self.size))} voxels ({' x '.join(extent)} mm)"
+        if self.ball_radius is None:
+            return box
+        count = np.count_nonzero(self.footprint)
+        return f"{count} {'voxel' if count == 1 else 'voxels'} of a ball of {self.ball_radius:.4g} mm radius in {box}"
 
 
 def radius_of_millimetres(size: float, spacing: float) -> int:
@@ -125,10 +159,32 @@ def _radius_of_voxels(size: float, axis: str) -> int:
     return int(size) // 2
 
 
+def _radius_of_kernel(kernel: Kernel, axis: int, spacing: float) -> int:
+    """Return the radius that a kernel has along an axis, wherever the volume ends."""
+    if kernel.shape == BALL:
+        return math.floor(kernel.ball_radius / spacing * (1 + _BALL_ROUNDING))
+    size = kernel.size[axis]
+    if not math.isfinite(size) or size <= 0:
+        raise DenoisingError(f"The kernel is {size:g} {kernel.unit} along {AXES[axis]}; it must be above 0.")
+    return _radius_of_voxels(size, AXES[axis]) if kernel.unit == VOXELS else radius_of_millimetres(size, spacing)
+
+
+def _check_choices(kernel: Kernel, spacing: Sequence[float]) -> None:
+    if kernel.shape not in SHAPES:
+        raise DenoisingError(f"The kernel's shape is '{kernel.shape}'; the choices are {' and '.join(SHAPES)}.")
+    if kernel.unit not in UNITS:
+        raise DenoisingError(f"The kernel's unit is '{kernel.unit}'; the choices are {' and '.join(UNITS)}.")
+    if not all(math.isfinite(step) and step > 0 for step in spacing):
+        raise DenoisingError(f"The volume's spacing is {tuple(spacing)} mm; each number must be above 0.")
+    if kernel.shape == BALL and (not math.isfinite(kernel.ball_radius) or kernel.ball_radius <= 0):
+        raise DenoisingError(f"The ball's radius is {kernel.ball_radius:g} mm; it must be above 0.")
+
+
 def window(kernel: Kernel, extent: Sequence[int], spacing: Sequence[float]) -> Window:
     """Return the window that a kernel is in a volume.
 
-    Along an axis with one voxel the window is one voxel: repeating that voxel outwards would not change the median.
+    Along an axis with one voxel the window is one voxel: repeating that voxel outwards would not change the median of
+    a box. A ball is a disc there, as it is slice by slice.
 
     Parameters
     ----------
@@ -145,31 +201,20 @@ def window(kernel: Kernel, extent: Sequence[int], spacing: Sequence[float]) -> W
         A size is no positive number, not odd, or larger than twice the volume.
 
     """
-    if kernel.unit not in UNITS:
-        raise DenoisingError(f"The kernel's unit is '{kernel.unit}'; the choices are {' and '.join(UNITS)}.")
-    if not all(math.isfinite(step) and step > 0 for step in spacing):
-        raise DenoisingError(f"The volume's spacing is {tuple(spacing)} mm; each number must be above 0.")
+    _check_choices(kernel, spacing)
     through = _chosen_axis(kernel, spacing) if kernel.slice_wise else None
     radii = []
     for axis in range(3):
-        name, size = AXES[axis], kernel.size[axis]
-        if axis == through:
-            radii.append(0)
-            continue
-        if not math.isfinite(size) or size <= 0:
-            raise DenoisingError(f"The kernel is {size:g} {kernel.unit} along {name}; it must be above 0.")
-        if kernel.unit == VOXELS:
-            radius = _radius_of_voxels(size, name)
-        else:
-            radius = radius_of_millimetres(size, spacing[axis])
+        radius = 0 if axis == through else _radius_of_kernel(kernel, axis, spacing[axis])
         if extent[axis] == 1:
             radius = 0
         elif radius >= extent[axis]:
             most = 2 * extent[axis] - 1
             raise DenoisingError(
-                f"The kernel is {2 * radius + 1} voxels ({(2 * radius + 1) * spacing[axis]:.4g} mm) along {name}, "
-                f"where the volume has {extent[axis]}; it may be at most {most} voxels "
+                f"The kernel is {2 * radius + 1} voxels ({(2 * radius + 1) * spacing[axis]:.4g} mm) along "
+                f"{AXES[axis]}, where the volume has {extent[axis]}; it may be at most {most} voxels "
                 f"({most * spacing[axis]:.4g} mm) there."
             )
         radii.append(radius)
-    return Window(tuple(radii), tuple(float(step) for step in spacing))
+    ball_radius = float(kernel.ball_radius) if kernel.shape == BALL else None
+    return Window(tuple(radii), tuple(float(step) for step in spacing), ball_radius)

@@ -10,13 +10,16 @@ import time
 
 import numpy as np
 
-from . import kernel, volumes
-from .engines import Progress
+from . import kernel, masks, rules, volumes
+from .engines import Progress, Request
 from .kernel import DenoisingError, Kernel, Window
+from .rules import NO_RULES, Rules
 
 # What a result tells of its making, beside its source's attributes.
 SOURCE_ATTRIBUTE = "MedianDenoising.Source"
 KERNEL_ATTRIBUTE = "MedianDenoising.Kernel"
+MASK_ATTRIBUTE = "MedianDenoising.Mask"
+RULES_ATTRIBUTE = "MedianDenoising.Rules"
 
 _PREVIEW_NAME = "median preview"
 
@@ -80,7 +83,30 @@ class MedianDenoisingLogic:
         volumes.voxels(node)
         return kernel.window(wanted, node.GetImageData().GetDimensions(), node.GetSpacing())
 
-    def run(self, engine, source, target, wanted: Kernel, progress: Progress | None = None) -> Result:
+    def check(self, source, target, asked: Rules, mask) -> None:
+        """Say in words why a volume cannot be filtered with a mask and with rules; no voxel is looked at.
+
+        Raises
+        ------
+        DenoisingError
+            It cannot be done; the text says why.
+
+        """
+        array = volumes.voxels(source)
+        rules.check(asked, array.dtype, volumes.name_of(source), volumes.is_label_map(source))
+        masks.check(mask, source, target)
+
+    def run(
+        self,
+        engine,
+        source,
+        target,
+        wanted: Kernel,
+        progress: Progress | None = None,
+        *,
+        asked: Rules = NO_RULES,
+        mask=None,
+    ) -> Result:
         """Filter a volume to another, to a new one, or to itself.
 
         The target takes over the source's geometry, parent transform, attributes and display, and is of its kind: a
@@ -99,6 +125,10 @@ class MedianDenoisingLogic:
             The kernel.
         progress
             Called with the fraction done; a true result cancels.
+        asked
+            Which voxels count, and which are replaced.
+        mask
+            A node of a segmentation or of a label map, whose voxels alone count; None: all.
 
         Raises
         ------
@@ -110,19 +140,22 @@ class MedianDenoisingLogic:
         array = volumes.voxels(source)
         window = self.window(source, wanted)
         self._check_target(source, target)
+        self.check(source, target, asked, mask)
+        extent = source.GetImageData().GetDimensions()
         try:
-            image, medians = volumes.new_image(source.GetImageData(), source.GetImageData().GetDimensions())
-            report = engine.filter(array, window.array_radius, medians, progress)
+            counts = None if mask is None else masks.voxels_of(mask, source, (0, 0, 0), extent)
+            notes = self._notes(source, array, window) + _notes_of_rules(array, counts, asked, mask, source)
+            image, medians = volumes.new_image(source.GetImageData(), extent)
+            report = engine.filter(array, Request(window, asked, counts), medians, progress)
         except MemoryError:
             raise DenoisingError(
                 f"There is not enough memory to filter {volumes.name_of(source)} ({array.nbytes / 2**20:.0f} MiB)."
             ) from None
-        notes = self._notes(source, array, window)
         if target is None:
             target = self._scene.AddNewNodeByClass(
                 source.GetClassName(), self._scene.GenerateUniqueName(f"{source.GetName() or 'volume'} median")
             )
-        self._give(source, target, image, window)
+        self._give(source, target, image, _attributes(source, window, asked, mask))
         seconds = time.perf_counter() - started
         return Result(target, window, seconds, engine.name, report, notes)
 
@@ -152,7 +185,9 @@ class MedianDenoisingLogic:
             composite = self._scene.GetNthNodeByClass(number, "vtkMRMLSliceCompositeNode")
             composite.SetBackgroundVolumeID(node.GetID())
 
-    def preview(self, engine, source, wanted: Kernel, axis: int, number: int) -> Result:
+    def preview(
+        self, engine, source, wanted: Kernel, axis: int, number: int, *, asked: Rules = NO_RULES, mask=None
+    ) -> Result:
         """Filter one slice of a volume to a volume of its own, which lies in the slice's place.
 
         Only the slice and the slices that its windows reach are filtered, so that the answer comes at once; it equals
@@ -168,6 +203,8 @@ class MedianDenoisingLogic:
             The kernel.
         axis, number
             The slice: see `volumes.slice_in_view`.
+        asked, mask
+            As `run` has them.
 
         Raises
         ------
@@ -178,6 +215,7 @@ class MedianDenoisingLogic:
         started = time.perf_counter()
         array = volumes.voxels(source)
         window = self.window(source, wanted)
+        self.check(source, None, asked, mask)
         extent = source.GetImageData().GetDimensions()
         if not 0 <= number < extent[axis]:
             raise DenoisingError(
@@ -189,7 +227,11 @@ class MedianDenoisingLogic:
         cut[2 - axis] = slice(first, last)
         slab = np.ascontiguousarray(array[tuple(cut)])
         medians = np.empty_like(slab)
-        report = engine.filter(slab, window.array_radius, medians, None)
+        counts = None
+        if mask is not None:
+            start = tuple(first if other == axis else 0 for other in range(3))
+            counts = masks.voxels_of(mask, source, start, tuple(reversed(slab.shape)))
+        report = engine.filter(slab, Request(window, asked, counts), medians, None)
 
         dimensions = list(extent)
         dimensions[axis] = 1
@@ -252,15 +294,18 @@ class MedianDenoisingLogic:
             )
         return tuple(notes)
 
-    def _give(self, source, target, image, window: Window) -> None:
+    def _give(self, source, target, image, attributes: dict[str, str]) -> None:
         before = volumes.Content.of(target)
         # Slices of views would be drawn half changed in between.
         modified = target.StartModify()
         if target is not source:
             volumes.copy_placement(source, target)
             volumes.copy_attributes(source, target)
-        target.SetAttribute(SOURCE_ATTRIBUTE, source.GetName() or source.GetID())
-        target.SetAttribute(KERNEL_ATTRIBUTE, str(window))
+        for name in (MASK_ATTRIBUTE, RULES_ATTRIBUTE):
+            # Of an earlier run.
+            target.RemoveAttribute(name)
+        for name, value in attributes.items():
+            target.SetAttribute(name, value)
         target.SetAndObserveImageData(image)
         if target is not source:
             volumes.copy_display(source, target)
@@ -275,3 +320,36 @@ class MedianDenoisingLogic:
             self._changed = None
             raise DenoisingError("The volume of the last run is no longer in the scene.")
         return node, before, after
+
+
+def _attributes(source, window: Window, asked: Rules, mask) -> dict[str, str]:
+    """Return what a result tells of its making."""
+    attributes = {SOURCE_ATTRIBUTE: source.GetName() or source.GetID(), KERNEL_ATTRIBUTE: str(window)}
+    if mask is not None:
+        attributes[MASK_ATTRIBUTE] = mask.GetName() or mask.GetID()
+    if str(asked):
+        attributes[RULES_ATTRIBUTE] = str(asked)
+    return attributes
+
+
+def _notes_of_rules(array: np.ndarray, counts: np.ndarray | None, asked: Rules, mask, source) -> tuple[str, ...]:
+    """Return how many voxels count, where not all do.
+
+    Raises
+    ------
+    DenoisingError
+        None does.
+
+    """
+    ignored = asked.ignored_value(array.dtype)
+    if counts is None and ignored is None:
+        return ()
+    valid = np.ones(array.shape, bool) if counts is None else counts != 0
+    if not valid.any():
+        raise DenoisingError(f"The mask {volumes.name_of(mask)} has no voxel in {volumes.name_of(source)}.")
+    if ignored is not None:
+        valid &= array != array.dtype.type(ignored)
+    if not valid.any():
+        where = "" if mask is None else f" in the mask {volumes.name_of(mask)}"
+        raise DenoisingError(f"All voxels of {volumes.name_of(source)}{where} have the ignored value, {ignored}.")
+    return (f"{np.count_nonzero(valid)} of {valid.size} voxels count.",)
