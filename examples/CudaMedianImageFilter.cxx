@@ -18,6 +18,7 @@
 // The median of an image file, as a command: CudaMedianImageFilter [options] input output
 
 #include "CommandLine.h"
+#include "DerivationNote.h"
 #include "DicomOutput.h"
 #include "DicomSeries.h"
 #include "FilterImage.h"
@@ -89,13 +90,7 @@ Run(const Options & options)
   }
   if (isFolder && NamesFolder(options.output))
   {
-    if (!IsPlainMedian(windows))
-    {
-      throw UserError("'" + options.output +
-                      "': a DICOM series tells of medians of a radius, not of other ranks, borders, even sizes and "
-                      "footprints, nor of masks and outliers");
-    }
-    outputSeries.emplace(options.output, *imageIO, windows.radius);
+    outputSeries.emplace(options.output, *imageIO, MakeDerivationNote(options, windows, options.output));
   }
   else
   {

@@ -279,13 +279,9 @@ WriteDataSet(const gdcm::DataSet & dataSet, const gdcm::TransferSyntax & source,
 
 } // namespace
 
-DicomDerivation::DicomDerivation(const std::vector<DicomSlice> & slices, const std::vector<std::uint64_t> & radius)
-  : m_Slices(slices), m_SlicesAside(radius[2]), m_SeriesUid(RandomUid())
+DicomDerivation::DicomDerivation(const std::vector<DicomSlice> & slices, const DerivationNote & note)
+  : m_Slices(slices), m_Note(note), m_SeriesUid(RandomUid())
 {
-  for (const std::uint64_t number : radius)
-  {
-    m_Window += (m_Window.empty() ? "" : "x") + std::to_string(2 * number + 1);
-  }
   for (std::size_t i = 0; i < slices.size(); ++i)
   {
     m_InstanceUids.push_back(RandomUid());
@@ -305,25 +301,36 @@ DicomDerivation::SetIdentity(std::size_t number, gdcm::DataSet & dataSet) const
   SetText(dataSet, Tag(0x0020, 0x0011), VR::IS, std::to_string(fits ? seriesNumber + apart : apart));
   constexpr std::size_t mostOfLong = 64; // letters of type LO, of SH and of ST
   constexpr std::size_t mostOfText = 1024;
-  AppendText(dataSet, Tag(0x0008, 0x103E), VR::LO, " ", "median " + m_Window, mostOfLong);
+  AppendText(dataSet, Tag(0x0008, 0x103E), VR::LO, " ", m_Note.name, mostOfLong);
   SetContentTime(dataSet);
-  AppendText(dataSet,
-             Tag(0x0008, 0x2111),
-             VR::ST,
-             "; ",
-             "median of a window of " + m_Window + " voxels, the nearest voxel repeated beyond the border",
-             mostOfText);
-  AddCode(dataSet, Tag(0x0008, 0x9215), "113087", "Smoothing");
+  AppendText(dataSet, Tag(0x0008, 0x2111), VR::ST, "; ", m_Note.description, mostOfText);
+  if (m_Note.isSmoothing)
+  {
+    AddCode(dataSet, Tag(0x0008, 0x9215), "113087", "Smoothing");
+  }
 }
 
 void
 DicomDerivation::AddSourceImages(std::size_t number, gdcm::DataSet & dataSet) const
 {
-  const std::size_t first = number - static_cast<std::size_t>(std::min<std::uint64_t>(number, m_SlicesAside));
-  const std::size_t last =
-    number + static_cast<std::size_t>(std::min<std::uint64_t>(m_Slices.size() - 1 - number, m_SlicesAside));
-  for (std::size_t i = first; i <= last; ++i)
+  const auto        count = m_Slices.size();
+  std::vector<bool> isSource(count, false);
+  const auto        before = static_cast<std::size_t>(std::min<std::uint64_t>(count, m_Note.slicesBefore));
+  const auto        behind = static_cast<std::size_t>(std::min<std::uint64_t>(count, m_Note.slicesBehind));
+  // From zero, so that no number is below it. What is mirrored or repeated is among those that the window spans.
+  for (std::size_t i = number + count - before; i <= number + count + behind; ++i)
   {
+    if (m_Note.wraps || (i >= count && i < 2 * count))
+    {
+      isSource[i % count] = true;
+    }
+  }
+  for (std::size_t i = 0; i < count; ++i)
+  {
+    if (!isSource[i])
+    {
+      continue;
+    }
     gdcm::DataSet sourceImage;
     SetText(sourceImage, Tag(0x0008, 0x1150), VR::UI, m_Slices[i].header.classUid);
     SetText(sourceImage, Tag(0x0008, 0x1155), VR::UI, m_Slices[i].header.instanceUid);

@@ -18,9 +18,9 @@
 #ifndef DicomDerivation_h
 #define DicomDerivation_h
 
+#include "DerivationNote.h"
 #include "DicomSeries.h"
 
-#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -30,7 +30,7 @@ class DataSet;
 }
 
 /** \class DicomDerivation
- * What a new series says of itself: that it is the median of another one, and of which of its slices.
+ * What a new series says of itself: what filter made it of another one, and of which of its slices.
  *
  * All that the input's slices say of patient, study, frame of reference and acquisition stays. New are the UIDs of
  * series and instances, random ones that name no machine, the numbers, the image type, the descriptions, and the date
@@ -39,8 +39,8 @@ class DataSet;
 class DicomDerivation
 {
 public:
-  /** `radius` is that of the window along the three axes, in pixels. */
-  DicomDerivation(const std::vector<DicomSlice> & slices, const std::vector<std::uint64_t> & radius);
+  /** Both have to live on. */
+  DicomDerivation(const std::vector<DicomSlice> & slices, const DerivationNote & note);
 
   /** Writes the slice of a number, from 0, with pixels that are stored as its header says, little endian.
    * \throws UserError when it cannot be written */
@@ -57,8 +57,7 @@ private:
   AddSourceImages(std::size_t number, gdcm::DataSet & dataSet) const;
 
   const std::vector<DicomSlice> & m_Slices;
-  std::uint64_t                   m_SlicesAside;
-  std::string                     m_Window;
+  const DerivationNote &          m_Note;
   std::string                     m_SeriesUid;
   std::vector<std::string>        m_InstanceUids;
 };

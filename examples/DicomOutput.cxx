@@ -154,8 +154,8 @@ CompareValues(const itk::ImageIOBase & given, const void * pixels, itk::ImageIOB
 
 } // namespace
 
-DicomOutput::DicomOutput(const std::string & path, const itk::ImageIOBase & imageIO, std::vector<std::uint64_t> radius)
-  : m_ImageIO(imageIO), m_Slices(SlicesOf(imageIO)), m_Radius(std::move(radius))
+DicomOutput::DicomOutput(const std::string & path, const itk::ImageIOBase & imageIO, DerivationNote note)
+  : m_ImageIO(imageIO), m_Slices(SlicesOf(imageIO)), m_Note(std::move(note))
 {
   std::error_code error;
   if (fs::exists(path, error))
@@ -202,7 +202,7 @@ DicomOutput::DicomOutput(const std::string & path, const itk::ImageIOBase & imag
     {
       Refuse(path, "'" + slice.header.path + "' has a RescaleSlope of 0");
     }
-    if ((slice.slope != first.slope || slice.intercept != first.intercept) && m_Radius[2] > 0)
+    if ((slice.slope != first.slope || slice.intercept != first.intercept) && m_Note.slicesBefore > 0)
     {
       Refuse(path,
              "the slices '" + first.header.path + "' and '" + slice.header.path +
@@ -222,7 +222,7 @@ DicomOutput::Write(const void * pixels, std::size_t bytes) const
   try
   {
     const QuietScope      quiet;
-    const DicomDerivation derivation(m_Slices, m_Radius);
+    const DicomDerivation derivation(m_Slices, m_Note);
     for (std::size_t i = 0; i < m_Slices.size(); ++i)
     {
       const std::string stored = StoreAll(m_ImageIO.GetComponentType(), pixels, i * count, count, m_Slices[i]);

@@ -18,12 +18,12 @@
 #ifndef DicomOutput_h
 #define DicomOutput_h
 
+#include "DerivationNote.h"
 #include "DicomSeries.h"
 
 #include "itkImageIOBase.h"
 
 #include <cstddef>
-#include <cstdint>
 #include <filesystem>
 #include <string>
 #include <vector>
@@ -33,17 +33,16 @@
  *
  * Every slice is a copy of the slice of the input at its place, with the pixels that the filter made, fresh UIDs of
  * series and instances, and a note of the derivation. Pixels are stored uncompressed with the input's own slope and
- * intercept: a median is a value of the input, so its stored value exists. The slices are written into a hidden folder
- * beside the destination, given to the disk, read back as a series and compared in values and geometry; then the folder
- * gets its name in one step. */
+ * intercept: whatever rank is taken, it is a value of the input, so its stored value exists. The slices are written
+ * into a hidden folder beside the destination, given to the disk, read back as a series and compared in values and
+ * geometry; then the folder gets its name in one step. */
 class DicomOutput
 {
 public:
-  /** Checks everything before any work is done. `imageIO` is what OpenDicomSeries() opened and has to live on; `radius`
-   * is that of the window along the three axes, in pixels.
+  /** Checks everything before any work is done. `imageIO` is what OpenDicomSeries() opened and has to live on.
    * \throws UserError when the destination is a file or a folder that is not empty, when its parent cannot be written
    * to, or when the slices' slopes or intercepts differ and the window spans several slices */
-  DicomOutput(const std::string & path, const itk::ImageIOBase & imageIO, std::vector<std::uint64_t> radius);
+  DicomOutput(const std::string & path, const itk::ImageIOBase & imageIO, DerivationNote note);
 
   /** Writes the result of the filter: pixels of the type, and in the order, of the image that was opened.
    * \throws UserError when something cannot be written, or is not the same when it is read back */
@@ -51,10 +50,10 @@ public:
   Write(const void * pixels, std::size_t bytes) const;
 
 private:
-  const itk::ImageIOBase &   m_ImageIO;
-  std::filesystem::path      m_Destination;
-  std::vector<DicomSlice>    m_Slices;
-  std::vector<std::uint64_t> m_Radius;
+  const itk::ImageIOBase & m_ImageIO;
+  std::filesystem::path    m_Destination;
+  std::vector<DicomSlice>  m_Slices;
+  DerivationNote           m_Note;
 };
 
 #endif

@@ -84,7 +84,11 @@ public:
   using Pointer = itk::SmartPointer<Self>;
 
   itkNewMacro(Self);
+#ifdef itkOverrideGetNameOfClassMacro
+  itkOverrideGetNameOfClassMacro(DicomSeriesImageIO);
+#else
   itkTypeMacro(DicomSeriesImageIO, itk::ImageIOBase);
+#endif
 
   /** \throws UserError */
   void

@@ -51,7 +51,7 @@ SlicesOf(const itk::ImageIOBase &)
   return {};
 }
 
-DicomOutput::DicomOutput(const std::string & path, const itk::ImageIOBase & imageIO, std::vector<std::uint64_t>)
+DicomOutput::DicomOutput(const std::string & path, const itk::ImageIOBase & imageIO, DerivationNote)
   : m_ImageIO(imageIO)
 {
   Refuse(path);

@@ -47,7 +47,7 @@ template <typename TImage>
 class RankOfWindow : public itk::CudaMedianImageFilter<TImage>
 {
 public:
-  ITK_DISALLOW_COPY_AND_ASSIGN(RankOfWindow);
+  ITK_DISALLOW_COPY_AND_MOVE(RankOfWindow);
   using Self = RankOfWindow;
   using Pointer = itk::SmartPointer<Self>;
   itkFactorylessNewMacro(Self);
