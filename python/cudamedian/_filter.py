@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from . import _device, _engine, _numbers, _numpy, _rules, _window
+from . import _device, _engine, _images, _numbers, _numpy, _rules, _window
 
 ArrayT = TypeVar("ArrayT")
 
@@ -95,6 +95,8 @@ def median_filter(
     input
         A NumPy array or what NumPy can make one of, a Dask array (see `cudamedian.dask`), or an array of CuPy,
         PyTorch, Numba or JAX (any with `__cuda_array_interface__` or `__dlpack__`), which gives one of the same kind.
+        An image of SimpleITK, ITK, VTK or PyVista gives one of its kind in the same place; its window spans the axes of
+        space, in NumPy's order, and not that of components. A mask may be such an image, too.
         Pixels are integers of 8 to 64 bits, float16, float32, float64 or bool. A C-contiguous array
         is read where it lies. One in device memory never passes through the host, and the call returns when the work
         is in the library's current stream, like the library's own calls. Arrays of JAX, and those that only DLPack
@@ -181,6 +183,38 @@ def median_filter(
         "cuda" was asked for without a usable device, or a CUDA call failed.
 
     """
+    opened = _images.open_image(input)
+    if opened is not None:
+        if output is not None or stream is not None:
+            raise TypeError("an image gives a new one of its kind: it takes neither output nor stream")
+        mask_of_image = _images.open_image(mask)
+        result = median_filter(
+            opened.array,
+            size,
+            radius=radius,
+            axes=tuple(range(opened.axes)) if axes is None else axes,
+            mode=mode,
+            cval=cval,
+            origin=origin,
+            rank=rank,
+            percentile=percentile,
+            even_median=even_median,
+            footprint=footprint,
+            weights=weights,
+            mask=mask if mask_of_image is None else mask_of_image.array,
+            ignore=ignore,
+            nan=nan,
+            empty=empty,
+            invalid=invalid,
+            outliers=outliers,
+            backend=backend,
+            algorithm=algorithm,
+            memory=memory,
+            threads=threads,
+            progress=progress,
+            report=report,
+        )
+        return opened.close(result)
     options = {
         **check_choices(backend, algorithm),
         "memory": _numbers.memory_limit(memory),
