@@ -25,6 +25,28 @@
 namespace cudamedian
 {
 
+/** Holds the interpreter's lock as long as it lives, whether or not this thread held it before. SWIG's wrapper of a
+ * method has released it where ITK was built with ITK_PYTHON_RELEASE_GIL, and holds it elsewhere. PyGILState_Check()
+ * would tell the two apart, but Python's stable ABI has it not. */
+class HeldInterpreterLock
+{
+public:
+  HeldInterpreterLock()
+  {
+    EnterInterpreter([this] { m_State = PyGILState_Ensure(); });
+  }
+  ~HeldInterpreterLock()
+  {
+    PyGILState_Release(m_State);
+  }
+  HeldInterpreterLock(const HeldInterpreterLock &) = delete;
+  HeldInterpreterLock &
+  operator=(const HeldInterpreterLock &) = delete;
+
+private:
+  PyGILState_STATE m_State{};
+};
+
 /** Lets other Python threads run as long as it lives; takes the interpreter's lock again also when an exception passes.
  */
 class ReleasedInterpreterLock
@@ -46,12 +68,13 @@ private:
 
 /** ProcessObject::Update(), or UpdateLargestPossibleRegion(), with the interpreter's lock released while the filter
  * itself runs. What is upstream runs before that with the lock, as it may be written in Python. Observers take the
- * lock. */
+ * lock. The caller has the lock afterwards if it had it before. */
 template <typename TFilter>
 void
 UpdateWithoutLock(TFilter * filter, bool largestPossibleRegion)
 {
-  auto * const output = filter->GetOutput();
+  const HeldInterpreterLock held;
+  auto * const              output = filter->GetOutput();
   output->UpdateOutputInformation();
   if (largestPossibleRegion)
   {
