@@ -61,8 +61,10 @@ build_remote() {
   local remote="${itk_source}/Modules/Remote/CudaMedian"
   say "building ITK with CudaMedian inside it in ${itk_build}"
   ln -sfn "${repository_root}" "${remote}"
+  # ITK 6 asks for a description of each folder there. An empty one has nothing fetched over the checkout.
+  : >"${remote}.remote.cmake"
   # shellcheck disable=SC2064 # the path as it is now
-  trap "rm -f '${remote}'" EXIT
+  trap "rm -f '${remote}' '${remote}.remote.cmake'" EXIT
   cmake -S "${itk_source}" -B "${itk_build}" "${itk_options[@]}" \
     -DBUILD_TESTING=ON -DModule_CudaMedian=ON "${cuda_options[@]}"
   ninja -C "${itk_build}" -j "${jobs}" CudaMedian-all
