@@ -12,6 +12,7 @@ build_root="${repository_root}/build"
 build_packages=(
   g++ gcc cmake ninja-build git
   libinsighttoolkit5-dev libgtest-dev libgmock-dev libcli11-dev nlohmann-json3-dev libhwy-dev zlib1g-dev libpng-dev
+  python3-dev
 )
 
 # What the VTK class, the viewer and their tests need: VTK, a display that needs no screen, and Mesa's OpenGL.

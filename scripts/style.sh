@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
-# Checks the form of what the checkout holds, and changes nothing: C++ with clang-format, Python with ruff, shell scripts,
-# the links of the documentation. pre-commit calls the same checks.
+# Checks the form of what the checkout holds, and changes nothing: C++ with clang-format and KWStyle, Python with ruff,
+# shell scripts, YAML with yamllint and the schema of workflows, the descriptions of packages, the links of the
+# documentation. pre-commit calls the same checks.
 #
-# usage: scripts/style.sh [check...]   (default: cxx python shell links)
+# usage: scripts/style.sh [check...]   (default: cxx kwstyle python shell yaml packaging links)
 set -euo pipefail
 # shellcheck source=scripts/common.sh
 source "$(dirname "$0")/common.sh"
@@ -10,7 +11,7 @@ cd "${repository_root}"
 
 checks=("$@")
 if [ "${#checks[@]}" -eq 0 ]; then
-  checks=(cxx python shell links)
+  checks=(cxx kwstyle python shell yaml packaging links)
 fi
 
 # The files of the checkout with these endings, also those that are not committed yet.
@@ -18,6 +19,19 @@ files() {
   git ls-files --cached --others --exclude-standard "$@" | while read -r file; do
     [ ! -f "${file}" ] || printf '%s\n' "${file}"
   done
+}
+
+# KWStyle ends well whatever it finds, so its list of errors is read. It takes `enum class` for a class: those of the
+# engine's plain interface are exceptions.
+check_kwstyle() {
+  local found="${build_root}/kwstyle.txt"
+  mkdir -p "${build_root}"
+  files 'include/*.h' 'include/*.hxx' >"${build_root}/kwstyle-files.txt"
+  KWStyle -xml scripts/kwstyle.xml -o scripts/kwstyle-exceptions.txt -D "${build_root}/kwstyle-files.txt" -gcc >"${found}" 2>&1 || true
+  if grep -q 'error' "${found}"; then
+    cat "${found}"
+    fail "KWStyle found something"
+  fi
 }
 
 for check in "${checks[@]}"; do
@@ -40,8 +54,29 @@ for check in "${checks[@]}"; do
       install_missing shellcheck
       files '*.sh' .ci/run | xargs shellcheck --severity=warning
       ;;
+    kwstyle)
+      install_missing kwstyle
+      check_kwstyle
+      ;;
+    yaml)
+      find_environment style "${repository_root}/scripts/style-requirements.txt"
+      if [ -z "${environment_python}" ]; then
+        say "the form of YAML left unchecked: PyPI's packages could not be installed"
+        continue
+      fi
+      files '*.yml' '*.yaml' | xargs "${environment_python}" -m yamllint --strict
+      "${environment_python}" -m check_jsonschema --builtin-schema vendor.github-workflows .github/workflows/*.yml
+      ;;
+    packaging)
+      find_environment style "${repository_root}/scripts/style-requirements.txt"
+      if [ -z "${environment_python}" ]; then
+        say "the descriptions of packages left unchecked: PyPI's packages could not be installed"
+        continue
+      fi
+      "${environment_python}" scripts/check-packaging.py
+      ;;
     links) python3 scripts/check-links.py ;;
-    *) fail "no check is called ${check}: cxx python shell links" ;;
+    *) fail "no check is called ${check}: cxx kwstyle python shell yaml packaging links" ;;
   esac
   say "style: ${check} is as it should be"
 done
