@@ -59,7 +59,7 @@ constexpr itk::SizeValueType sliceBytes = columns * rows * sizeof(short);
 class HashSource : public itk::ImageSource<ImageType>
 {
 public:
-  ITK_DISALLOW_COPY_AND_ASSIGN(HashSource);
+  ITK_DISALLOW_COPY_AND_MOVE(HashSource);
 
   using Self = HashSource;
   using Superclass = itk::ImageSource<ImageType>;
@@ -67,7 +67,11 @@ public:
   using ConstPointer = itk::SmartPointer<const Self>;
 
   itkNewMacro(Self);
+#ifdef itkOverrideGetNameOfClassMacro
+  itkOverrideGetNameOfClassMacro(HashSource);
+#else
   itkTypeMacro(HashSource, ImageSource);
+#endif
 
   itkSetMacro(Size, SizeType);
 

@@ -73,17 +73,20 @@ public:
   explicit Comparison(const Options & options) : m_Options(options)
   {}
 
-  /** Prints how many times as fast as the first the second request is, and the rate of its pixels. */
+  /** Prints how many times as fast as the first the second request is, by kernels and in whole, and the rate of its
+   * pixels. */
   void
   Print(const std::string & name, const MedianRequest & median, const MedianRequest & other)
   {
-    const double whole = Time(median);
-    const double seconds = Time(other);
+    const auto   first = Time(median);
+    const auto   second = Time(other);
     const double pixels = CountPixels(other);
-    std::printf("%-44s %9.4f %8.2f   %s\n",
+    const double scale = pixels / CountPixels(median);
+    std::printf("%-44s %9.4f %8.2f %9.4f   %s\n",
                 name.c_str(),
-                whole / CountPixels(median) * pixels / seconds,
-                m_Options.backend == "cuda" ? pixels / seconds * 1e-9 : 0.0,
+                first.kernels / second.kernels * scale,
+                m_Options.backend == "cuda" ? pixels / second.kernels * 1e-9 : 0.0,
+                first.whole / second.whole * scale,
                 m_Report.algorithm.c_str());
     std::fflush(stdout);
   }
@@ -114,8 +117,15 @@ private:
     return pixels;
   }
 
+  /** Seconds of a request. */
+  struct Times
+  {
+    double kernels; ///< on the CPU the whole
+    double whole;   ///< with transfers, and what the host does besides
+  };
+
   /** The middle of the times of some runs, after one that warms up. */
-  double
+  Times
   Time(MedianRequest request)
   {
     const auto bytes = static_cast<std::size_t>(CountPixels(request)) * PixelBytes(request.pixelType);
@@ -133,17 +143,20 @@ private:
     }
     request.input = m_Images.input.data();
     request.output = m_Images.output.data();
-    std::vector<double> seconds;
+    std::vector<double> kernels;
+    std::vector<double> whole;
     for (int i = 0; i <= m_Options.repeats; ++i)
     {
       m_Report = RunMedian(request);
       if (i > 0)
       {
-        seconds.push_back(request.backend == Backend::Cuda ? m_Report.kernelSeconds : m_Report.totalSeconds);
+        kernels.push_back(request.backend == Backend::Cuda ? m_Report.kernelSeconds : m_Report.totalSeconds);
+        whole.push_back(m_Report.totalSeconds);
       }
     }
-    std::sort(seconds.begin(), seconds.end());
-    return seconds[seconds.size() / 2];
+    std::sort(kernels.begin(), kernels.end());
+    std::sort(whole.begin(), whole.end());
+    return { kernels[kernels.size() / 2], whole[whole.size() / 2] };
   }
 
   const Options & m_Options;
@@ -370,7 +383,7 @@ main(int argc, char * argv[])
     CLI11_PARSE(application, argc, argv);
     Comparison comparison(options);
     const bool isOnCuda = options.backend == "cuda";
-    std::printf("%-44s %9s %8s   %s\n", "", "ratio", "Gpixel/s", "algorithm");
+    std::printf("%-44s %9s %8s %9s   %s\n", "", "ratio", "Gpixel/s", "in whole", "algorithm");
     for (const auto & group : options.groups)
     {
       group == "ranks"        ? CompareRanks(comparison, isOnCuda)

@@ -125,7 +125,7 @@ public:
     void *     scratch = nullptr;
     Check(cudaMalloc(&scratch, std::max<std::size_t>(bytes, 1)), "cudaMalloc");
     Time(radius, pixel, size, launches, row, [&](const KernelArguments & arguments) {
-      return LaunchRankWindows(arguments, shape, pixel.keyFormat, scratch, bytes, nullptr);
+      return LaunchRankWindows(arguments, shape, pixel.keyFormat, scratch, bytes, nullptr, nullptr);
     });
     Check(cudaFree(scratch), "cudaFree");
     return row;
