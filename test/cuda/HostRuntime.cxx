@@ -100,9 +100,8 @@ State & state = *new State;
 bool
 IsAnyToBeLost()
 {
-  return std::any_of(std::begin(state.devices), std::end(state.devices), [](const Device & device) {
-    return device.launchesLeft >= 0;
-  });
+  return std::any_of(
+    std::begin(state.devices), std::end(state.devices), [](const Device & device) { return device.launchesLeft >= 0; });
 }
 
 /** Calls that touch no device. */

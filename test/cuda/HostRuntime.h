@@ -44,8 +44,8 @@ SetUnusableDevices(const std::set<int> & devices);
 void
 LoseDevice(int device, cudaError_t error);
 
-/** Lets a device be lost by its launch of a kernel after so many others. Launches on other devices wait for that, so that
- * they do not take its share of the slabs first. */
+/** Lets a device be lost by its launch of a kernel after so many others. Launches on other devices wait for that, so
+ * that they do not take its share of the slabs first. */
 void
 LoseDeviceAtLaunch(int device, int launches, cudaError_t error);
 
