@@ -225,7 +225,7 @@ TEST(CudaMedianNetworkChanges, ASingleChangeThatIsLackingIsFound)
   EXPECT_TRUE(isFound);
 }
 
-/** Some minutes: 6.4 billion pairs of changes. The exchanges before the second one are run once for all. */
+/** A quarter of an hour: 6.4 billion pairs of changes. The exchanges before the second one are run once for all. */
 TEST(CudaMedianNetworkChanges, DISABLED_NoTwoChangesMakeItRight)
 {
   const auto  cases = DrawCases();
