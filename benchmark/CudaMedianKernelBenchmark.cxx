@@ -36,6 +36,7 @@ struct Options
   std::vector<int>         sums;
   std::vector<std::string> blocks;
   std::vector<int>         registers;
+  std::vector<std::string> published;
   std::string              jsonFile;
   Algorithm                algorithm{ Algorithm::Automatic };
   int                      launches{ 21 };
@@ -85,26 +86,54 @@ SetTile(const std::string & tile, KernelPolicy & policy)
   }
 }
 
-/** The chosen policy, with each of the tiles, sums, blocks and registers that are asked for in its place. */
-std::vector<KernelPolicy>
-ListPolicies(const Extent & radius, const KernelKind & kind, const DeviceTraits & device, const Options & options)
+/** The published programs of a window that are asked for: those with the names, or for "all" each that is right. */
+std::vector<std::string>
+ListPublished(const Extent & radius, const Options & options)
+{
+  if (options.published == std::vector<std::string>{ "all" })
+  {
+    return ListPublishedPrograms(radius);
+  }
+  std::vector<std::string> names;
+  std::copy_if(options.published.begin(), options.published.end(), std::back_inserter(names), [&](const auto & name) {
+    try
+    {
+      BuildPublishedProgram(name, radius);
+      return true;
+    }
+    catch (const std::invalid_argument & error)
+    {
+      std::printf("%s: %s\n", JoinShort(Window(radius).GetExtent()).c_str(), error.what());
+      return false;
+    }
+  });
+  return names;
+}
+
+/** What is swept: a policy, for the window's own program or for a published one. */
+struct Variant
+{
+  KernelPolicy policy;
+  std::string  published;
+};
+
+/** The chosen policy, with each of the tiles, sums, blocks and registers that are asked for in its place; then the
+ * published programs with each of the sums, blocks and registers. */
+std::vector<Variant>
+ListVariants(const Extent & radius, const KernelKind & kind, const DeviceTraits & device, const Options & options)
 {
   const auto orElse = [](const auto & list, const auto & value) {
     return list.empty() ? std::decay_t<decltype(list)>{ value } : list;
   };
-  const auto                chosen = GetKernelPolicy(radius, kind, device);
-  std::vector<KernelPolicy> policies;
-  for (const auto & tile : orElse(options.tiles, ""))
+  const auto           chosen = GetKernelPolicy(radius, kind, device);
+  std::vector<Variant> variants;
+  const auto           add = [&](const KernelPolicy & first, const std::string & published) {
     for (const auto sum : orElse(options.sums, chosen.lowering.sumPercent))
       for (const auto & block : orElse(options.blocks, ""))
         // As the policies have it, whatever the tile.
         for (const auto values : orElse(options.registers, kind.pixelBytes == 8 ? 100 : 200))
         {
-          auto policy = chosen;
-          if (!tile.empty())
-          {
-            SetTile(tile, policy);
-          }
+          auto policy = first;
           policy.lowering.sumPercent = sum;
           if (!block.empty())
           {
@@ -112,34 +141,52 @@ ListPolicies(const Extent & radius, const KernelKind & kind, const DeviceTraits 
             policy.blockY = static_cast<int>(ParseExtent(block)[1]);
           }
           policy.registers = static_cast<std::size_t>(values);
-          policies.push_back(policy);
+          variants.push_back({ policy, published });
         }
-  return policies;
+  };
+  for (const auto & tile : orElse(options.tiles, ""))
+  {
+    auto policy = chosen;
+    if (!tile.empty())
+    {
+      SetTile(tile, policy);
+    }
+    add(policy, "");
+  }
+  for (const auto & name : ListPublished(radius, options))
+  {
+    add(AdaptPolicy(chosen, BuildPublishedProgram(name, radius)), name);
+  }
+  return variants;
 }
 
-/** Compiles the kernels of policies, by all of the host's threads. */
+/** Compiles the kernels of variants, by all of the host's threads. */
 std::vector<RuntimeKernel>
-CompilePolicies(const Extent &                    radius,
-                const PixelKind &                 pixel,
-                const KernelKind &                kind,
-                const std::vector<KernelPolicy> & policies,
-                const KernelTarget &              target)
+CompileVariants(const Extent &               radius,
+                const PixelKind &            pixel,
+                const KernelKind &           kind,
+                const std::vector<Variant> & variants,
+                const KernelTarget &         target)
 {
-  std::vector<RuntimeKernel> kernels(policies.size());
+  std::vector<RuntimeKernel> kernels(variants.size());
   std::atomic<std::size_t>   next{ 0 };
   std::vector<std::thread>   compilers;
   for (unsigned i = 0; i < std::max(1U, std::thread::hardware_concurrency()); ++i)
   {
     compilers.emplace_back([&] {
-      for (std::size_t n = next++; n < policies.size(); n = next++)
+      for (std::size_t n = next++; n < variants.size(); n = next++)
       {
+        const auto & policy = variants[n].policy;
+        const auto & published = variants[n].published;
         try
         {
-          kernels[n] = CompileRuntimeKernel(radius, pixel.keyFormat, kind, policies[n], target, ~std::size_t{ 0 });
+          const auto program =
+            published.empty() ? BuildTileProgram(radius, policy) : BuildPublishedProgram(published, radius);
+          kernels[n] = CompileRuntimeKernel(program, pixel.keyFormat, kind, policy, target, ~std::size_t{ 0 });
         }
         catch (const std::exception & error)
         {
-          kernels[n].explanation = Describe(policies[n]) + ": " + error.what();
+          kernels[n].explanation = (published.empty() ? Describe(policy) : published) + ": " + error.what();
         }
       }
     });
@@ -151,7 +198,7 @@ CompilePolicies(const Extent &                    radius,
   return kernels;
 }
 
-/** Measures and prints each policy that compiles and fits. */
+/** Measures and prints each variant that compiles and fits. */
 std::vector<Row>
 Sweep(Benchmark &       benchmark,
       const Extent &    radius,
@@ -161,13 +208,14 @@ Sweep(Benchmark &       benchmark,
 {
   const auto & device = benchmark.GetDevice();
   const auto   kind = GetKernelKind(static_cast<int>(PixelBytes(pixel.type)), device.computeCapability);
-  const auto   policies = ListPolicies(radius, kind, device, options);
-  const auto   kernels = CompilePolicies(radius, pixel, kind, policies, GetKernelTarget(device));
+  const auto   variants = ListVariants(radius, kind, device, options);
+  const auto   kernels = CompileVariants(radius, pixel, kind, variants, GetKernelTarget(device));
   const auto   window = JoinShort(Window(radius).GetExtent());
 
   std::vector<Row> rows;
-  for (std::size_t n = 0; n < policies.size(); ++n)
+  for (std::size_t n = 0; n < variants.size(); ++n)
   {
+    const auto & [policy, published] = variants[n];
     if (kernels[n].kernel == nullptr)
     {
       std::printf("%s: %s\n", window.c_str(), kernels[n].explanation.c_str());
@@ -176,10 +224,13 @@ Sweep(Benchmark &       benchmark,
     const auto sharedBytes = kernels[n].kernel->shape.sharedBytes;
     if (sharedBytes > device.blockSharedBytes)
     {
-      std::printf("%s %s: %d bytes of shared memory\n", window.c_str(), Describe(policies[n]).c_str(), sharedBytes);
+      std::printf("%s %s: %d bytes of shared memory\n",
+                  window.c_str(),
+                  published.empty() ? Describe(policy).c_str() : published.c_str(),
+                  sharedBytes);
       continue;
     }
-    rows.push_back(benchmark.Measure(*kernels[n].kernel, policies[n], pixel, size, "NVRTC", options.launches));
+    rows.push_back(benchmark.Measure(*kernels[n].kernel, policy, pixel, size, "NVRTC", options.launches, published));
     Print(rows.back());
   }
   return rows;
@@ -202,7 +253,7 @@ AddOptions(CLI::App & application, Options & options)
   application
     .add_option("--scratch", options.scratchMebibytes, "MiB of scratch memory for algorithms that look at data")
     ->check(CLI::Range(1, 8192));
-  application.add_flag("--tune", options.tune, "sweep the policies listed by the next three options");
+  application.add_flag("--tune", options.tune, "sweep the policies listed by the next five options");
   application
     .add_option("--tiles",
                 options.tiles,
@@ -212,6 +263,11 @@ AddOptions(CLI::App & application, Options & options)
   application.add_option("--sums", options.sums, "percent of maxima taken by sums")->delimiter(',');
   application.add_option("--blocks", options.blocks, "threads of a block, such as 32x4")->delimiter(',');
   application.add_option("--registers", options.registers, "values in registers, 0 for no limit")->delimiter(',');
+  application
+    .add_option("--published",
+                options.published,
+                "published programs to sweep beside the window's own: all, or names such as forgetful1x2, network94")
+    ->delimiter(',');
   application.add_flag("--small", options.small, "512x512 images against an empty kernel");
   application.add_flag(
     "--rows",
@@ -246,10 +302,17 @@ PrintCounts(const Options & options)
   const auto & device = GetH200Traits();
   ForEachCase(options, [&](const Extent & radius, const PixelKind & pixel) {
     const auto kind = GetKernelKind(static_cast<int>(PixelBytes(pixel.type)), device.computeCapability);
+    const auto policy = GetKernelPolicy(radius, kind, device);
     Row        row;
-    Count(radius, GetKernelPolicy(radius, kind, device), pixel, device, row);
+    Count(radius, policy, pixel, device, row);
     row.how = "not run";
     Print(row);
+    for (const auto & name : ListPublished(radius, options))
+    {
+      row.published = name;
+      Count(radius, AdaptPolicy(policy, BuildPublishedProgram(name, radius)), pixel, device, row);
+      Print(row);
+    }
   });
 }
 

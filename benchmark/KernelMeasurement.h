@@ -60,15 +60,18 @@ public:
     return m_Device;
   }
 
+  /** \param published the name of the program, where it is a published one */
   Row
   Measure(const EmittedKernel & kernel,
           const KernelPolicy &  policy,
           const PixelKind &     pixel,
           const Extent &        size,
           const std::string &   how,
-          int                   launches)
+          int                   launches,
+          const std::string &   published = "")
   {
     Row row;
+    row.published = published;
     row.size = JoinShort(size);
     row.how = how;
     Count(kernel.window.radius, policy, pixel, m_Device, row);

@@ -21,6 +21,7 @@
 #include "KernelPolicy.h"
 #include "KernelProgram.h"
 #include "PixelFormat.h"
+#include "PublishedPrograms.h"
 #include "TileTuning.h"
 #include "Traits.h"
 
@@ -71,6 +72,7 @@ struct Row
   std::string  window;
   std::string  size;
   KernelPolicy policy;
+  std::string  published; ///< the name of a published program that was run (PublishedPrograms.h), or ""
   ProgramCost  cost;
   double       gigapixels{ 0 };
   double       floorGigapixels{ 0 };
@@ -114,10 +116,17 @@ Describe(const KernelPolicy & policy)
   return text;
 }
 
+/** The published program of a row, or how its program was put together. */
+inline std::string
+Describe(const Row & row)
+{
+  return row.published.empty() ? Describe(row.policy) : row.published;
+}
+
 inline void
 PrintHeader()
 {
-  std::printf("%-8s %-7s %-12s %-6s %-10s %-3s %-6s %3s %7s %7s %7s %5s %5s %6s %6s %9s %9s %6s %s\n",
+  std::printf("%-8s %-7s %-12s %-6s %-12s %-3s %-6s %3s %7s %7s %7s %5s %5s %6s %6s %9s %9s %6s %s\n",
               "pixel",
               "window",
               "size",
@@ -142,12 +151,12 @@ PrintHeader()
 inline void
 Print(const Row & row)
 {
-  std::printf("%-8s %-7s %-12s %-6s %-10s %3d %-6s %3zu %7.1f %7.1f %7.1f %5zu %5d %6zu %6d %9.2f %9.1f %6.2f %s%s\n",
+  std::printf("%-8s %-7s %-12s %-6s %-12s %3d %-6s %3zu %7.1f %7.1f %7.1f %5zu %5d %6zu %6d %9.2f %9.1f %6.2f %s%s\n",
               row.pixel.c_str(),
               row.window.c_str(),
               row.size.c_str(),
               JoinShort(row.policy.tile).c_str(),
-              Describe(row.policy).c_str(),
+              Describe(row).c_str(),
               row.policy.lowering.sumPercent,
               (std::to_string(row.policy.blockX) + "x" + std::to_string(row.policy.blockY)).c_str(),
               row.policy.registers,
@@ -173,7 +182,7 @@ AsJson(const Row & row)
            { "window", row.window },
            { "size", row.size },
            { "tile", JoinShort(row.policy.tile) },
-           { "root", Describe(row.policy) },
+           { "root", Describe(row) },
            { "sum_percent", row.policy.lowering.sumPercent },
            { "block", { row.policy.blockX, row.policy.blockY } },
            { "operations_per_pixel", row.cost.operations },
@@ -207,11 +216,13 @@ MakeRateRow(const Row & row, const DeviceTraits & device, const std::string & co
     RateRow{ device.name.c_str(), commit.c_str(), Window(row.radius).GetExtent(), row.pixelBytes, GetRate(row) });
 }
 
-/** A row for TileTuning.inc: the fastest of the policies that were swept for a window, with the one behind it. */
+/** A row for TileTuning.inc: the fastest of the policies that were swept for a window, with the one behind it.
+ * Published programs are no policies, and have no row. */
 inline std::string
 MakeTuningRow(std::vector<Row> rows, const DeviceTraits & device, const std::string & commit)
 {
-  rows.erase(std::remove_if(rows.begin(), rows.end(), [](const Row & row) { return row.differences > 0; }), rows.end());
+  const auto hasNoRow = [](const Row & row) { return row.differences > 0 || !row.published.empty(); };
+  rows.erase(std::remove_if(rows.begin(), rows.end(), hasNoRow), rows.end());
   if (rows.empty())
   {
     return "// no policy was right";
@@ -266,7 +277,12 @@ Count(const Extent &       radius,
   row.pixel = pixel.name;
   row.window = JoinShort(Window(radius).GetExtent());
   row.policy = policy;
-  row.cost = IsFilteredInStrips(radius) && row.how != "NVRTC"
+  row.cost = !row.published.empty()
+               ? CountPhases(CutIntoPhases(BuildPublishedProgram(row.published, radius), policy.phases),
+                             policy.lowering,
+                             policy.blockX)
+                   .cost
+             : IsFilteredInStrips(radius) && row.how != "NVRTC"
                ? CountStrips(bytes == 1 ? 8 : 16.0 / static_cast<double>(bytes))
                : CountPhases(BuildKernelPhases(radius, policy), policy.lowering, policy.blockX).cost;
   // Comparing and choosing 64 bits takes three instructions.

@@ -1,10 +1,16 @@
 # Tile programs as CUDA sources or as headers, written at build time by EmitPrograms. The host tests use the headers, which
 # need no nvcc.
+# The programs of published methods, which no part of the library uses: for this tool, tests and benchmarks.
+set(CudaMedian_PUBLISHED_SRCS
+  ${CMAKE_CURRENT_LIST_DIR}/ForgetfulSelection.cxx
+  ${CMAKE_CURRENT_LIST_DIR}/PublishedNetworks.cxx
+  ${CMAKE_CURRENT_LIST_DIR}/PublishedPrograms.cxx)
 if(NOT TARGET CudaMedianEmitPrograms)
   set(rooms ${CMAKE_CURRENT_LIST_DIR}/..)
   include(${rooms}/Rooms.cmake)
   add_executable(CudaMedianEmitPrograms
     ${rooms}/tools/EmitPrograms.cxx
+    ${CudaMedian_PUBLISHED_SRCS}
     ${rooms}/core/DeviceProfiles.cxx
     ${rooms}/core/Footprint.cxx
     ${rooms}/algorithm/tile/ProgramEmitter.cxx
@@ -92,7 +98,7 @@ function(cudamedian_get_footprint radius variable)
 endfunction()
 
 # The window of a list of four radii, and the rank if it is not the median's, as text, such as 3x3x1x1 or 3x3x1x1at2. A
-# shape that it starts with starts the text: cross3x3x1x1.
+# shape or a published method that it starts with starts the text: cross3x3x1x1, forgetful1x2of3x3x1x1.
 function(cudamedian_get_window_name radius variable)
   set(name "")
   set(rank "")

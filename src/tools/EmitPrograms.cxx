@@ -16,6 +16,7 @@
  *
  *=========================================================================*/
 #include "ProgramEmitter.h"
+#include "PublishedPrograms.h"
 #include "RowEmitter.h"
 #include "TilePolicy.h"
 #include "itkCudaMedianFootprint.h"
@@ -90,6 +91,9 @@ MakeShape(const std::string & name, const Extent & radius)
   }
   throw std::invalid_argument("no footprint is a " + name);
 }
+
+/** Follows the name of a published program in names of files and structs. */
+constexpr char behindMethod[] = "of";
 
 std::string
 GetProgramName(const Window & window, const KernelKind & kind)
@@ -231,6 +235,39 @@ WriteRowProgram(const Window & window, std::size_t keyBytes, std::ostream & os)
                  os);
 }
 
+/** Writes a published program for the CPU. */
+void
+WritePublishedRowProgram(const std::string & method, const Window & window, std::ostream & os)
+{
+  const auto name = GetEmittedName(window, KernelKind(), method + behindMethod);
+  EmitRowProgram(CutIntoPhases(BuildPublishedProgram(method, window), {}),
+                 RowPolicy().chunkOperations,
+                 "Row" + name.substr(name.find('_'), name.rfind('_') - name.find('_')),
+                 os);
+}
+
+/** Writes a published program for kernels, as a header. */
+void
+WritePublishedPrograms(const std::string &          method,
+                       const Window &               window,
+                       const std::vector<Variant> & variants,
+                       std::ostream &               os)
+{
+  os << "// Written by EmitPrograms.\n#pragma once\n#include \"KeyRegisters.h\"\nnamespace cudamedian\n{\n";
+  const auto program = BuildPublishedProgram(method, window);
+  for (const auto & variant : variants)
+  {
+    const auto policy = AdaptPolicy(variant.policy, program);
+    const auto name = GetEmittedName(window, variant.kind, method + behindMethod);
+    EmitProgram(BuildKernelProgram(program, policy, variant.kind),
+                policy,
+                variant.kind,
+                name + variant.name.substr(GetProgramName(window, variant.kind).size()),
+                os);
+  }
+  os << "} // namespace cudamedian\n";
+}
+
 /** Writes the programs of a window for each architecture. */
 void
 WriteKernelPrograms(const Window & window, const std::vector<Variant> & variants, bool isHeader, std::ostream & os)
@@ -282,14 +319,16 @@ WriteFile(const std::string & path, const std::string & text)
 }
 
 constexpr char usage[] =
-  "usage: EmitPrograms [cross|ellipsoid|centreWEIGHT] radiusX radiusY radiusZ radiusW [rank] pixelBytes "
+  "usage: EmitPrograms [cross|ellipsoid|centreWEIGHT|METHODof] radiusX radiusY radiusZ radiusW [rank] pixelBytes "
   "architecture[f][,architecture[f]...] file";
 
 } // namespace
 
 /** Build-time program: writes the tile programs of one window and pixel width, as the source of the kernels that are
  * compiled ahead (.cu), as a header without kernels (.h), or for the CPU (-inl.h). Kernels compiled ahead are for
- * medians of odd sizes; headers take any rank and size, 1.5 being the radius of 4 pixels. */
+ * medians of odd sizes; headers take any rank and size, 1.5 being the radius of 4 pixels. The name of a published
+ * program (PublishedPrograms.h) with "of" behind it, such as forgetful1x2of, writes that one, as a header or for the
+ * CPU. */
 int
 main(int argc, char * argv[])
 {
@@ -301,6 +340,12 @@ main(int argc, char * argv[])
       shape = argv[1];
       ++argv;
       --argc;
+    }
+    std::string method;
+    if (shape.size() > 2 && shape.substr(shape.size() - 2) == behindMethod)
+    {
+      method = shape.substr(0, shape.size() - 2);
+      shape.clear();
     }
     if (argc != 8 && argc != 9)
     {
@@ -321,12 +366,22 @@ main(int argc, char * argv[])
     const std::string path = argv[argc - 1];
     const auto        extension = path.substr(path.rfind('.'));
     const bool        isForHost = path.size() > 6 && path.substr(path.size() - 6) == "-inl.h";
-    if ((!window.IsMedian() || window.HasEvenSize()) && !isForHost && extension != ".h")
+    const bool        isOther = !window.IsMedian() || window.HasEvenSize() || !method.empty();
+    if (isOther && !isForHost && extension != ".h")
     {
-      throw std::invalid_argument("only headers have programs for other ranks than the median's and even sizes");
+      throw std::invalid_argument(
+        "only headers have programs for other ranks than the median's and even sizes, and published ones");
     }
     std::ostringstream text;
-    if (isForHost)
+    if (!method.empty() && isForHost)
+    {
+      WritePublishedRowProgram(method, window, text);
+    }
+    else if (!method.empty())
+    {
+      WritePublishedPrograms(method, window, ListVariants(window, pixelBytes, argv[argc - 2]), text);
+    }
+    else if (isForHost)
     {
       WriteRowProgram(window, static_cast<std::size_t>(pixelBytes), text);
     }

@@ -20,6 +20,8 @@
 #include "DivideUp.h"
 
 #include <algorithm>
+#include <stdexcept>
+#include <string>
 
 namespace cudamedian
 {
@@ -81,17 +83,35 @@ GetMargin(const ProgramPhases & phases)
 
 } // namespace
 
+TileProgram
+BuildTileProgram(const Window & window, const KernelPolicy & policy)
+{
+  return BuildHierarchicalTilingProgram(window, policy.tile, policy.tiling);
+}
+
 ProgramPhases
 BuildKernelPhases(const Window & window, const KernelPolicy & policy)
 {
-  return CutIntoPhases(BuildHierarchicalTilingProgram(window, policy.tile, policy.tiling), policy.phases);
+  return CutIntoPhases(BuildTileProgram(window, policy), policy.phases);
 }
 
 KernelProgram
 BuildKernelProgram(const Window & window, const KernelPolicy & policy, const KernelKind & kind)
 {
+  return BuildKernelProgram(BuildTileProgram(window, policy), policy, kind);
+}
+
+KernelProgram
+BuildKernelProgram(const TileProgram & tileProgram, const KernelPolicy & policy, const KernelKind & kind)
+{
+  if (tileProgram.GetTile() != policy.tile)
+  {
+    throw std::invalid_argument("BuildKernelProgram: the program's tile has " +
+                                std::to_string(Volume(tileProgram.GetTile())) + " outputs in another shape than the " +
+                                std::to_string(Volume(policy.tile)) + " of the policy");
+  }
   KernelProgram result;
-  result.phases = BuildKernelPhases(window, policy);
+  result.phases = CutIntoPhases(tileProgram, policy.phases);
   result.shared = LayOut(result.phases, kind);
   result.margin = GetMargin(result.phases);
   const auto loadKeys = GetLoadKeys(policy.tile, kind);

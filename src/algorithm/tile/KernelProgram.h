@@ -60,6 +60,14 @@ struct KernelProgram
 KernelProgram
 BuildKernelProgram(const Window & window, const KernelPolicy & policy, const KernelKind & kind);
 
+/** The same for another program of the policy's tile, however it was put together. */
+KernelProgram
+BuildKernelProgram(const TileProgram & program, const KernelPolicy & policy, const KernelKind & kind);
+
+/** The tile program of a policy. */
+TileProgram
+BuildTileProgram(const Window & window, const KernelPolicy & policy);
+
 /** The program of a policy, cut into phases, but not lowered. */
 ProgramPhases
 BuildKernelPhases(const Window & window, const KernelPolicy & policy);

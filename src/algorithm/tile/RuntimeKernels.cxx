@@ -83,8 +83,20 @@ CompileRuntimeKernel(const Window &       window,
                      const KernelTarget & target,
                      std::size_t          largestProgram)
 {
+  return CompileRuntimeKernel(BuildTileProgram(window, policy), keyFormat, kind, policy, target, largestProgram);
+}
+
+RuntimeKernel
+CompileRuntimeKernel(const TileProgram &  tileProgram,
+                     KeyFormat            keyFormat,
+                     const KernelKind &   kind,
+                     const KernelPolicy & policy,
+                     const KernelTarget & target,
+                     std::size_t          largestProgram)
+{
+  const auto &   window = tileProgram.GetWindow();
   const bool     isFloat = GetKeyMapping(keyFormat) == KeyMapping::Float;
-  const auto     program = BuildKernelProgram(window, policy, kind);
+  const auto     program = BuildKernelProgram(tileProgram, policy, kind);
   EmittedProgram count;
   const auto     source = MakeKernelSource(program, policy, kind, isFloat, count);
   const auto &   compiler = RuntimeCompiler::Get();

@@ -57,6 +57,15 @@ CompileRuntimeKernel(const Window &       window,
                      const KernelTarget & target,
                      std::size_t          largestProgram = largestProgramAtFirstUse);
 
+/** The same for another program of the policy's tile, however it was put together. */
+RuntimeKernel
+CompileRuntimeKernel(const TileProgram &  tileProgram,
+                     KeyFormat            keyFormat,
+                     const KernelKind &   kind,
+                     const KernelPolicy & policy,
+                     const KernelTarget & target,
+                     std::size_t          largestProgram = largestProgramAtFirstUse);
+
 } // namespace cudamedian
 
 #endif
