@@ -6,13 +6,21 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Sequence
-from typing import Any, TypeVar
+from typing import Any, TypeVar, Unpack, overload
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
-from . import _device, _engine, _images, _numbers, _numpy, _rules, _window
+from . import _device, _engine, _images, _numbers, _numpy, _rules, _types, _window
 
-ArrayT = TypeVar("ArrayT")
+# An array or an image that gives one of its kind.
+KindT = TypeVar("KindT", bound=_types.Kind)
+OutputT = TypeVar("OutputT", bound=NDArray[Any] | _types.DeviceArray | _types.Tensor)
+ShapeT = TypeVar("ShapeT", bound=tuple[Any, ...])
+DTypeT = TypeVar("DTypeT", bound=np.dtype[Any])
+PixelT = TypeVar("PixelT", bound=np.generic)
+
+ChoiceT = TypeVar("ChoiceT")
 
 _BACKENDS = {"auto": _engine.Backend.AUTO, "cuda": _engine.Backend.CUDA, "cpu": _engine.Backend.CPU}
 _ALGORITHMS = {
@@ -25,18 +33,15 @@ _ALGORITHMS = {
 }
 
 
-def _choose(name: str, value: str, choices: dict[str, Any]) -> Any:
+def _choose(name: str, value: object, choices: dict[str, ChoiceT]) -> ChoiceT:
     if not isinstance(value, str) or value not in choices:
         raise ValueError(f"{name} is {value!r}; the choices are {', '.join(map(repr, choices))}")
     return choices[value]
 
 
-def check_choices(backend: str, algorithm: str) -> dict[str, Any]:
+def check_choices(backend: str, algorithm: str) -> tuple[_engine.Backend, _engine.Algorithm]:
     """Return the engine's values of what callers choose by name."""
-    return {
-        "backend": _choose("backend", backend, _BACKENDS),
-        "algorithm": _choose("algorithm", algorithm, _ALGORITHMS),
-    }
+    return _choose("backend", backend, _BACKENDS), _choose("algorithm", algorithm, _ALGORITHMS)
 
 
 def _check_callable(name: str, function: object) -> None:
@@ -50,35 +55,95 @@ def _is_dask_array(array: object) -> bool:
     return module is not None and isinstance(array, module.Array)
 
 
+@overload
 def median_filter(
-    input: ArrayT,  # noqa: A002 - scipy's name
+    input: np.ndarray[ShapeT, DTypeT],
+    size: int | Sequence[int] | None = None,
+    *,
+    output: None = None,
+    **options: Unpack[_types.Options],
+) -> np.ndarray[ShapeT, DTypeT]: ...
+
+
+@overload
+def median_filter(
+    input: np.ndarray[ShapeT, Any],
+    size: int | Sequence[int] | None = None,
+    *,
+    output: type[PixelT] | np.dtype[PixelT],
+    **options: Unpack[_types.Options],
+) -> np.ndarray[ShapeT, np.dtype[PixelT]]: ...
+
+
+@overload
+def median_filter(
+    input: KindT,
+    size: int | Sequence[int] | None = None,
+    *,
+    output: None = None,
+    **options: Unpack[_types.Options],
+) -> KindT: ...
+
+
+@overload
+def median_filter(
+    input: ArrayLike | _types.Kind,
+    size: int | Sequence[int] | None = None,
+    *,
+    output: OutputT,
+    **options: Unpack[_types.Options],
+) -> OutputT: ...
+
+
+@overload
+def median_filter(
+    input: ArrayLike,
+    size: int | Sequence[int] | None = None,
+    *,
+    output: type[PixelT] | np.dtype[PixelT],
+    **options: Unpack[_types.Options],
+) -> NDArray[PixelT]: ...
+
+
+@overload
+def median_filter(
+    input: ArrayLike,
+    size: int | Sequence[int] | None = None,
+    *,
+    output: str | type[Any] | None = None,
+    **options: Unpack[_types.Options],
+) -> NDArray[Any]: ...
+
+
+def median_filter(
+    input: Any,  # noqa: A002 - scipy's name
     size: int | Sequence[int] | None = None,
     *,
     radius: int | Sequence[int] | None = None,
     axes: int | Sequence[int] | None = None,
     output: Any = None,
-    mode: str | Sequence[str] = "nearest",
+    mode: _types.Mode | Sequence[_types.Mode] = "nearest",
     cval: float = 0,
     origin: int | Sequence[int] = 0,
     rank: int | None = None,
     percentile: float | None = None,
-    even_median: str = "upper",
-    footprint: Any = None,
-    weights: Any = None,
+    even_median: _types.EvenMedian = "upper",
+    footprint: ArrayLike | None = None,
+    weights: ArrayLike | None = None,
     mask: Any = None,
     ignore: float | None = None,
-    nan: str = "order",
-    empty: str | float = "input",
-    invalid: str | float = "computed",
+    nan: _types.Nan = "order",
+    empty: _types.Empty = "input",
+    invalid: _types.Invalid = "computed",
     outliers: float | str | None = None,
-    backend: str = "auto",
-    algorithm: str = "automatic",
+    backend: _types.Backend = "auto",
+    algorithm: _types.Algorithm = "automatic",
     memory: int = 0,
     threads: int | None = None,
     stream: Any = None,
     progress: Callable[[float], object] | None = None,
     report: Callable[[str], object] | None = None,
-) -> ArrayT:
+) -> Any:
     """Return the exact median of the window around each pixel, or another rank.
 
     The result equals that of `scipy.ndimage.median_filter(input, size, mode="nearest")` and of
@@ -215,12 +280,10 @@ def median_filter(
             report=report,
         )
         return opened.close(result)
-    options = {
-        **check_choices(backend, algorithm),
-        "memory": _numbers.memory_limit(memory),
-        "threads": _numbers.count_threads(_numbers.thread_count(threads)),
-    }
-    shape_of_window = {
+    chosen_backend, chosen_algorithm = check_choices(backend, algorithm)
+    bytes_allowed = _numbers.memory_limit(memory)
+    thread_count = _numbers.count_threads(_numbers.thread_count(threads))
+    shape_of_window: _types.Window = {
         "size": size,
         "radius": radius,
         "axes": axes,
@@ -261,7 +324,7 @@ def median_filter(
         if rules:
             raise NotImplementedError("arrays in device memory take neither mask, ignore, nan='omit' nor outliers")
         window = _window.window_of_axes(input.ndim, **shape_of_window)
-        result, text = _device.median_filter(input, window, output, options["algorithm"], options["memory"], stream)
+        result, text = _device.median_filter(input, window, output, chosen_algorithm, bytes_allowed, stream)
         if report is not None:
             report(text)
         return result
@@ -271,7 +334,9 @@ def median_filter(
     tensor = _device.is_host_tensor(input)
     array = np.from_dlpack(input) if tensor else np.asarray(input)
     window = _window.window_of_axes(array.ndim, **shape_of_window)
-    result, text = _numpy.median_filter(array, window, output, progress=progress, rules=rules, **options)
+    result, text = _numpy.median_filter(
+        array, window, output, chosen_backend, chosen_algorithm, bytes_allowed, thread_count, progress, rules
+    )
     if report is not None:
         report(text)
     return _device.namespace(input).from_dlpack(result) if tensor and output is None else result

@@ -3,11 +3,11 @@
 """scipy.ndimage's functions, replaced for the time of a block."""
 
 import contextlib
-from collections.abc import Iterator
+from collections.abc import Generator
 
 
 @contextlib.contextmanager
-def use() -> Iterator[None]:
+def use() -> Generator[None, None, None]:
     """Let `scipy.ndimage` have the functions of `cudamedian.ndimage` in a `with` block.
 
     All that calls them by `scipy.ndimage.median_filter` or by a module's own name for `scipy.ndimage` gets them, in

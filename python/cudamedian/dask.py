@@ -12,10 +12,10 @@ from typing import Any
 import dask.array
 import numpy as np
 
-from . import _engine, _filter, _numbers, _numpy, _rules, _window
+from . import _engine, _filter, _numbers, _numpy, _rules, _types, _window
 
 
-def _filter_chunk(chunk: np.ndarray, mask: np.ndarray | None = None, *, options: dict) -> np.ndarray:
+def _filter_chunk(chunk: np.ndarray, mask: np.ndarray | None = None, *, options: dict[str, Any]) -> np.ndarray:
     """Filter a chunk with its halo. Runs in a worker, which imports the package to find this function."""
     return _filter.median_filter(chunk, mask=mask, **options)
 
@@ -91,7 +91,7 @@ def median_filter(
     if unknown:
         raise ValueError(f"axes {unknown} have chunks of unknown size; compute_chunk_sizes() finds them")
     _filter.check_choices(backend, algorithm)
-    shape_of_window = {
+    shape_of_window: _types.Window = {
         "size": size,
         "radius": radius,
         "axes": axes,

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import operator
 import warnings
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -138,8 +138,16 @@ def _share(percentile: Any, pixels: int) -> int:
     return pixels - 1 if percentile == 100.0 else int(float(pixels) * percentile / 100.0)
 
 
+def _middle(_: object, pixels: int) -> int:
+    return pixels // 2
+
+
+def _itself(rank: int, _: object) -> int:
+    return rank
+
+
 # The rank of what is wanted in a window of so many pixels.
-_RANKS = {"median": lambda _, pixels: pixels // 2, "rank": lambda wanted, _: wanted, "percentile": _share}
+_RANKS: dict[str, Callable[[Any, int], int]] = {"median": _middle, "rank": _itself, "percentile": _share}
 
 
 def median_filter(
