@@ -31,7 +31,7 @@ _TEXT_BYTES = 8192
 
 
 class MedianError(RuntimeError):
-    """The engine could not filter; the text is the engine's own."""
+    """The engine could not filter; the text is the engine's own. All errors of the engine are of this kind."""
 
 
 class RequestError(MedianError, ValueError):
@@ -445,11 +445,35 @@ def order_streams(address: int, first: int, then: int) -> None:
 
 
 def query_device() -> tuple[bool, str]:
-    """Whether a CUDA device can be used, and its name or what was looked for and found instead."""
+    """Return whether a CUDA device can be used, and which.
+
+    Returns
+    -------
+    usable : bool
+        Whether there is one.
+    text : str
+        Its name, or what was looked for and found instead.
+
+    Examples
+    --------
+    >>> from cudamedian import median_filter, query_device
+    >>> usable, text = query_device()
+    >>> smooth = median_filter([5, 1, 4], size=3, backend="cuda" if usable else "cpu")
+
+    """
     usable, text = _call("CudaMedianQueryDevice")
     return bool(usable), text
 
 
 def release_cached_memory() -> None:
-    """Give back the device memory and the pinned memory that is kept between calls."""
+    """Give back the device memory and the pinned memory that is kept between calls.
+
+    The next call takes it again, which costs that call some time. Without a device there is nothing to give back.
+
+    Examples
+    --------
+    >>> from cudamedian import release_cached_memory
+    >>> release_cached_memory()
+
+    """
     _library().CudaMedianReleaseCachedMemory()

@@ -86,6 +86,33 @@ def median_filter(
     of the worker, for a worker with one thread on a machine of its own and for `scheduler="synchronous"`.
 
     What is wrong with the arguments is an error here, not when the array is computed.
+
+    Parameters
+    ----------
+    array : dask.array.Array
+        The array, in chunks whose sizes are known.
+    size, radius, axes, mode, cval, origin, rank, percentile, even_median, footprint, weights
+        The window and the value that is wanted of it, as for `cudamedian.median_filter`.
+    mask, ignore, nan, empty, invalid, outliers
+        Which pixels are valid, and which are replaced, as for `cudamedian.median_filter`.
+    backend, algorithm, memory
+        As for `cudamedian.median_filter`, for each task.
+    threads : int, optional
+        Threads within one task, 1 by default.
+
+    Returns
+    -------
+    dask.array.Array
+        The medians, with the input's type, in the same chunks or merged ones.
+
+    Examples
+    --------
+    >>> import dask.array
+    >>> from cudamedian.dask import median_filter
+    >>> numbers = dask.array.arange(8, chunks=4)[::-1]
+    >>> median_filter(numbers, size=3).compute()
+    array([7, 6, 5, 4, 3, 2, 1, 0])
+
     """
     unknown = [axis for axis, extent in enumerate(array.shape) if math.isnan(extent)]
     if unknown:
