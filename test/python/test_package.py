@@ -4,7 +4,9 @@
 
 import inspect
 import re
+import subprocess
 import sys
+import tarfile
 import tomllib
 import typing
 from importlib import metadata
@@ -104,3 +106,20 @@ def test_choices_are_those_that_types_name():
     assert set(typing.get_args(_types.EvenMedian)) == set(_window._EVEN_MEDIANS)
     assert set(typing.get_args(_types.Backend)) == set(_filter._BACKENDS)
     assert set(typing.get_args(_types.Algorithm)) == set(_filter._ALGORITHMS)
+
+
+def test_archive_of_sources_holds_what_the_wheel_is_made_of(tmp_path):
+    pytest.importorskip("scikit_build_core")
+    code = "import sys; from scikit_build_core.build import build_sdist; print(build_sdist(sys.argv[1]))"
+    subprocess.run([sys.executable, "-c", code, tmp_path], cwd=ROOT, check=True, capture_output=True)
+    with tarfile.open(next(tmp_path.glob("*.tar.gz"))) as archive:
+        names = {name.partition("/")[2] for name in archive.getnames()}
+    folders = {name.partition("/")[0] for name in names if "/" in name}
+    assert folders == {"cmake", "include", "python", "src", "wrapping"}
+    assert {name for name in names if "/" not in name} == {
+        *("CHANGELOG.md", "CMakeLists.txt", "LICENSE", "PKG-INFO", "THIRD-PARTY-NOTICES.txt", "pyproject.toml"),
+        *("itk-module-init.cmake", "itk-module.cmake"),
+    }
+    sources = {path.relative_to(ROOT).as_posix() for path in (ROOT / "python" / "cudamedian").glob("*.py")}
+    assert {*sources, "python/cudamedian/py.typed", "python/README.md"} <= names
+    assert not [name for name in names if re.search(r"\.so$|\.pyc$|__pycache__|/\.", name)]
