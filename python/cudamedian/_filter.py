@@ -6,13 +6,21 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Sequence
-from typing import Any, TypeVar
+from typing import Any, TypeVar, Unpack, overload
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
-from . import _device, _engine, _images, _numbers, _numpy, _rules, _window
+from . import _device, _engine, _images, _numbers, _numpy, _rules, _types, _window
 
-ArrayT = TypeVar("ArrayT")
+# An array or an image that gives one of its kind.
+KindT = TypeVar("KindT", bound=_types.Kind)
+OutputT = TypeVar("OutputT", bound=NDArray[Any] | _types.DeviceArray | _types.Tensor)
+ShapeT = TypeVar("ShapeT", bound=tuple[Any, ...])
+DTypeT = TypeVar("DTypeT", bound=np.dtype[Any])
+PixelT = TypeVar("PixelT", bound=np.generic)
+
+ChoiceT = TypeVar("ChoiceT")
 
 _BACKENDS = {"auto": _engine.Backend.AUTO, "cuda": _engine.Backend.CUDA, "cpu": _engine.Backend.CPU}
 _ALGORITHMS = {
@@ -25,18 +33,15 @@ _ALGORITHMS = {
 }
 
 
-def _choose(name: str, value: str, choices: dict[str, Any]) -> Any:
+def _choose(name: str, value: object, choices: dict[str, ChoiceT]) -> ChoiceT:
     if not isinstance(value, str) or value not in choices:
         raise ValueError(f"{name} is {value!r}; the choices are {', '.join(map(repr, choices))}")
     return choices[value]
 
 
-def check_choices(backend: str, algorithm: str) -> dict[str, Any]:
+def check_choices(backend: str, algorithm: str) -> tuple[_engine.Backend, _engine.Algorithm]:
     """Return the engine's values of what callers choose by name."""
-    return {
-        "backend": _choose("backend", backend, _BACKENDS),
-        "algorithm": _choose("algorithm", algorithm, _ALGORITHMS),
-    }
+    return _choose("backend", backend, _BACKENDS), _choose("algorithm", algorithm, _ALGORITHMS)
 
 
 def _check_callable(name: str, function: object) -> None:
@@ -50,35 +55,95 @@ def _is_dask_array(array: object) -> bool:
     return module is not None and isinstance(array, module.Array)
 
 
+@overload
 def median_filter(
-    input: ArrayT,  # noqa: A002 - scipy's name
+    input: np.ndarray[ShapeT, DTypeT],
+    size: int | Sequence[int] | None = None,
+    *,
+    output: None = None,
+    **options: Unpack[_types.Options],
+) -> np.ndarray[ShapeT, DTypeT]: ...
+
+
+@overload
+def median_filter(
+    input: np.ndarray[ShapeT, Any],
+    size: int | Sequence[int] | None = None,
+    *,
+    output: type[PixelT] | np.dtype[PixelT],
+    **options: Unpack[_types.Options],
+) -> np.ndarray[ShapeT, np.dtype[PixelT]]: ...
+
+
+@overload
+def median_filter(
+    input: KindT,
+    size: int | Sequence[int] | None = None,
+    *,
+    output: None = None,
+    **options: Unpack[_types.Options],
+) -> KindT: ...
+
+
+@overload
+def median_filter(
+    input: ArrayLike | _types.Kind,
+    size: int | Sequence[int] | None = None,
+    *,
+    output: OutputT,
+    **options: Unpack[_types.Options],
+) -> OutputT: ...
+
+
+@overload
+def median_filter(
+    input: ArrayLike,
+    size: int | Sequence[int] | None = None,
+    *,
+    output: type[PixelT] | np.dtype[PixelT],
+    **options: Unpack[_types.Options],
+) -> NDArray[PixelT]: ...
+
+
+@overload
+def median_filter(
+    input: ArrayLike,
+    size: int | Sequence[int] | None = None,
+    *,
+    output: str | type[Any] | None = None,
+    **options: Unpack[_types.Options],
+) -> NDArray[Any]: ...
+
+
+def median_filter(
+    input: Any,  # noqa: A002 - scipy's name
     size: int | Sequence[int] | None = None,
     *,
     radius: int | Sequence[int] | None = None,
     axes: int | Sequence[int] | None = None,
     output: Any = None,
-    mode: str | Sequence[str] = "nearest",
+    mode: _types.Mode | Sequence[_types.Mode] = "nearest",
     cval: float = 0,
     origin: int | Sequence[int] = 0,
     rank: int | None = None,
     percentile: float | None = None,
-    even_median: str = "upper",
-    footprint: Any = None,
-    weights: Any = None,
+    even_median: _types.EvenMedian = "upper",
+    footprint: ArrayLike | None = None,
+    weights: ArrayLike | None = None,
     mask: Any = None,
     ignore: float | None = None,
-    nan: str = "order",
-    empty: str | float = "input",
-    invalid: str | float = "computed",
+    nan: _types.Nan = "order",
+    empty: _types.Empty = "input",
+    invalid: _types.Invalid = "computed",
     outliers: float | str | None = None,
-    backend: str = "auto",
-    algorithm: str = "automatic",
+    backend: _types.Backend = "auto",
+    algorithm: _types.Algorithm = "automatic",
     memory: int = 0,
     threads: int | None = None,
     stream: Any = None,
     progress: Callable[[float], object] | None = None,
     report: Callable[[str], object] | None = None,
-) -> ArrayT:
+) -> Any:
     """Return the exact median of the window around each pixel, or another rank.
 
     The result equals that of `scipy.ndimage.median_filter(input, size, mode="nearest")` and of
@@ -92,7 +157,7 @@ def median_filter(
 
     Parameters
     ----------
-    input
+    input : array or image
         A NumPy array or what NumPy can make one of, a Dask array (see `cudamedian.dask`), or an array of CuPy,
         PyTorch, Numba or JAX (any with `__cuda_array_interface__` or `__dlpack__`), which gives one of the same kind.
         An image of SimpleITK, ITK, VTK or PyVista gives one of its kind in the same place; its window spans the axes of
@@ -102,76 +167,82 @@ def median_filter(
         is in the library's current stream, like the library's own calls. Arrays of JAX, and those that only DLPack
         describes, pass through CuPy, in its current stream; for them, and for windows beyond tile programs, the call
         returns when the work is done.
-    size
+    size : int or sequence of int, optional
         Window along each of `axes`, one number or one for each axis. One of even size has its output behind its middle,
         as in scipy: of size 4, two pixels before it and one behind.
-    radius
+    radius : int or sequence of int, optional
         Of an odd window, (size - 1) / 2; give one of the two.
-    axes
+    axes : int or sequence of int, optional
         The axes that the window spans; all by default. Those of an image of colours are `(0, 1)`.
-    output
+    output : array or type, optional
         An array to write to, or the type of a new one. The medians are converted to its type as by `astype`. In host
         memory it may be the input, overlap it, and lie in any order; the input is not changed unless the output is in
         its memory, and then as a whole. One that is read-only, or has several pixels in the same memory, is refused
         before anything is written. When the call raises an exception while it runs, an output apart from the input may
         have been written in part.
-    mode
+    mode : str or sequence of str, default "nearest"
         What lies beyond the border, one of scipy's names or one for each of `axes`: "nearest", "reflect" or
         "grid-mirror", "mirror", "wrap" or "grid-wrap", "constant" or "grid-constant"; or "shrink": nothing, the window
         is clipped and has fewer pixels. Windows of arrays in device memory are not clipped.
-    cval
+    cval : float, default 0
         The value beyond the border where it is "constant", which the input's type has to hold.
-    origin
+    origin : int or sequence of int, default 0
         Shifts the window as in scipy, one number or one for each of `axes`: above 0 towards lower indices.
-    rank
+    rank : int, optional
         The rank of the wanted value in the window, from 0, or below 0 counted from the largest.
-    percentile
+    percentile : float, optional
         The same in percent, from 0 to 100, or below 0 counted from 100; rounded down as scipy does.
-    even_median
+    even_median : {"upper", "mean", "lower"}, default "upper"
         The median of an even number of values: "upper", the upper one of the two in the middle, as in scipy, "lower" or
         "mean", that of both, of integers rounded down. Arrays in device memory have the upper one alone.
-    footprint
+    footprint : array, optional
         A window that is no box, instead of `size` and `radius`: an array with as many axes as the window, whose pixels
         are those that are not 0. Its middle lies on the output, as that of a window of its size.
-    weights
+    weights : array of int, optional
         A footprint of integers: how many times the value of each pixel counts. With `footprint`, its pixels alone.
-    mask
+    mask : array or image, optional
         An array of integers or bools of the input's shape, or one that broadcasts to it: pixels where it is 0 are not
         valid, and windows do without them. One without the last axis is that of all components along it.
-    ignore
+    ignore : float, optional
         A value whose pixels are not valid.
-    nan
+    nan : {"order", "omit"}, default "order"
         "order": NaN is above +infinity. "omit": pixels that are NaN are not valid.
-    empty
+    empty : "input" or float, default "input"
         What is written where a window has no valid pixel: "input", the input's own pixel, or a value.
-    invalid
+    invalid : "computed", "copied" or float, default "computed"
         What is written for pixels that are not valid themselves: "computed", the median of the valid ones around them,
         "copied", the input's own pixel, or a value.
-    outliers
+    outliers : float or str, optional
         Replace outliers alone, the other pixels are the input's: a number, the distance from the median above which a
         pixel is one, or as "3mad", so many median absolute deviations of its window.
-    backend
+    backend : {"auto", "cuda", "cpu"}, default "auto"
         "auto" (CUDA when a usable device exists, else the CPU), "cuda" or "cpu".
-    algorithm
+    algorithm : str, default "automatic"
         "automatic", "tile program", "local ranks", "sliding histograms", "selection" or "merge tiling".
-    memory
+    memory : int, default 0
         Bytes of device memory allowed; 0 is a share of what is free.
-    threads
+    threads : int, optional
         Threads of the CPU backend, at most 4096. By default one for each core that the process may run on, and for Dask
         arrays one in each task. 0 is one for each core, and below 0 it counts as joblib does: -1 is one for each core,
         -2 one fewer, and so on.
-    stream
+    stream : stream or int, optional
         For arrays in device memory: the stream, of any library or as a number, if not the library's current one. It
         takes `output` and a C-contiguous input, as the library makes arrays in its current stream; the caller keeps
         both until the work is done, and orders the stream with those of the arrays. Without it, an output with another
         stream than the input's is waited for, and its stream waits for the result. Arrays that pass through CuPy take
         no stream.
-    progress
+    progress : callable, optional
         Called with the fraction done, rising to 1. A true result stops the run, which then raises `Stopped`; an
         exception stops it and is raised here. So is KeyboardInterrupt, with a progress function or without one, when
         the next twentieth of the work, or on CUDA the next slab, is done.
-    report
+    report : callable, optional
         Called with the execution report's text: what ran, where, how long, and why.
+
+    Returns
+    -------
+    array or image
+        The medians: `output`, or a new array or image of the input's kind and shape, and of its type or the one that
+        `output` names.
 
     Raises
     ------
@@ -181,6 +252,47 @@ def median_filter(
         A ValueError: the request cannot be carried out as it stands. Nothing has been written.
     DeviceError
         "cuda" was asked for without a usable device, or a CUDA call failed.
+    Stopped
+        `progress` returned a true value.
+
+    See Also
+    --------
+    cudamedian.ndimage : The functions of `scipy.ndimage`.
+    cudamedian.dask.median_filter : Dask arrays.
+    cudamedian.skimage.median : The function of scikit-image.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from cudamedian import median_filter
+    >>> image = np.array([[1, 9, 2], [3, 4, 8]], "uint8")
+    >>> median_filter(image, size=3)
+    array([[3, 3, 4],
+           [3, 4, 8]], dtype=uint8)
+
+    Row by row, and the largest value of each window:
+
+    >>> median_filter(image, radius=1, axes=-1)
+    array([[1, 2, 2],
+           [3, 4, 8]], dtype=uint8)
+    >>> median_filter(image, size=3, rank=-1, axes=-1)
+    array([[9, 9, 9],
+           [4, 8, 8]], dtype=uint8)
+
+    A window that is no box, and one whose middle counts three times:
+
+    >>> median_filter(image, footprint=[[0, 1, 0], [1, 1, 1], [0, 1, 0]])
+    array([[1, 4, 2],
+           [3, 4, 8]], dtype=uint8)
+    >>> median_filter([5, 1, 4, 2, 3], weights=[1, 3, 1])
+    array([5, 1, 4, 2, 3])
+
+    Pixels that are not valid are in no window; outliers alone are replaced:
+
+    >>> median_filter([1.0, 2.0, np.nan, 4.0, 90.0, 6.0], size=3, nan="omit")
+    array([ 1.,  2.,  4., 90.,  6.,  6.])
+    >>> median_filter([1, 2, 3, 90, 5, 6], size=3, outliers=10)
+    array([1, 2, 3, 5, 5, 6])
 
     """
     opened = _images.open_image(input)
@@ -215,12 +327,10 @@ def median_filter(
             report=report,
         )
         return opened.close(result)
-    options = {
-        **check_choices(backend, algorithm),
-        "memory": _numbers.memory_limit(memory),
-        "threads": _numbers.count_threads(_numbers.thread_count(threads)),
-    }
-    shape_of_window = {
+    chosen_backend, chosen_algorithm = check_choices(backend, algorithm)
+    bytes_allowed = _numbers.memory_limit(memory)
+    thread_count = _numbers.count_threads(_numbers.thread_count(threads))
+    shape_of_window: _types.Window = {
         "size": size,
         "radius": radius,
         "axes": axes,
@@ -261,7 +371,7 @@ def median_filter(
         if rules:
             raise NotImplementedError("arrays in device memory take neither mask, ignore, nan='omit' nor outliers")
         window = _window.window_of_axes(input.ndim, **shape_of_window)
-        result, text = _device.median_filter(input, window, output, options["algorithm"], options["memory"], stream)
+        result, text = _device.median_filter(input, window, output, chosen_algorithm, bytes_allowed, stream)
         if report is not None:
             report(text)
         return result
@@ -271,7 +381,9 @@ def median_filter(
     tensor = _device.is_host_tensor(input)
     array = np.from_dlpack(input) if tensor else np.asarray(input)
     window = _window.window_of_axes(array.ndim, **shape_of_window)
-    result, text = _numpy.median_filter(array, window, output, progress=progress, rules=rules, **options)
+    result, text = _numpy.median_filter(
+        array, window, output, chosen_backend, chosen_algorithm, bytes_allowed, thread_count, progress, rules
+    )
     if report is not None:
         report(text)
     return _device.namespace(input).from_dlpack(result) if tensor and output is None else result

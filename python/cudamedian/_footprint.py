@@ -8,7 +8,7 @@ import math
 import operator
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -60,13 +60,13 @@ def check_axes(axes: Any, ndim: int) -> tuple[int, ...]:
     if axes is None:
         return tuple(range(ndim))
     if np.isscalar(axes):
-        axis = operator.index(axes)
+        axis = operator.index(axes)  # pyright: ignore[reportArgumentType] - raises what scipy does
         if not -ndim <= axis < ndim:
             raise np.exceptions.AxisError(axis, ndim)
         return (axis % ndim,)
     if not isinstance(axes, Iterable):
         raise ValueError("axes must be an integer, iterable of integers, or None")
-    numbers = tuple(operator.index(axis) for axis in axes)
+    numbers = tuple(operator.index(axis) for axis in cast("Iterable[Any]", axes))
     for axis in numbers:
         if not -ndim <= axis < ndim:
             raise ValueError(f"specified axis: {axis} is out of range")

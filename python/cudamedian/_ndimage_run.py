@@ -5,13 +5,14 @@
 from __future__ import annotations
 
 import math
+import numbers
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
-from . import _device, _engine, _footprint, _numbers, _numpy, _plans, _window
+from . import _device, _engine, _footprint, _numbers, _numpy, _plans, _types, _window
 
 # Axes that the engine's windows span at most.
 _MOST_AXES = _engine.MAXIMUM_DIMENSION
@@ -49,10 +50,10 @@ def _real(cval: Any) -> Any:
     if isinstance(cval, (str, bytes, complex)) or not hasattr(cval, "__float__"):
         raise TypeError(f"must be real number, not {type(cval).__name__}")
     number = float(cval)
-    return int(cval) if isinstance(cval, (int, np.integer)) else number
+    return int(cval) if isinstance(cval, numbers.Integral) else number
 
 
-def _pixel_type(dtype: np.dtype) -> np.dtype:
+def _pixel_type(dtype: np.dtype[Any]) -> np.dtype[Any]:
     """Return the engine's type for pixels of a type."""
     if dtype.kind in "SU":
         raise TypeError(f"data type {dtype.name!r} not understood")
@@ -62,12 +63,12 @@ def _pixel_type(dtype: np.dtype) -> np.dtype:
         raise RuntimeError(f"array type {dtype!r} not supported") from None
 
 
-def _make_output(output: Any, shape: tuple[int, ...], dtype: np.dtype) -> np.ndarray:
+def _make_output(output: Any, shape: tuple[int, ...], dtype: np.dtype[Any]) -> np.ndarray:
     """Return the array for the result, as scipy makes it of `output`."""
     if output is None:
         return np.empty(shape, dtype.newbyteorder("="))
     if isinstance(output, (str, type, np.dtype)):
-        chosen = np.dtype(output)
+        chosen: np.dtype[Any] = np.dtype(cast("Any", output))
         if isinstance(output, str) and not issubclass(chosen.type, np.number):
             raise RuntimeError("output must have numeric dtype")
         result = np.empty(shape, chosen)
@@ -82,7 +83,7 @@ def _make_output(output: Any, shape: tuple[int, ...], dtype: np.dtype) -> np.nda
     return result
 
 
-def _holds(dtype: np.dtype, value: Any) -> bool:
+def _holds(dtype: np.dtype[Any], value: Any) -> bool:
     if dtype.kind == "b":
         return value in (0, 1)
     if dtype.kind == "f":
@@ -92,11 +93,11 @@ def _holds(dtype: np.dtype, value: Any) -> bool:
     return bool(limits.min <= value <= limits.max and value == int(value))
 
 
-def _refuse(cval: Any, dtype: np.dtype) -> NotImplementedError:
+def _refuse(cval: Any, dtype: np.dtype[Any]) -> NotImplementedError:
     return NotImplementedError(f"cval is {cval}, which pixels of type {dtype} do not hold")
 
 
-def _cut(dtype: np.dtype, cval: Any) -> Any:
+def _cut(dtype: np.dtype[Any], cval: Any) -> Any:
     """Return `cval` as a pixel: scipy cuts off what an integer has behind the point."""
     if dtype.kind == "f":
         with np.errstate(over="ignore"):
@@ -106,7 +107,7 @@ def _cut(dtype: np.dtype, cval: Any) -> Any:
     return int(cval)
 
 
-def _type_for(dtype: np.dtype, result: np.dtype, cval: Any) -> np.dtype:
+def _type_for(dtype: np.dtype[Any], result: np.dtype, cval: Any) -> np.dtype[Any]:
     """Return a type that holds the pixels and `cval`.
 
     Both are ordered in it as scipy orders them for the least and the greatest of a box: as doubles.
@@ -140,7 +141,7 @@ def _windows(
             places, sizes, first = None, extents, low
         else:
             sizes, first = [1] * len(sizes), [0] * len(sizes)
-    axes = []
+    axes: list[_window.AxisWindow] = []
     for size, start, spanned, mode in zip(sizes, first, spans, modes, strict=True):
         border = _border(mode) if spanned else _engine.Border.ZERO_FLUX_NEUMANN
         axes.append(_window.AxisWindow(size // 2, 1 - size % 2, start + size // 2, border))
@@ -151,12 +152,12 @@ class _Filter:
     """A window, ready to run on pixels of one type."""
 
     def __init__(
-        self, axes: list[_window.AxisWindow], places: np.ndarray | None, rank: int, pixel: np.dtype, cval: bytes
+        self, axes: list[_window.AxisWindow], places: np.ndarray | None, rank: int, pixel: np.dtype[Any], cval: bytes
     ) -> None:
         """Keep what each run needs."""
         self.axes = axes
         self.places = places
-        self.wanted = {"rank": rank, "border_value": cval}
+        self.rank, self.cval = rank, cval
         self.pixel = pixel
         self.active = [
             axis
@@ -176,7 +177,7 @@ class _Filter:
         self, source: np.ndarray, target: np.ndarray, groups: list[list[int]]
     ) -> tuple[list[Any], dict[str, Any]]:
         """Return what the engine is asked, for one C-contiguous array to another and axes merged in groups."""
-        wanted = dict(self.wanted)
+        wanted: dict[str, Any] = {"rank": self.rank, "border_value": self.cval}
         if self.places is not None:
             places = self.places[:, [group[0] for group in groups]]
             wanted["footprint"] = np.column_stack((places, np.ones(len(places), np.int64)))
@@ -238,7 +239,7 @@ class _Filter:
         other = _Filter.__new__(_Filter)
         other.axes = [self.axes[axis] for axis in order]
         other.places = None if self.places is None else self.places[:, order]
-        other.wanted, other.pixel = self.wanted, self.pixel
+        other.rank, other.cval, other.pixel = self.rank, self.cval, self.pixel
         other.active = [place for place, axis in enumerate(order) if axis in self.active]
         return other
 
@@ -252,7 +253,7 @@ def _run_extremum(job: _Filter, source: np.ndarray, target: np.ndarray, is_minim
             for axis, along in enumerate(job.axes)
         ]
         pixels = math.prod(along.size for along in axes)
-        part = _Filter(axes, None, 0 if is_minimum else pixels - 1, job.pixel, job.wanted["border_value"])
+        part = _Filter(axes, None, 0 if is_minimum else pixels - 1, job.pixel, job.cval)
         result = target if start + _MOST_AXES >= len(job.active) else np.empty_like(target)
         part.run(source, result)
         source = result
@@ -273,7 +274,7 @@ def _run_on_device(
         raise NotImplementedError(f"output is {output!r}; in device memory it is an array or None")
     if not hasattr(array, "__cuda_array_interface__"):
         raise NotImplementedError(f"input is of type {type(array)}, which has no __cuda_array_interface__")
-    dtype = np.dtype(array.__cuda_array_interface__["typestr"])
+    dtype: np.dtype[Any] = np.dtype(array.__cuda_array_interface__["typestr"])
     if any(along.border is _engine.Border.CONSTANT for along in axes) and not _holds(dtype, cval):
         raise _refuse(cval, dtype)
     if len(_Filter(axes, None, rank, dtype, b"").groups()) > _MOST_AXES:
@@ -295,7 +296,7 @@ def run(
     """Filter an array with a window along all of its axes. What is asked is kept for another call with the same key."""
     axes, places = _windows(shape, origins, modes)
     cval = _real(cval)
-    if not isinstance(array, np.ndarray):
+    if not _types.is_ndarray(array):
         return _run_on_device(array, axes, places, cval, output, rank)
     pixel = _pixel_type(array.dtype)
     result = _make_output(output, array.shape, array.dtype)

@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import operator
 import os
+from collections.abc import Iterable
+from typing import SupportsIndex, cast
 
 # The limits of the engine and of its C functions, which check again.
 MOST_WINDOW_PIXELS = (2**63 - 1) // 16
@@ -22,7 +24,7 @@ def _as_integer(value: object) -> int | None:
     if isinstance(value, bool):
         return None
     try:
-        return operator.index(value)
+        return operator.index(cast("SupportsIndex", value))
     except TypeError:
         return None
 
@@ -46,11 +48,11 @@ def integers(name: str, value: object) -> tuple[int, ...] | int:
     items: tuple[object, ...] = (None,)
     if not isinstance(value, (str, bytes, bytearray, set, frozenset, dict)):
         try:
-            items = tuple(value)
+            items = tuple(cast("Iterable[object]", value))
         except TypeError:
             pass
-    numbers = tuple(map(_as_integer, items))
-    if None in numbers:
+    numbers = tuple(number for number in map(_as_integer, items) if number is not None)
+    if len(numbers) < len(items):
         raise TypeError(f"{name} is {value!r}, which is neither an integer nor a sequence of integers")
     return numbers
 

@@ -7,11 +7,11 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
-from . import _engine, _rules, _window
+from . import _engine, _rules, _types, _window
 
 # What the engine has no pixels of travels as a type of the same bytes, or that orders its values the same way.
 _CARRIERS = {"bool": "uint8"}
@@ -20,7 +20,7 @@ _CARRIERS = {"bool": "uint8"}
 _NUMBERS = "biufc"
 
 
-def carrier(dtype: np.dtype) -> np.dtype:
+def carrier(dtype: np.dtype[Any]) -> np.dtype[Any]:
     """Return the type that the engine gets for pixels of `dtype`."""
     native = dtype.newbyteorder("=")
     name = _CARRIERS.get(native.name, native.name)
@@ -51,32 +51,33 @@ def check_input(array: object) -> None:
         raise TypeError("the mask of a masked array has no meaning here; give its data, or filled()")
 
 
-def _type_of_output(dtype: np.dtype, output: Any) -> np.dtype:
+def _type_of_output(dtype: np.dtype[Any], output: Any) -> np.dtype[Any]:
     """Return the type of the result. What has an attribute `dtype`, as arrays of other libraries, is no type."""
-    chosen = None
+    chosen: np.dtype[Any] | None = None
     if output is None:
         chosen = dtype
-    elif isinstance(output, np.ndarray):
+    elif _types.is_ndarray(output):
         chosen = output.dtype
     elif isinstance(output, (str, type, np.dtype)):
         try:
-            chosen = np.dtype(output)
+            chosen = np.dtype(cast("Any", output))
         except (TypeError, ValueError):
             pass
     if chosen is None:
-        raise TypeError(f"output is {output!r} of {type(output)}, and neither a NumPy array nor the type of one")
+        kind = type(cast("object", output))
+        raise TypeError(f"output is {output!r} of {kind}, and neither a NumPy array nor the type of one")
     if chosen.kind not in _NUMBERS:
         raise TypeError(f"output has type {chosen}; medians are numbers, which it does not hold")
     return chosen
 
 
-def allocate_output(shape: tuple[int, ...], dtype: np.dtype, output: Any) -> np.ndarray:
+def allocate_output(shape: tuple[int, ...], dtype: np.dtype[Any], output: Any) -> np.ndarray:
     """Return the array the result goes to: `output` itself if it can be written to, or a new one of the type it names.
 
     Nothing is written here.
     """
     chosen = _type_of_output(dtype, output)
-    if not isinstance(output, np.ndarray):
+    if not _types.is_ndarray(output):
         return np.empty(shape, chosen)
     if _is_masked(output):
         raise TypeError("output is a masked array, whose mask has no meaning here; give its data")
@@ -89,12 +90,12 @@ def allocate_output(shape: tuple[int, ...], dtype: np.dtype, output: Any) -> np.
     return output
 
 
-def _file(array: object) -> str | None:
+def _file(array: Any) -> str | None:
     """Return the file that an array is a map of."""
     while array is not None:
-        if isinstance(array, np.memmap) and array.filename is not None:
-            return os.fspath(array.filename)
-        array = getattr(array, "base", None)
+        if isinstance(array, np.memmap) and (name := cast("np.memmap[Any, Any]", array).filename) is not None:
+            return os.fspath(name)
+        array = getattr(cast("object", array), "base", None)
     return None
 
 
@@ -102,9 +103,9 @@ def may_share_memory(one: np.ndarray, other: np.ndarray) -> bool:
     """Whether two arrays may overlap, also as two maps of one file."""
     if np.may_share_memory(one, other):
         return True
-    files = _file(one), _file(other)
+    first, second = _file(one), _file(other)
     try:
-        return None not in files and os.path.samefile(*files)
+        return first is not None and second is not None and os.path.samefile(first, second)
     except OSError:
         return True  # a file that is gone: nobody knows
 

@@ -20,10 +20,12 @@ _MOST_PLANS = 256
 _plans: dict[Key, _engine.Prepared] = {}
 
 
-def _is_plain(value: Any) -> bool:
+def _is_plain(value: object) -> bool:
     """Whether a value is None, an integer, text, or a tuple of these. Equal ones mean the same; 3 and 3.0 need not."""
     kind = type(value)
-    return value is None or kind is int or kind is str or (kind is tuple and all(map(_is_plain, value)))
+    if kind is tuple:
+        return all(map(_is_plain, value))  # pyright: ignore[reportArgumentType] - a tuple, by its type
+    return value is None or kind is int or kind is str
 
 
 def make_key(

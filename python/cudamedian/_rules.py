@@ -91,7 +91,7 @@ def read(mask: Any, ignore: Any, nan: Any, empty: Any, invalid: Any, outliers: A
     return Given(mask, ignore, nan == "omit", empty, invalid, _read_outliers(outliers))
 
 
-def pixel_bytes(name: str, value: Any, dtype: np.dtype, pixel: np.dtype) -> bytes:
+def pixel_bytes(name: str, value: Any, dtype: np.dtype[Any], pixel: np.dtype) -> bytes:
     """Return the bytes of a value in pixels of type `pixel`, which carry those of `dtype`."""
     if dtype.kind in "iub":
         low, high = (0, 1) if dtype.kind == "b" else (np.iinfo(dtype).min, np.iinfo(dtype).max)
@@ -116,7 +116,7 @@ def spread_mask(mask: Any, shape: tuple[int, ...]) -> Any:
     return mask
 
 
-def for_array(given: Given, shape: tuple[int, ...], dtype: np.dtype, pixel: np.dtype) -> Rules | None:
+def for_array(given: Given, shape: tuple[int, ...], dtype: np.dtype[Any], pixel: np.dtype) -> Rules | None:
     """Return the rules for an array of a shape and a type, or None where there are none."""
     if not given:
         return None

@@ -8,10 +8,11 @@ import math
 import numbers
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any, cast
 
 import numpy as np
 
-from . import _engine, _numbers, _rules
+from . import _engine, _numbers, _rules, _types
 
 # That of a window along one axis. Along several, their product has a limit: see `merge_axes`.
 _LARGEST_RADIUS = (_numbers.MOST_WINDOW_PIXELS - 1) // 2
@@ -127,12 +128,12 @@ def _radii(radius: object, count: int) -> list[tuple[int, int]]:
 
 
 def _borders(mode: object, count: int) -> tuple[_engine.Border, ...]:
-    names = mode if isinstance(mode, (tuple, list)) else (mode,) * count
+    names = mode if _types.is_items(mode) else (mode,) * count
     if not all(isinstance(name, str) and name in BORDERS for name in names):
         raise ValueError(f"mode is {mode!r}; the choices are {', '.join(map(repr, BORDERS))}")
     if len(names) != count:
         raise ValueError(f"mode is {mode!r}, which has {len(names)} values for {count} axes")
-    return tuple(BORDERS[name] for name in names)
+    return tuple(BORDERS[str(name)] for name in names)
 
 
 def _shift(origin: int, size: int) -> int:
@@ -146,7 +147,7 @@ def _shift(origin: int, size: int) -> int:
 def _number(name: str, value: object) -> float:
     if isinstance(value, (bool, np.bool_)) or not isinstance(value, numbers.Real):
         raise TypeError(f"{name} is {value!r}, which is not a number")
-    return value
+    return cast("float", value)
 
 
 def _rank(rank: object, percentile: object, pixels: int) -> int:
@@ -206,7 +207,7 @@ def window_of_axes(
     origin: int | Sequence[int] = 0,
     rank: int | None = None,
     percentile: float | None = None,
-    even_median: str = "upper",
+    even_median: object = "upper",
     footprint: object = None,
     weights: object = None,
 ) -> Window:
@@ -246,7 +247,7 @@ def window_of_axes(
     return Window(tuple(result), wanted, _EVEN_MEDIANS[even_median], _number("cval", cval), placed)
 
 
-def border_value(window: Window, dtype: np.dtype, pixel: np.dtype) -> bytes:
+def border_value(window: Window, dtype: np.dtype[Any], pixel: np.dtype) -> bytes:
     """Return the bytes of `cval` in pixels of type `pixel`, which carry those of `dtype`."""
     if all(axis.border is not _engine.Border.CONSTANT for axis in window.axes):
         return b""

@@ -12,10 +12,10 @@ from typing import Any
 import dask.array
 import numpy as np
 
-from . import _engine, _filter, _numbers, _numpy, _rules, _window
+from . import _engine, _filter, _numbers, _numpy, _rules, _types, _window
 
 
-def _filter_chunk(chunk: np.ndarray, mask: np.ndarray | None = None, *, options: dict) -> np.ndarray:
+def _filter_chunk(chunk: np.ndarray, mask: np.ndarray | None = None, *, options: dict[str, Any]) -> np.ndarray:
     """Filter a chunk with its halo. Runs in a worker, which imports the package to find this function."""
     return _filter.median_filter(chunk, mask=mask, **options)
 
@@ -86,12 +86,39 @@ def median_filter(
     of the worker, for a worker with one thread on a machine of its own and for `scheduler="synchronous"`.
 
     What is wrong with the arguments is an error here, not when the array is computed.
+
+    Parameters
+    ----------
+    array : dask.array.Array
+        The array, in chunks whose sizes are known.
+    size, radius, axes, mode, cval, origin, rank, percentile, even_median, footprint, weights
+        The window and the value that is wanted of it, as for `cudamedian.median_filter`.
+    mask, ignore, nan, empty, invalid, outliers
+        Which pixels are valid, and which are replaced, as for `cudamedian.median_filter`.
+    backend, algorithm, memory
+        As for `cudamedian.median_filter`, for each task.
+    threads : int, optional
+        Threads within one task, 1 by default.
+
+    Returns
+    -------
+    dask.array.Array
+        The medians, with the input's type, in the same chunks or merged ones.
+
+    Examples
+    --------
+    >>> import dask.array
+    >>> from cudamedian.dask import median_filter
+    >>> numbers = dask.array.arange(8, chunks=4)[::-1]
+    >>> median_filter(numbers, size=3).compute()
+    array([7, 6, 5, 4, 3, 2, 1, 0])
+
     """
     unknown = [axis for axis, extent in enumerate(array.shape) if math.isnan(extent)]
     if unknown:
         raise ValueError(f"axes {unknown} have chunks of unknown size; compute_chunk_sizes() finds them")
     _filter.check_choices(backend, algorithm)
-    shape_of_window = {
+    shape_of_window: _types.Window = {
         "size": size,
         "radius": radius,
         "axes": axes,

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import operator
 import warnings
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -138,8 +138,16 @@ def _share(percentile: Any, pixels: int) -> int:
     return pixels - 1 if percentile == 100.0 else int(float(pixels) * percentile / 100.0)
 
 
+def _middle(_: object, pixels: int) -> int:
+    return pixels // 2
+
+
+def _itself(rank: int, _: object) -> int:
+    return rank
+
+
 # The rank of what is wanted in a window of so many pixels.
-_RANKS = {"median": lambda _, pixels: pixels // 2, "rank": lambda wanted, _: wanted, "percentile": _share}
+_RANKS: dict[str, Callable[[Any, int], int]] = {"median": _middle, "rank": _itself, "percentile": _share}
 
 
 def median_filter(
@@ -157,24 +165,29 @@ def median_filter(
 
     Parameters
     ----------
-    input
+    input : array
         An array of bool, integers, float16, float32 or float64 with any number of axes.
-    size
+    size : int or sequence of int, optional
         The window along each of `axes`, one number or one for each.
-    footprint
+    footprint : array, optional
         An array with as many axes as the window: its pixels are those that are not 0. `size` is ignored, then.
-    output
+    output : array or type, optional
         An array for the result, or the type of a new one.
-    mode
+    mode : str or sequence of str, default "reflect"
         What lies beyond the border: "reflect" or "grid-mirror", "constant" or "grid-constant", "nearest", "mirror",
         "wrap" or "grid-wrap". As scipy, minimum_filter and maximum_filter with a window without holes take one for each
         of `axes`, and so do the other filters where their rank is the first or the last.
-    cval
+    cval : float, default 0
         The value beyond a constant border. As in scipy, integers lose what it has behind the point.
-    origin
+    origin : int or sequence of int, default 0
         Shifts the window, one number or one for each of `axes`: above 0 towards lower indices.
-    axes
+    axes : int or sequence of int, optional
         The axes that the window spans; all by default.
+
+    Returns
+    -------
+    array
+        The medians: `output`, or a new array of the input's kind, shape and type, or of the type that `output` names.
 
     Examples
     --------
@@ -204,8 +217,28 @@ def rank_filter(
 ) -> Any:
     """Return the value of a rank in the window around each pixel: `scipy.ndimage.rank_filter`.
 
-    Ranks count from 0, or below 0 from the largest: -1 is the maximum. The other parameters are those of
-    `median_filter`.
+    Parameters
+    ----------
+    input : array
+        As for `median_filter`.
+    rank : int
+        The rank of the wanted value, from 0, or below 0 counted from the largest: -1 is the maximum.
+    size, footprint, output, mode, cval, origin, axes
+        As for `median_filter`.
+
+    Returns
+    -------
+    array
+        The values, as `median_filter` returns them.
+
+    Examples
+    --------
+    >>> from cudamedian import ndimage
+    >>> ndimage.rank_filter([5, 1, 4, 2, 3], rank=1, size=3)
+    array([5, 4, 2, 3, 3])
+    >>> ndimage.rank_filter([5, 1, 4, 2, 3], rank=-1, size=3)
+    array([5, 5, 4, 4, 3])
+
     """
     return _filter_rank("rank", input, operator.index(rank), size, footprint, output, mode, cval, origin, axes)
 
@@ -224,7 +257,26 @@ def percentile_filter(
 ) -> Any:
     """Return a percentile of the window around each pixel, rounded down: `scipy.ndimage.percentile_filter`.
 
-    From 0 to 100, or below 0 counted from 100. The other parameters are those of `median_filter`.
+    Parameters
+    ----------
+    input : array
+        As for `median_filter`.
+    percentile : float
+        From 0 to 100, or below 0 counted from 100.
+    size, footprint, output, mode, cval, origin, axes
+        As for `median_filter`.
+
+    Returns
+    -------
+    array
+        The values, as `median_filter` returns them.
+
+    Examples
+    --------
+    >>> from cudamedian import ndimage
+    >>> ndimage.percentile_filter([5, 1, 4, 2, 3], percentile=25, size=3)
+    array([1, 1, 1, 2, 2])
+
     """
     return _filter_rank("percentile", input, percentile, size, footprint, output, mode, cval, origin, axes)
 
@@ -242,7 +294,24 @@ def minimum_filter(
 ) -> Any:
     """Return the least value of the window around each pixel: `scipy.ndimage.minimum_filter`.
 
-    The parameters are those of `median_filter`.
+    Parameters
+    ----------
+    input : array
+        As for `median_filter`.
+    size, footprint, output, mode, cval, origin, axes
+        As for `median_filter`.
+
+    Returns
+    -------
+    array
+        The values, as `median_filter` returns them.
+
+    Examples
+    --------
+    >>> from cudamedian import ndimage
+    >>> ndimage.minimum_filter([5, 1, 4, 2, 3], size=3)
+    array([1, 1, 1, 2, 2])
+
     """
     return _filter_extremum(input, True, size, footprint, output, mode, cval, origin, axes)
 
@@ -260,6 +329,23 @@ def maximum_filter(
 ) -> Any:
     """Return the greatest value of the window around each pixel: `scipy.ndimage.maximum_filter`.
 
-    The parameters are those of `median_filter`.
+    Parameters
+    ----------
+    input : array
+        As for `median_filter`.
+    size, footprint, output, mode, cval, origin, axes
+        As for `median_filter`.
+
+    Returns
+    -------
+    array
+        The values, as `median_filter` returns them.
+
+    Examples
+    --------
+    >>> from cudamedian import ndimage
+    >>> ndimage.maximum_filter([5, 1, 4, 2, 3], size=3)
+    array([5, 5, 4, 4, 3])
+
     """
     return _filter_extremum(input, False, size, footprint, output, mode, cval, origin, axes)

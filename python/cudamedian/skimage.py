@@ -41,17 +41,17 @@ def median(
 
     Parameters
     ----------
-    image
+    image : array
         An array of bool, integers, float16, float32 or float64 with any number of axes; with behavior "rank" a NumPy
         array of uint8 or uint16 with two or three.
-    footprint
+    footprint : array, optional
         An array with as many axes as the image: its pixels are those that are not 0. By default 3 pixels along each
         axis.
-    out
+    out : array, optional
         An array for the result.
-    mode, cval
+    mode, cval : str, float
         What lies beyond the border, as in `cudamedian.ndimage.median_filter`; not with behavior "rank".
-    behavior
+    behavior : {"ndimage", "rank"}, default "ndimage"
         "ndimage", or "rank": windows are clipped at the border.
 
     Returns
