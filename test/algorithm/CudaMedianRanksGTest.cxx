@@ -19,6 +19,7 @@
 #include "CudaMedianTestReference.h"
 #include "CudaMedianTestSeed.h"
 #include "HistogramPolicy.h"
+#include "HostHistogramPolicy.h"
 #include "KernelPolicy.h"
 #include "MergePolicy.h"
 #include "RankPolicy.h"

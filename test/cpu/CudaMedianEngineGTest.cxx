@@ -133,19 +133,69 @@ TEST(CudaMedianCpuBackend, SlidingHistograms)
   }
 }
 
-/** The largest window that 16 bits count, all its pixels in one bin: no sum may wrap around. */
-TEST(CudaMedianCpuBackend, SlidingHistogramsOf65025EqualPixels)
+// Pixels of more than 8 bits are sorted in blocks: several of them along each axis, windows wider than the image, and
+// windows that are flat along axis 0 or along all others.
+TEST(CudaMedianCpuBackend, SlidingHistogramsOfSortedPixels)
+{
+  struct Case
+  {
+    Extent extent;
+    Extent radius;
+  };
+  const Case cases[] = { { { { 1, 1, 1, 1 } }, { { 7, 7, 7, 0 } } },    { { { 200, 9, 1, 1 } }, { { 40, 12, 0, 0 } } },
+                         { { { 3, 40, 1, 1 } }, { { 30, 10, 0, 0 } } }, { { { 700, 67, 1, 1 } }, { { 2, 1, 0, 0 } } },
+                         { { { 65, 6, 4, 3 } }, { { 3, 2, 3, 1 } } },   { { { 70, 2, 9, 2 } }, { { 0, 0, 12, 3 } } },
+                         { { { 70, 30, 2, 1 } }, { { 0, 50, 0, 0 } } }, { { { 300, 3, 1, 1 } }, { { 60, 0, 0, 0 } } } };
+  for (const auto & [extent, radius] : cases)
+  {
+    constexpr auto algorithm = Algorithm::SlidingHistogram;
+    CheckCpu<std::uint16_t, KeyMapping::Integer>(PixelType::UInt16, extent, radius, 1, algorithm);
+    CheckCpu<std::uint16_t, KeyMapping::Integer>(PixelType::Int16, extent, radius, 5, algorithm);
+    CheckCpu<std::uint32_t, KeyMapping::Integer>(PixelType::Int32, extent, radius, 2, algorithm);
+    CheckCpu<std::uint32_t, KeyMapping::Float>(PixelType::Float32, extent, radius, 3, algorithm);
+    CheckCpu<std::uint64_t, KeyMapping::Integer>(PixelType::UInt64, extent, radius, 1, algorithm);
+    CheckCpu<std::uint64_t, KeyMapping::Float>(PixelType::Float64, extent, radius, 2, algorithm);
+  }
+}
+
+// 90,601 pixels, which 16 bits do not count.
+TEST(CudaMedianCpuBackend, SlidingHistogramsOfLargeWindows)
+{
+  const Extent extent{ { 20, 7, 1, 1 } };
+  const Extent radius{ { 150, 150, 0, 0 } };
+  for (const auto algorithm : { Algorithm::SlidingHistogram, Algorithm::Automatic })
+  {
+    CheckCpu<std::uint8_t, KeyMapping::Integer>(PixelType::Int8, extent, radius, 2, algorithm);
+    CheckCpu<std::uint16_t, KeyMapping::Integer>(PixelType::UInt16, extent, radius, 1, algorithm);
+    CheckCpu<std::uint32_t, KeyMapping::Float>(PixelType::Float32, extent, radius, 2, algorithm);
+  }
+}
+
+/** All pixels of a window have one value: no sum may wrap around. */
+template <typename TBits>
+void
+CheckEqualPixels(PixelType type, const Extent & radius)
 {
   for (const std::uint8_t value : { 0, 15, 16, 255 })
   {
-    const Extent            extent{ { 130, 20, 1, 1 } };
-    BitsImage<std::uint8_t> input(extent);
-    BitsImage<std::uint8_t> output(extent);
+    const Extent     extent{ { 130, 20, 1, 1 } };
+    BitsImage<TBits> input(extent);
+    BitsImage<TBits> output(extent);
     std::fill(input.pixels.begin(), input.pixels.end(), value);
-    auto request = MakeRequest(input, output, PixelType::UInt8, { { 127, 127, 0, 0 } });
+    auto request = MakeRequest(input, output, type, radius);
     request.algorithm = Algorithm::SlidingHistogram;
     RunMedian(request);
     EXPECT_EQ(output.pixels, input.pixels);
+  }
+}
+
+/** The largest window that 16 bits count, and the next that they do not. */
+TEST(CudaMedianCpuBackend, SlidingHistogramsOf65025EqualPixels)
+{
+  for (const std::int64_t radius : { 127, 128 })
+  {
+    CheckEqualPixels<std::uint8_t>(PixelType::UInt8, { { radius, radius, 0, 0 } });
+    CheckEqualPixels<std::uint16_t>(PixelType::UInt16, { { radius, radius, 0, 0 } });
   }
 }
 

@@ -89,7 +89,7 @@ GetHostBoxCover(const Case & c, const WindowMeasures & measures)
              : window > 65536                         ? Cover::Never
                                                       : Cover::May;
     case Algorithm::SlidingHistogram:
-      return OnlyIf(cudamedian::PixelBytes(c.type) == 1 && window <= 65535);
+      return largest <= 1000 && window <= 65535 ? Cover::Must : Cover::May;
     case Algorithm::MergeTiling:
       return Cover::Never;
     default:

@@ -16,6 +16,7 @@
  *
  *=========================================================================*/
 #include "HistogramPolicy.h"
+#include "HostHistogramPolicy.h"
 #include "KernelPolicy.h"
 #include "MergePolicy.h"
 #include "Planner.h"
@@ -177,13 +178,19 @@ TEST(CudaMedianPlanner, AlgorithmByWindow)
   EXPECT_EQ(choose({ { 5, 5, 0, 0 } }), Algorithm::TileProgram);
   EXPECT_EQ(choose({ { 0, 5, 0, 4 } }), Algorithm::TileProgram);
   EXPECT_EQ(choose({ { 2, 0, 2, 2 } }), Algorithm::TileProgram);
-  EXPECT_EQ(choose({ { 15, 15, 0, 0 } }), Algorithm::TileProgram);
-  EXPECT_EQ(choose({ { 4, 4, 4, 0 } }), Algorithm::TileProgram);
-  EXPECT_EQ(choose({ { 16, 1, 0, 0 } }), Algorithm::LocalRank);
-  EXPECT_EQ(choose({ { 5, 1, 1, 0 } }), Algorithm::LocalRank);
-  EXPECT_EQ(choose({ { 200, 200, 0, 0 } }), Algorithm::Selection);
-  EXPECT_EQ(choose({ { 0, 1, 1, 6 } }), Algorithm::Selection);
-  EXPECT_EQ(choose({ { 1, 1, 1, 1 } }), Algorithm::Selection);
+  EXPECT_EQ(choose({ { 10, 10, 0, 0 } }), Algorithm::TileProgram);
+  EXPECT_EQ(choose({ { 11, 11, 0, 0 } }), Algorithm::SlidingHistogram);
+  EXPECT_EQ(choose({ { 3, 3, 2, 0 } }), Algorithm::TileProgram);
+  EXPECT_EQ(choose({ { 4, 4, 1, 0 } }), Algorithm::SlidingHistogram);
+  EXPECT_EQ(choose({ { 15, 15, 0, 0 } }), Algorithm::SlidingHistogram);
+  EXPECT_EQ(choose({ { 4, 4, 4, 0 } }), Algorithm::SlidingHistogram);
+  EXPECT_EQ(choose({ { 16, 0, 0, 0 } }), Algorithm::LocalRank);
+  EXPECT_EQ(choose({ { 16, 1, 0, 0 } }), Algorithm::SlidingHistogram);
+  EXPECT_EQ(choose({ { 5, 1, 1, 0 } }), Algorithm::SlidingHistogram);
+  EXPECT_EQ(choose({ { 200, 200, 0, 0 } }), Algorithm::SlidingHistogram);
+  EXPECT_EQ(choose({ { 0, 1, 1, 6 } }), Algorithm::SlidingHistogram);
+  EXPECT_EQ(choose({ { 1, 1, 1, 1 } }), Algorithm::SlidingHistogram);
+  EXPECT_EQ(choose({ { 2000, 2000, 0, 0 } }), Algorithm::Selection);
   auto request = MakeRequest({ { 9, 9, 1, 1 } }, { { 6, 6, 0, 0 } });
   request.algorithm = Algorithm::TileProgram;
   request.radius = { { 16, 16, 0, 0 } };
@@ -409,13 +416,14 @@ TEST(CudaMedianHistogramPolicy, WindowsBeyondAnyBlock)
     return "";
   };
   EXPECT_NE(getError(Backend::Cuda).find("405x405"), std::string::npos) << getError(Backend::Cuda);
+  request.radius = { { 0, 33000, 0, 0 } };
   EXPECT_NE(getError(Backend::Cpu).find("65535"), std::string::npos) << getError(Backend::Cpu);
-  request.radius = { { 20, 20, 0, 0 } };
+  request.radius = { { 1000, 1000, 0, 0 } };
   request.pixelType = cudamedian::PixelType::Int16;
-  EXPECT_NE(getError(Backend::Cpu).find("8 bits"), std::string::npos) << getError(Backend::Cpu);
+  EXPECT_NE(getError(Backend::Cpu).find("2097152"), std::string::npos) << getError(Backend::Cpu);
 }
 
-TEST(CudaMedianPlanner, OnTheCpuLargeWindowsOf8BitsSlideOverColumns)
+TEST(CudaMedianPlanner, OnTheCpuLargeWindowsSlideOverColumns)
 {
   using cudamedian::Algorithm;
   using cudamedian::PixelType;
@@ -427,7 +435,7 @@ TEST(CudaMedianPlanner, OnTheCpuLargeWindowsOf8BitsSlideOverColumns)
   EXPECT_EQ(choose(PixelType::UInt8, { { 9, 9, 0, 0 } }), Algorithm::TileProgram);
   EXPECT_EQ(choose(PixelType::UInt8, { { 10, 10, 0, 0 } }), Algorithm::SlidingHistogram);
   EXPECT_EQ(choose(PixelType::Int8, { { 127, 127, 0, 0 } }), Algorithm::SlidingHistogram);
-  EXPECT_EQ(choose(PixelType::UInt8, { { 128, 128, 0, 0 } }), Algorithm::Selection);
+  EXPECT_EQ(choose(PixelType::UInt8, { { 128, 128, 0, 0 } }), Algorithm::SlidingHistogram);
   EXPECT_EQ(choose(PixelType::UInt8, { { 2, 2, 2, 0 } }), Algorithm::TileProgram);
   EXPECT_EQ(choose(PixelType::UInt8, { { 3, 3, 2, 0 } }), Algorithm::SlidingHistogram);
   // Unless it is compiled ahead.
@@ -436,7 +444,46 @@ TEST(CudaMedianPlanner, OnTheCpuLargeWindowsOf8BitsSlideOverColumns)
             cudamedian::FindRowProgram(seven, 1) ? Algorithm::TileProgram : Algorithm::SlidingHistogram);
   EXPECT_EQ(choose(PixelType::UInt8, { { 2, 2, 2, 1 } }), Algorithm::SlidingHistogram);
   EXPECT_EQ(choose(PixelType::Int16, { { 10, 10, 0, 0 } }), Algorithm::TileProgram);
-  EXPECT_EQ(choose(PixelType::Int16, { { 40, 40, 0, 0 } }), Algorithm::LocalRank);
+  EXPECT_EQ(choose(PixelType::Int16, { { 40, 40, 0, 0 } }), Algorithm::SlidingHistogram);
+  EXPECT_EQ(choose(PixelType::Float32, { { 8, 6, 0, 0 } }), Algorithm::TileProgram);
+  EXPECT_EQ(choose(PixelType::Float32, { { 9, 9, 0, 0 } }), Algorithm::SlidingHistogram);
+  EXPECT_EQ(choose(PixelType::Float64, { { 500, 500, 0, 0 } }), Algorithm::SlidingHistogram);
+  // Of one axis nothing is shared.
+  EXPECT_EQ(choose(PixelType::Int16, { { 40, 0, 0, 0 } }), Algorithm::LocalRank);
+  EXPECT_EQ(choose(PixelType::Int16, { { 1000, 1000, 0, 0 } }), Algorithm::Selection);
+}
+
+// The blocks cover the outputs, their regions are small enough, and each work unit has one where there are enough.
+TEST(CudaMedianHostHistogramPolicy, BlocksCoverTheOutputs)
+{
+  using namespace cudamedian;
+  for (const auto & radius : { Extent{ { 10, 10, 0, 0 } },
+                               Extent{ { 3, 4, 5, 0 } },
+                               Extent{ { 0, 9, 9, 0 } },
+                               Extent{ { 1, 1, 2, 3 } },
+                               Extent{ { 600, 600, 0, 0 } } })
+  {
+    for (const auto & extent : { Extent{ { 1, 1, 1, 1 } }, Extent{ { 1000, 700, 1, 1 } }, Extent{ { 33, 9, 70, 5 } } })
+    {
+      for (const unsigned units : { 1U, 7U })
+      {
+        HostHistogramShape shape{};
+        ASSERT_TRUE(FindHostHistogramShape(radius, 2, extent, units, shape));
+        EXPECT_EQ(shape.axes[0], 0);
+        EXPECT_EQ(std::set<int>(shape.axes, shape.axes + Dimension).size(), std::size_t{ Dimension });
+        EXPECT_LE(shape.CountPixels(), std::int64_t{ 1 } << 21);
+        for (int axis = 0; axis < Dimension; ++axis)
+        {
+          EXPECT_GE(shape.tile[axis], 1);
+          EXPECT_EQ(shape.window[axis], 2 * radius[shape.axes[axis]] + 1);
+        }
+        EXPECT_GE(CountHostHistogramBlocks(shape, extent), extent[0] == 1000 ? units : 1);
+      }
+    }
+  }
+  HostHistogramShape shape{};
+  EXPECT_FALSE(FindHostHistogramShape(Extent{ { 1000, 1000, 0, 0 } }, 2, { { 500, 500, 1, 1 } }, 1, shape));
+  EXPECT_FALSE(IsCoveredByHostHistograms(Extent{ { 32767, 32767, 32767, 32767 } }, 2));
 }
 
 TEST(CudaMedianPlanner, OnCudaTheLargestWindowsSlideOverColumns)
@@ -608,13 +655,13 @@ TEST(CudaMedianPlanner, OnCudaTheWidthOfPixelsTellsWhereRanksBegin)
   EXPECT_EQ(choose(PixelType::Float32, { { 7, 7, 7, 0 } }), Algorithm::SlidingHistogram);
 }
 
-TEST(CudaMedianPlanner, OnTheCpuWidePixelsTakeRanksEarlier)
+TEST(CudaMedianPlanner, OnTheCpuWidePixelsSlideEarlier)
 {
   for (const auto & [type, algorithm] :
        { std::pair{ cudamedian::PixelType::Float32, cudamedian::Algorithm::TileProgram },
-         std::pair{ cudamedian::PixelType::Float64, cudamedian::Algorithm::LocalRank } })
+         std::pair{ cudamedian::PixelType::Float64, cudamedian::Algorithm::SlidingHistogram } })
   {
-    auto request = MakeRequest({ { 90, 50, 1, 1 } }, { { 15, 15, 0, 0 } });
+    auto request = MakeRequest({ { 90, 50, 1, 1 } }, { { 7, 6, 0, 0 } });
     request.pixelType = type;
     EXPECT_EQ(cudamedian::PlanMedian(request, Backend::Cpu, 0).candidate.algorithm, algorithm);
   }

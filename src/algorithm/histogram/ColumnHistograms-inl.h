@@ -104,11 +104,13 @@ MoveRow(const ColumnHistograms & histograms,
   }
 }
 
-/** A window's sums along one row of columns, as far as they have been asked for. */
+/** A window's sums along one row of columns, as far as they have been asked for. TBins are those of the sums. */
 template <typename TBins>
 class WindowSums
 {
 public:
+  using Count = typename TBins::Count;
+
   HWY_INLINE
   WindowSums(const ColumnHistograms & histograms, const ColumnWindow & window)
     : m_Histograms(histograms), m_Window(window), m_Last(static_cast<std::int64_t>(histograms.columns) - 1)
@@ -116,19 +118,20 @@ public:
     std::fill_n(m_Position, ColumnHistograms::segments + 1, -window.before - window.behind - 2);
   }
 
-  /** Finds the bins at `count` positions, at most 64, from `first` on. */
+  /** Finds the bins at `count` positions, at most 64, from `first` on, and with rests the ranks in them. */
+  template <bool VHasRests>
   HWY_INLINE void
-  Find(std::int64_t first, int count, std::uint8_t * bins)
+  Find(std::int64_t first, int count, std::uint8_t * bins, std::uint32_t * rests)
   {
     const auto begin = m_Window.center + first - m_Window.before - 1;
     const auto end = m_Window.center + first + count + m_Window.behind;
     if (begin >= 0 && end <= m_Last)
     {
-      FindIn<true>(first, count, bins);
+      FindIn<true, VHasRests>(first, count, bins, rests);
     }
     else
     {
-      FindIn<false>(first, count, bins);
+      FindIn<false, VHasRests>(first, count, bins, rests);
     }
   }
 
@@ -159,7 +162,7 @@ private:
   MoveTo(std::int64_t position, const std::uint16_t * counts, std::size_t number) const
   {
     auto  last = m_Position[number];
-    TBins sum = TBins::Load(m_Sums[number]);
+    TBins sum = TBins::LoadSums(m_Sums[number]);
     if (position - last > m_Window.before)
     {
       const auto center = m_Window.center + position;
@@ -179,25 +182,25 @@ private:
 
   /** In turn for the segments, and for each of the segments that medians are in along the run of positions from the
    * first to the last of them: whether a position is in another segment is then no branch. */
-  template <bool VInside>
+  template <bool VInside, bool VHasRests>
   HWY_INLINE void
-  FindIn(std::int64_t first, int count, std::uint8_t * bins)
+  FindIn(std::int64_t first, int count, std::uint8_t * bins, std::uint32_t * rests)
   {
     std::uint64_t uses[segments] = {};
-    std::uint16_t ranks[64];
+    Count         ranks[64];
     std::uint32_t used = 0;
     TBins         sum = MoveTo(first, m_Histograms.coarse, coarse);
     for (int i = 0; i < count; ++i)
     {
       sum = i == 0 ? sum : Slide<VInside>(sum, m_Histograms.coarse, first + i);
       // Nothing is below segment 0.
-      alignas(32) std::uint16_t below[1 + segments + 15];
+      alignas(64) Count below[1 + segments + 15];
       below[15] = 0;
-      sum.Store(below + 16);
+      sum.StoreSums(below + 16);
       const auto rank =
-        m_Window.ranks == nullptr ? m_Window.rank : static_cast<std::uint16_t>(m_Window.ranks[first + i]);
+        static_cast<Count>(m_Window.ranks == nullptr ? m_Window.rank : std::uint32_t(m_Window.ranks[first + i]));
       const auto segment = CountUpTo(sum, rank);
-      ranks[i] = static_cast<std::uint16_t>(rank - below[15 + segment]);
+      ranks[i] = static_cast<Count>(rank - below[15 + segment]);
       uses[segment] |= std::uint64_t{ 1 } << i;
       used |= std::uint32_t{ 1 } << segment;
     }
@@ -206,18 +209,19 @@ private:
     {
       if ((used >> segment & 1) != 0)
       {
-        FindInSegment<VInside>(segment, uses[segment], first, ranks, bins);
+        FindInSegment<VInside, VHasRests>(segment, uses[segment], first, ranks, bins, rests);
       }
     }
   }
 
-  template <bool VInside>
+  template <bool VInside, bool VHasRests>
   HWY_INLINE void
-  FindInSegment(std::size_t           segment,
-                std::uint64_t         uses,
-                std::int64_t          first,
-                const std::uint16_t * ranks,
-                std::uint8_t *        bins)
+  FindInSegment(std::size_t     segment,
+                std::uint64_t   uses,
+                std::int64_t    first,
+                const Count *   ranks,
+                std::uint8_t *  bins,
+                std::uint32_t * rests)
   {
     const auto * counts = GetFine(m_Histograms, segment, 0);
     int          i = 0;
@@ -231,6 +235,13 @@ private:
       const auto bin = CountUpTo(sum, ranks[i]);
       const auto found = static_cast<std::uint8_t>(segment * segments + bin);
       bins[i] = (uses & 1) != 0 ? found : bins[i];
+      if constexpr (VHasRests)
+      {
+        alignas(64) Count below[1 + segments + 15];
+        below[15] = 0;
+        sum.StoreSums(below + 16);
+        rests[i] = (uses & 1) != 0 ? std::uint32_t(ranks[i]) - below[15 + bin] : rests[i];
+      }
       uses >>= 1;
       if (uses == 0)
       {
@@ -245,25 +256,32 @@ private:
   Keep(std::size_t number, std::int64_t position, TBins sum)
   {
     m_Position[number] = position;
-    sum.Store(m_Sums[number]);
+    sum.StoreSums(m_Sums[number]);
   }
 
   const ColumnHistograms m_Histograms;
   const ColumnWindow     m_Window;
   const std::int64_t     m_Last; ///< column
   std::int64_t           m_Position[segments + 1];
-  alignas(64) std::uint16_t m_Sums[segments + 1][segments];
+  alignas(64) Count m_Sums[segments + 1][segments];
 };
 
-template <typename TBins>
+template <typename TBins, bool VHasRests>
 void
-SlideAlong(const ColumnHistograms & histograms, const ColumnWindow & window, std::size_t count, std::uint8_t * bins)
+SlideAlong(const ColumnHistograms & histograms,
+           const ColumnWindow &     window,
+           std::size_t              count,
+           std::uint8_t *           bins,
+           std::uint32_t *          rests)
 {
   WindowSums<TBins>     sums(histograms, window);
   constexpr std::size_t most = 64;
   for (std::size_t i = 0; i < count; i += most)
   {
-    sums.Find(static_cast<std::int64_t>(i), static_cast<int>(std::min(most, count - i)), bins + i);
+    sums.template Find<VHasRests>(static_cast<std::int64_t>(i),
+                                  static_cast<int>(std::min(most, count - i)),
+                                  bins + i,
+                                  VHasRests ? rests + i : nullptr);
   }
 }
 

@@ -38,7 +38,8 @@ namespace hn = hwy::HWY_NAMESPACE;
 /** 16 counts in as few vectors as it takes. */
 struct Bins
 {
-  using Descriptor = hn::CappedTag<std::uint16_t, ColumnHistograms::segments>;
+  using Count = std::uint16_t;
+  using Descriptor = hn::CappedTag<Count, ColumnHistograms::segments>;
 
   static constexpr std::size_t lanes = hn::MaxLanes(Descriptor());
   static constexpr std::size_t parts = ColumnHistograms::segments / lanes;
@@ -70,34 +71,95 @@ struct Bins
       hn::StoreU(vectors[i], Descriptor(), counts + i * lanes);
     }
   }
+
+  static HWY_INLINE Bins
+  LoadSums(const std::uint16_t * sums)
+  {
+    return Load(sums);
+  }
+  HWY_INLINE void
+  StoreSums(std::uint16_t * sums) const
+  {
+    Store(sums);
+  }
 };
 
-HWY_INLINE Bins
-Add(Bins a, Bins b)
+/** The same for sums of more than 65,535 pixels, of counts that have 16 bits. */
+struct LargeBins
 {
-  for (std::size_t i = 0; i < Bins::parts; ++i)
+  using Count = std::uint32_t;
+  using Descriptor = hn::CappedTag<Count, ColumnHistograms::segments>;
+
+  static constexpr std::size_t lanes = hn::MaxLanes(Descriptor());
+  static constexpr std::size_t parts = ColumnHistograms::segments / lanes;
+
+  hn::Vec<Descriptor> vectors[parts];
+
+  HWY_INLINE
+  LargeBins()
+  {}
+
+  static HWY_INLINE LargeBins
+  Load(const std::uint16_t * counts)
+  {
+    const hn::Rebind<std::uint16_t, Descriptor> narrow;
+    LargeBins                                   bins;
+    for (std::size_t i = 0; i < parts; ++i)
+    {
+      bins.vectors[i] = hn::PromoteTo(Descriptor(), hn::LoadU(narrow, counts + i * lanes));
+    }
+    return bins;
+  }
+
+  static HWY_INLINE LargeBins
+  LoadSums(const std::uint32_t * sums)
+  {
+    LargeBins bins;
+    for (std::size_t i = 0; i < parts; ++i)
+    {
+      bins.vectors[i] = hn::LoadU(Descriptor(), sums + i * lanes);
+    }
+    return bins;
+  }
+  HWY_INLINE void
+  StoreSums(std::uint32_t * sums) const
+  {
+    for (std::size_t i = 0; i < parts; ++i)
+    {
+      hn::StoreU(vectors[i], Descriptor(), sums + i * lanes);
+    }
+  }
+};
+
+template <typename TBins>
+HWY_INLINE TBins
+Add(TBins a, TBins b)
+{
+  for (std::size_t i = 0; i < TBins::parts; ++i)
   {
     a.vectors[i] = hn::Add(a.vectors[i], b.vectors[i]);
   }
   return a;
 }
 
-HWY_INLINE Bins
-Subtract(Bins a, Bins b)
+template <typename TBins>
+HWY_INLINE TBins
+Subtract(TBins a, TBins b)
 {
-  for (std::size_t i = 0; i < Bins::parts; ++i)
+  for (std::size_t i = 0; i < TBins::parts; ++i)
   {
     a.vectors[i] = hn::Sub(a.vectors[i], b.vectors[i]);
   }
   return a;
 }
 
+template <typename TBins>
 HWY_INLINE std::size_t
-           CountUpTo(Bins bins, std::uint16_t value)
+           CountUpTo(TBins bins, typename TBins::Count value)
 {
-  const Bins::Descriptor d;
-  std::size_t            count = ColumnHistograms::segments;
-  for (std::size_t i = 0; i < Bins::parts; ++i)
+  const typename TBins::Descriptor d;
+  std::size_t                      count = ColumnHistograms::segments;
+  for (std::size_t i = 0; i < TBins::parts; ++i)
   {
     count -= hn::CountTrue(d, hn::Gt(bins.vectors[i], hn::Set(d, value)));
   }
@@ -119,9 +181,24 @@ MoveAny(const ColumnHistograms & histograms,
   MoveRow<Bins>(histograms, entering, leaving, times);
 }
 void
-SlideAny(const ColumnHistograms & histograms, const ColumnWindow & window, std::size_t count, std::uint8_t * bins)
+SlideAny(const ColumnHistograms & histograms,
+         const ColumnWindow &     window,
+         std::size_t              count,
+         std::uint8_t *           bins,
+         std::uint32_t *          rests)
 {
-  SlideAlong<Bins>(histograms, window, count, bins);
+  if (window.isLarge)
+  {
+    SlideAlong<LargeBins, true>(histograms, window, count, bins, rests);
+  }
+  else if (rests != nullptr)
+  {
+    SlideAlong<Bins, true>(histograms, window, count, bins, rests);
+  }
+  else
+  {
+    SlideAlong<Bins, false>(histograms, window, count, bins, rests);
+  }
 }
 
 } // namespace
@@ -156,9 +233,10 @@ void
 SlideOverColumns(const ColumnHistograms & histograms,
                  const ColumnWindow &     window,
                  std::size_t              count,
-                 std::uint8_t *           bins)
+                 std::uint8_t *           bins,
+                 std::uint32_t *          rests)
 {
-  HWY_DYNAMIC_DISPATCH(SlideAny)(histograms, window, count, bins);
+  HWY_DYNAMIC_DISPATCH(SlideAny)(histograms, window, count, bins, rests);
 }
 
 } // namespace cudamedian

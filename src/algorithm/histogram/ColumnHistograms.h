@@ -27,8 +27,7 @@ namespace cudamedian
 /** Histograms of the pixels of a row of columns, in 256 bins. Every histogram is a running sum, in segments of 16 bins:
  * `coarse` has, for each column, how many pixels lie in segment 0, in segments 0 and 1, and so on; `fine` has, for each
  * segment and in it for each column, how many lie in its first bin, in the first two, and so on. Sums of columns are
- * then running sums as well, and where a rank lies in one is a comparison. A column or window has at most 65,535
- * pixels.
+ * then running sums as well, and where a rank lies in one is a comparison. A column has at most 65,535 pixels.
  *
  * The two levels, of which the fine one follows only where a median is, are those of S. Perreault and P. Hebert,
  * "Median Filtering in Constant Time", IEEE Transactions on Image Processing 16 (2007). */
@@ -60,8 +59,9 @@ struct ColumnWindow
   std::int64_t         center;           ///< of the first position
   std::int64_t         before;           ///< columns before the centre …
   std::int64_t         behind;           ///< … and behind it
-  std::uint16_t        rank;             ///< of the pixel looked for, from 0
+  std::uint32_t        rank;             ///< of the pixel looked for, from 0
   const std::int32_t * ranks{ nullptr }; ///< one for each position instead; null: one for all
+  bool                 isLarge{ false }; ///< whether it has more than 65,535 pixels
 };
 
 /** Counts the bins of a row's pixels in their columns, `times` times. */
@@ -75,12 +75,14 @@ MoveColumns(const ColumnHistograms & histograms,
             const std::uint8_t *     leaving,
             std::uint16_t            times);
 
-/** Finds the bin of the rank in a window at `count` positions next to each other. */
+/** Finds the bin of the rank in a window at `count` positions next to each other; and, where `rests` is not null, the
+ * rank among the window's pixels in that bin. A large window takes such an array. */
 void
 SlideOverColumns(const ColumnHistograms & histograms,
                  const ColumnWindow &     window,
                  std::size_t              count,
-                 std::uint8_t *           bins);
+                 std::uint8_t *           bins,
+                 std::uint32_t *          rests = nullptr);
 
 } // namespace cudamedian
 

@@ -30,10 +30,13 @@ namespace cudamedian
 namespace
 {
 
-/** 16 counts that the compiler may keep in vectors. */
+/** 16 counts that the compiler may keep in vectors; TCount is the type of their sums. */
+template <typename TCount>
 struct Bins
 {
-  std::uint16_t counts[ColumnHistograms::segments];
+  using Count = TCount;
+
+  Count counts[ColumnHistograms::segments];
 
   static Bins
   Load(const std::uint16_t * counts)
@@ -48,30 +51,47 @@ struct Bins
   {
     std::copy_n(counts, ColumnHistograms::segments, to);
   }
+
+  static Bins
+  LoadSums(const Count * sums)
+  {
+    Bins bins;
+    std::copy_n(sums, ColumnHistograms::segments, bins.counts);
+    return bins;
+  }
+
+  void
+  StoreSums(Count * to) const
+  {
+    std::copy_n(counts, ColumnHistograms::segments, to);
+  }
 };
 
-inline Bins
-Add(Bins a, const Bins & b)
+template <typename TCount>
+inline Bins<TCount>
+Add(Bins<TCount> a, const Bins<TCount> & b)
 {
   for (std::size_t i = 0; i < ColumnHistograms::segments; ++i)
   {
-    a.counts[i] = static_cast<std::uint16_t>(a.counts[i] + b.counts[i]);
+    a.counts[i] = static_cast<TCount>(a.counts[i] + b.counts[i]);
   }
   return a;
 }
 
-inline Bins
-Subtract(Bins a, const Bins & b)
+template <typename TCount>
+inline Bins<TCount>
+Subtract(Bins<TCount> a, const Bins<TCount> & b)
 {
   for (std::size_t i = 0; i < ColumnHistograms::segments; ++i)
   {
-    a.counts[i] = static_cast<std::uint16_t>(a.counts[i] - b.counts[i]);
+    a.counts[i] = static_cast<TCount>(a.counts[i] - b.counts[i]);
   }
   return a;
 }
 
+template <typename TCount>
 inline std::size_t
-CountUpTo(const Bins & bins, std::uint16_t value)
+CountUpTo(const Bins<TCount> & bins, TCount value)
 {
   std::size_t count = 0;
   for (const auto sum : bins.counts)
@@ -86,7 +106,7 @@ CountUpTo(const Bins & bins, std::uint16_t value)
 void
 AddToColumns(const ColumnHistograms & histograms, const std::uint8_t * bins, std::uint16_t times)
 {
-  Portable::AddRow<Bins>(histograms, bins, times);
+  Portable::AddRow<Bins<std::uint16_t>>(histograms, bins, times);
 }
 
 void
@@ -95,16 +115,28 @@ MoveColumns(const ColumnHistograms & histograms,
             const std::uint8_t *     leaving,
             std::uint16_t            times)
 {
-  Portable::MoveRow<Bins>(histograms, entering, leaving, times);
+  Portable::MoveRow<Bins<std::uint16_t>>(histograms, entering, leaving, times);
 }
 
 void
 SlideOverColumns(const ColumnHistograms & histograms,
                  const ColumnWindow &     window,
                  std::size_t              count,
-                 std::uint8_t *           bins)
+                 std::uint8_t *           bins,
+                 std::uint32_t *          rests)
 {
-  Portable::SlideAlong<Bins>(histograms, window, count, bins);
+  if (window.isLarge)
+  {
+    Portable::SlideAlong<Bins<std::uint32_t>, true>(histograms, window, count, bins, rests);
+  }
+  else if (rests != nullptr)
+  {
+    Portable::SlideAlong<Bins<std::uint16_t>, true>(histograms, window, count, bins, rests);
+  }
+  else
+  {
+    Portable::SlideAlong<Bins<std::uint16_t>, false>(histograms, window, count, bins, rests);
+  }
 }
 
 } // namespace cudamedian

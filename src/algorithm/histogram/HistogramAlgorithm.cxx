@@ -44,15 +44,35 @@ public:
   Proposal
   ProposeOnHost(const Problem & problem) const override
   {
-    if (!IsCoveredByHostHistograms(problem.GetWindow(), problem.GetPixelBytes()))
+    const auto & request = problem.request;
+    const auto   pixelBytes = problem.GetPixelBytes();
+    if (!IsCoveredByHostHistograms(problem.GetWindow(), pixelBytes))
     {
       return Refuse(problem, hostHistogramLimits);
     }
     Candidate candidate;
     candidate.reason = "the window slides over histograms of columns";
-    candidate.tileReason = "a row of pixels at a time";
-    candidate.standing = Standing::Fastest; // beyond the windows whose tile program is the fastest (TilePolicy.h)
-    candidate.onHost = MakeHistogramMethod();
+    if (pixelBytes == 1)
+    {
+      candidate.tileReason = "a row of pixels at a time";
+      candidate.standing = Standing::Fastest; // beyond the windows whose tile program is the fastest (TilePolicy.h)
+      candidate.onHost = MakeHistogramMethod();
+      return { candidate, "", false };
+    }
+    HostHistogramShape shape{};
+    if (!FindHostHistogramShape(
+          problem.GetWindow(), pixelBytes, request.outputExtent, std::max(1U, request.workUnits), shape))
+    {
+      return Refuse(problem, hostHistogramLimits);
+    }
+    for (int axis = 0; axis < Dimension; ++axis)
+    {
+      candidate.tile[shape.axes[axis]] = shape.tile[axis];
+    }
+    candidate.tileReason = "lowest cost by the model of sorting a region and sliding";
+    // Of one axis, columns have a pixel each or the window is a column, and nothing is shared.
+    candidate.standing = problem.GetWindow().CountAxes() > 1 ? Standing::Fastest : Standing::Overtaken;
+    candidate.onHost = MakeSortedHistogramMethod(shape);
     return { candidate, "", false };
   }
 

@@ -18,7 +18,9 @@
 #include "HistogramHost.h"
 
 #include "HistogramRowRunner.h"
+#include "PixelFormat.h"
 #include "RowDealer.h"
+#include "SortedHistogramRunner.h"
 
 namespace cudamedian
 {
@@ -45,12 +47,44 @@ public:
   }
 };
 
+class SortedHistogramMethod : public HostMethod
+{
+public:
+  explicit SortedHistogramMethod(const HostHistogramShape & shape) : m_Shape(shape)
+  {}
+
+  void
+  Run(const MedianRequest & request, const PixelBox & output, ExecutionReport & report) const override
+  {
+    DispatchKeys(GetKeyFormat(request.pixelType), [&](auto key) {
+      RunRows<SortedHistogramRunner<typename decltype(key)::Bits, decltype(key)::mapping>>(
+        request, HostHistogramWork{ output, m_Shape }, report);
+    });
+  }
+
+  double
+  EstimateWork(const MedianRequest & request, const HostTraits &, double) const override
+  {
+    return 1e-9 * static_cast<double>(CountHostHistogramBlocks(m_Shape, request.outputExtent)) *
+           EstimateHostHistogramNanoseconds(m_Shape, static_cast<int>(PixelBytes(request.pixelType)));
+  }
+
+private:
+  HostHistogramShape m_Shape;
+};
+
 } // namespace
 
 std::shared_ptr<const HostMethod>
 MakeHistogramMethod()
 {
   return std::make_shared<HistogramMethod>();
+}
+
+std::shared_ptr<const HostMethod>
+MakeSortedHistogramMethod(const HostHistogramShape & shape)
+{
+  return std::make_shared<SortedHistogramMethod>(shape);
 }
 
 } // namespace cudamedian

@@ -18,6 +18,7 @@
 #ifndef HistogramHost_h
 #define HistogramHost_h
 
+#include "HostHistogramPolicy.h"
 #include "HostMethod.h"
 
 namespace cudamedian
@@ -26,6 +27,10 @@ namespace cudamedian
 /** Sliding histograms on the host, of pixels of 8 bits. */
 std::shared_ptr<const HostMethod>
 MakeHistogramMethod();
+
+/** Sliding histograms on the host, of pixels that are sorted in blocks. */
+std::shared_ptr<const HostMethod>
+MakeSortedHistogramMethod(const HostHistogramShape & shape);
 
 } // namespace cudamedian
 

@@ -261,13 +261,4 @@ CountHistogramRegions(const HistogramShape & shape, const Extent & outputExtent)
   return regions;
 }
 
-const char * const hostHistogramLimits = "on the CPU pixels of 8 bits, and windows of at most 65535 pixels";
-
-bool
-IsCoveredByHostHistograms(const Window & window, int pixelBytes)
-{
-  constexpr std::int64_t mostPixels = 65535;
-  return pixelBytes == 1 && window.CountPixels() <= mostPixels;
-}
-
 } // namespace cudamedian

@@ -125,13 +125,6 @@ CountHistogramRegionsIn(const HistogramShape & shape, std::size_t scratchBytes);
 std::int64_t
 CountHistogramRegions(const HistogramShape & shape, const Extent & outputExtent);
 
-/** What a window may be for sliding histograms on the CPU, as a part of a sentence. */
-extern const char * const hostHistogramLimits;
-
-/** Whether the CPU backend has sliding histograms for a window and pixels of so many bytes. */
-bool
-IsCoveredByHostHistograms(const Window & window, int pixelBytes);
-
 } // namespace cudamedian
 
 #endif

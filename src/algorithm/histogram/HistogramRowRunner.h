@@ -47,6 +47,10 @@ public:
     m_Entering.resize(columns);
     m_Leaving.resize(columns);
     m_Medians.resize(static_cast<std::size_t>(m_Cut.stripColumns));
+    if (m_Window.CountPixels() > 65535)
+    {
+      m_Rests.resize(m_Medians.size());
+    }
   }
 
   static std::size_t
@@ -60,7 +64,8 @@ public:
   std::size_t
   GetScratchBytes() const
   {
-    return GetBytes(m_Coarse) + GetBytes(m_Fine) + GetBytes(m_Entering) + GetBytes(m_Leaving) + GetBytes(m_Medians);
+    return GetBytes(m_Coarse) + GetBytes(m_Fine) + GetBytes(m_Entering) + GetBytes(m_Leaving) + GetBytes(m_Medians) +
+           GetBytes(m_Rests);
   }
 
   void
@@ -85,12 +90,14 @@ public:
     FillColumns(position);
     while (true)
     {
-      const ColumnWindow window{ position[0] - m_FirstColumn,
-                                 m_Window.radius[0],
-                                 m_Window.CountBehind(0),
-                                 static_cast<std::uint16_t>(m_Window.rank),
-                                 FindRanks(m_Request, position) };
-      SlideOverColumns(m_Histograms, window, static_cast<std::size_t>(width), m_Medians.data());
+      const ColumnWindow window{ position[0] - m_FirstColumn,    m_Window.radius[0],
+                                 m_Window.CountBehind(0),        static_cast<std::uint32_t>(m_Window.rank),
+                                 FindRanks(m_Request, position), !m_Rests.empty() };
+      SlideOverColumns(m_Histograms,
+                       window,
+                       static_cast<std::size_t>(width),
+                       m_Medians.data(),
+                       m_Rests.empty() ? nullptr : m_Rests.data());
       m_Image.ToBits(m_Medians.data(), width);
       m_Image.StoreRow(position, m_Medians.data(), width);
       if (++position[1] == bandEnd)
@@ -211,6 +218,7 @@ private:
   std::vector<std::uint8_t>          m_Entering; ///< keys of a row
   std::vector<std::uint8_t>          m_Leaving;
   std::vector<std::uint8_t>          m_Medians;
+  std::vector<std::uint32_t>         m_Rests; ///< where a window has more than 65,535 pixels
 };
 
 } // namespace cudamedian

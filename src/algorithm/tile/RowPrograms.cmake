@@ -121,11 +121,13 @@ if(hwy_FOUND)
     cudamedian_add_row_programs("${CudaMedian_LARGE_FOOTPRINT_ROW_WINDOWS}" RowsOfLargeFootprints_Narrow 1 2 true)
     cudamedian_add_row_programs("${CudaMedian_LARGE_FOOTPRINT_ROW_WINDOWS}" RowsOfLargeFootprints 4 8 true)
   endif()
-  list(APPEND CudaMedian_ROW_SRCS cpu/LaneInterpreter.cxx cpu/KeyLines.cxx algorithm/histogram/ColumnHistograms.cxx
+  list(APPEND CudaMedian_ROW_SRCS cpu/LaneInterpreter.cxx cpu/KeyLines.cxx algorithm/histogram/BinSearch.cxx
+    algorithm/histogram/ColumnHistograms.cxx
     algorithm/extremum/ExtremumRows.cxx)
   message(STATUS "CudaMedian: CPU programs with Highway ${hwy_VERSION}")
 else()
-  list(APPEND CudaMedian_ROW_SRCS cpu/LaneInterpreterPortable.cxx cpu/KeyLinesPortable.cxx algorithm/histogram/ColumnHistogramsPortable.cxx algorithm/extremum/ExtremumRowsPortable.cxx)
+  list(APPEND CudaMedian_ROW_SRCS cpu/LaneInterpreterPortable.cxx cpu/KeyLinesPortable.cxx algorithm/histogram/BinSearchPortable.cxx
+    algorithm/histogram/ColumnHistogramsPortable.cxx algorithm/extremum/ExtremumRowsPortable.cxx)
   message(STATUS "CudaMedian: no Google Highway (libhwy-dev); all CPU programs are interpreted")
 endif()
 configure_file(${CMAKE_CURRENT_LIST_DIR}/RowPrograms.cxx.in ${CMAKE_CURRENT_BINARY_DIR}/rows/RowPrograms.cxx @ONLY)

@@ -1,0 +1,242 @@
+/*=========================================================================
+ *
+ *  Copyright NumFOCUS
+ *
+ *  Licensed under the Apache License, Version 2.0 (the "License");
+ *  you may not use this file except in compliance with the License.
+ *  You may obtain a copy of the License at
+ *
+ *         https://www.apache.org/licenses/LICENSE-2.0.txt
+ *
+ *  Unless required by applicable law or agreed to in writing, software
+ *  distributed under the License is distributed on an "AS IS" BASIS,
+ *  WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ *  See the License for the specific language governing permissions and
+ *  limitations under the License.
+ *
+ *=========================================================================*/
+#ifndef SortedHistogramRunner_h
+#define SortedHistogramRunner_h
+
+#include "BinSearch.h"
+#include "ColumnHistograms.h"
+#include "HostHistogramPolicy.h"
+#include "KeyedImage.h"
+#include "RequestWindow.h"
+#include "SortedRegion.h"
+
+#include <algorithm>
+#include <vector>
+
+namespace cudamedian
+{
+
+/** Blocks of sliding histograms over a box of outputs. */
+struct HostHistogramWork
+{
+  PixelBox           output;
+  HostHistogramShape shape;
+};
+
+/** Slides windows over histograms of columns, for pixels of any width: the pixels of a block's region are sorted once
+ * and cut into 256 bins of as many each, the histograms tell the bin of each window's rank, and the pixels of that bin
+ * are looked through in their order until so many lie in the window. A pixel costs as much in any window of two axes.
+ * One object per work unit. */
+template <typename TKey, KeyMapping VMapping>
+class SortedHistogramRunner
+{
+public:
+  SortedHistogramRunner(const MedianRequest & request, const HostHistogramWork & work)
+    : m_Image(request), m_Request(request), m_Extent(request.inputExtent), m_Window(GetWindow(request)),
+      m_Output(work.output), m_Shape(work.shape), m_IsLarge(m_Window.CountPixels() > 65535)
+  {}
+
+  static std::size_t
+  CountRows(const MedianRequest &, const HostHistogramWork & work)
+  {
+    return static_cast<std::size_t>(CountHostHistogramBlocks(work.shape, work.output.extent));
+  }
+
+  std::size_t
+  GetScratchBytes() const
+  {
+    return m_Region.CountBytes() + GetBytes(m_Coarse) + GetBytes(m_Fine) + GetBytes(m_RowBins) + GetBytes(m_Rests) +
+           GetBytes(m_Places) + GetBytes(m_Medians);
+  }
+
+  void
+  Run(std::size_t block)
+  {
+    Locate(static_cast<std::int64_t>(block));
+    LoadRegion();
+    m_Region.Sort({ { m_Tile[0] > 1, m_Tile[1] > 1, m_Tile[2] > 1, m_Tile[3] > 1 } });
+    const auto columns = static_cast<std::size_t>(m_Tile[0] + m_Shape.window[0] - 1);
+    m_Coarse.resize(ColumnHistograms::CountCoarse(columns));
+    m_Fine.resize(ColumnHistograms::CountFine(columns));
+    m_Histograms = { m_Coarse.data(), m_Fine.data(), columns };
+    const auto width = static_cast<std::size_t>(m_Tile[0]);
+    m_RowBins.resize(width);
+    m_Rests.resize(width);
+    m_Places.resize(width);
+    m_Medians.resize(width);
+    for (m_Position[3] = 0; m_Position[3] < m_Tile[3]; ++m_Position[3])
+    {
+      for (m_Position[2] = 0; m_Position[2] < m_Tile[2]; ++m_Position[2])
+      {
+        for (m_Position[1] = 0; m_Position[1] < m_Tile[1]; ++m_Position[1])
+        {
+          m_Position[1] == 0 ? FillColumns() : MoveDown();
+          FindRow();
+        }
+      }
+    }
+  }
+
+private:
+  /** The outputs of a block, cut off where the output box ends. */
+  void
+  Locate(std::int64_t block)
+  {
+    m_Origin = m_Output.origin;
+    for (int i = 0; i < Dimension; ++i)
+    {
+      const int  axis = m_Shape.axes[i];
+      const auto tiles = DivideUp(m_Output.extent[axis], m_Shape.tile[i]);
+      const auto first = block % tiles * m_Shape.tile[i];
+      block /= tiles;
+      m_Origin[axis] += first;
+      m_Tile[i] = std::min(m_Shape.tile[i], m_Output.extent[axis] - first);
+    }
+  }
+
+  /** Where the image has what the region has at a position along an axis: its border is repeated outwards. */
+  std::int64_t
+  FindInImage(int i, std::int64_t position) const
+  {
+    const int axis = m_Shape.axes[i];
+    return m_Image.Clamp(axis, m_Origin[axis] - m_Window.radius[axis] + position);
+  }
+
+  void
+  LoadRegion()
+  {
+    std::int64_t extent[Dimension];
+    for (int i = 0; i < Dimension; ++i)
+    {
+      extent[i] = m_Tile[i] + m_Shape.window[i] - 1;
+    }
+    TKey *     keys = m_Region.Resize(extent);
+    const auto first = m_Origin[0] - m_Window.radius[0];
+    const auto inside = std::min<std::int64_t>(std::max<std::int64_t>(-first, 0), extent[0]);
+    const auto outside = std::max(inside, std::min<std::int64_t>(m_Extent[0] - first, extent[0]));
+    Extent     position{ { 0, 0, 0, 0 } };
+    for (std::int64_t d = 0; d < extent[3]; ++d)
+    {
+      position[m_Shape.axes[3]] = FindInImage(3, d);
+      for (std::int64_t c = 0; c < extent[2]; ++c)
+      {
+        position[m_Shape.axes[2]] = FindInImage(2, c);
+        for (std::int64_t b = 0; b < extent[1]; ++b, keys += extent[0])
+        {
+          position[m_Shape.axes[1]] = FindInImage(1, b);
+          const TKey * row = m_Image.GetRow(position[1], position[2], position[3]);
+          std::fill_n(keys, inside, m_Image.ToKey(row[0]));
+          m_Image.ToKeys(row + first + inside, keys + inside, outside - inside);
+          std::fill_n(keys + outside, extent[0] - outside, m_Image.ToKey(row[m_Extent[0] - 1]));
+        }
+      }
+    }
+  }
+
+  /** Calls body(position 2, position 3) for the rows of pixels that windows have side by side. */
+  template <typename TBody>
+  void
+  ForEachOfRim(const TBody & body) const
+  {
+    for (auto d = m_Position[3]; d < m_Position[3] + m_Shape.window[3]; ++d)
+    {
+      for (auto c = m_Position[2]; c < m_Position[2] + m_Shape.window[2]; ++c)
+      {
+        body(c, d);
+      }
+    }
+  }
+
+  /** Counts the columns' pixels in the windows of the position's row. */
+  void
+  FillColumns()
+  {
+    std::fill(m_Coarse.begin(), m_Coarse.end(), std::uint16_t{ 0 });
+    std::fill(m_Fine.begin(), m_Fine.end(), std::uint16_t{ 0 });
+    ForEachOfRim([&](auto c, auto d) {
+      for (std::int64_t b = 0; b < m_Shape.window[1]; ++b)
+      {
+        AddToColumns(m_Histograms, m_Region.GetBins(b, c, d), 1);
+      }
+    });
+  }
+
+  /** Moves the columns to the position's row from the one above. */
+  void
+  MoveDown()
+  {
+    ForEachOfRim([&](auto c, auto d) {
+      MoveColumns(m_Histograms,
+                  m_Region.GetBins(m_Position[1] + m_Shape.window[1] - 1, c, d),
+                  m_Region.GetBins(m_Position[1] - 1, c, d),
+                  1);
+    });
+  }
+
+  /** Finds and stores the outputs of the position's row. */
+  void
+  FindRow()
+  {
+    Extent    position = m_Origin;
+    BinWindow windows{};
+    for (int i = 0; i < Dimension; ++i)
+    {
+      position[m_Shape.axes[i]] += i == 0 ? 0 : m_Position[i];
+      windows.corner[i] = static_cast<std::uint16_t>(i == 0 ? 0 : m_Position[i]);
+      windows.size[i] = static_cast<std::uint16_t>(m_Shape.window[i]);
+    }
+    const auto         width = static_cast<std::size_t>(m_Tile[0]);
+    const ColumnWindow window{ m_Window.radius[0],
+                               m_Window.radius[0],
+                               m_Window.CountBehind(0),
+                               static_cast<std::uint32_t>(m_Window.rank),
+                               FindRanks(m_Request, position),
+                               m_IsLarge };
+    SlideOverColumns(m_Histograms, window, width, m_RowBins.data(), m_Rests.data());
+    FindInBins(m_Region.GetSortedBins(), windows, width, m_RowBins.data(), m_Rests.data(), m_Places.data());
+    for (std::size_t i = 0; i < width; ++i)
+    {
+      m_Medians[i] = m_Region.GetKey(m_Places[i]);
+    }
+    m_Image.ToBits(m_Medians.data(), m_Tile[0]);
+    m_Image.StoreRow(position, m_Medians.data(), m_Tile[0]);
+  }
+
+  KeyedImage<TKey, VMapping>   m_Image;
+  const MedianRequest &        m_Request;
+  Extent                       m_Extent;
+  Window                       m_Window;
+  PixelBox                     m_Output;
+  HostHistogramShape           m_Shape;
+  bool                         m_IsLarge;
+  Extent                       m_Origin{ { 0, 0, 0, 0 } };
+  std::int64_t                 m_Tile[Dimension]{};
+  std::int64_t                 m_Position[Dimension]{}; ///< of the row in the block
+  SortedRegion<TKey>           m_Region;
+  ColumnHistograms             m_Histograms{};
+  AlignedVector<std::uint16_t> m_Coarse;
+  AlignedVector<std::uint16_t> m_Fine;
+  std::vector<std::uint8_t>    m_RowBins; ///< those that the row's medians are in
+  std::vector<std::uint32_t>   m_Rests;   ///< and how many of the window's pixels come before them there
+  std::vector<std::uint32_t>   m_Places;  ///< of the medians in the order
+  std::vector<TKey>            m_Medians;
+};
+
+} // namespace cudamedian
+
+#endif
