@@ -22,6 +22,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <exception>
 #include <memory>
 #include <mutex>
@@ -32,7 +33,8 @@ namespace cudamedian
 {
 
 /** Deals the rows of some work to work units as they become free. Each unit has a runner of its own. Where the calling
- * thread works too, it reports progress between its rows. No unit waits for another before the end. */
+ * thread works too, it reports progress between its rows: each twentieth of them, and after a twentieth of a second in
+ * any case, since whoever is told may want to stop. No unit waits for another before the end. */
 template <typename TRunner, typename TWork>
 void
 RunRows(const MedianRequest & request, const TWork & work, ExecutionReport & report)
@@ -41,11 +43,14 @@ RunRows(const MedianRequest & request, const TWork & work, ExecutionReport & rep
   const auto        step = std::max<std::size_t>(1, rows / 20);
   const std::size_t units = std::max(1U, request.workUnits);
   const auto        caller = std::this_thread::get_id();
+  using Clock = std::chrono::steady_clock;
+  constexpr std::chrono::milliseconds longestSilence{ 50 };
 
   std::vector<std::unique_ptr<TRunner>> runners(units);
   std::atomic<std::size_t>              next{ 0 };
   std::atomic<std::size_t>              done{ 0 };
   std::size_t                           reported = 0; // by the calling thread
+  auto                                  lastReport = Clock::now();
   std::atomic<bool>                     stopped{ false };
   std::exception_ptr                    failure;
   std::mutex                            failureMutex;
@@ -60,9 +65,11 @@ RunRows(const MedianRequest & request, const TWork & work, ExecutionReport & rep
       {
         runners[unit]->Run(row);
         const auto now = ++done;
-        if (request.progress && std::this_thread::get_id() == caller && now >= reported + step && now < rows)
+        if (request.progress && std::this_thread::get_id() == caller && now < rows &&
+            (now >= reported + step || Clock::now() - lastReport >= longestSilence))
         {
           reported = now;
+          lastReport = Clock::now();
           request.progress(static_cast<float>(now) / static_cast<float>(rows));
         }
       }

@@ -17,6 +17,7 @@
  *=========================================================================*/
 #include "CudaMedianTestReference.h"
 #include "CudaMedianTestSeed.h"
+#include "RowDealer.h"
 
 #include <gtest/gtest.h>
 
@@ -266,6 +267,56 @@ TEST(CudaMedianEngine, ProgressRisesToOneAndMayStopTheRun)
   EXPECT_EQ(fractions.back(), 1.0F);
   request.progress = [](float) { throw std::runtime_error("stop"); };
   EXPECT_THROW(RunMedian(request), std::runtime_error);
+}
+
+/** Work of a thousand rows that take a while. */
+struct SlowRunner
+{
+  SlowRunner(const MedianRequest &, int)
+  {}
+
+  static std::size_t
+  CountRows(const MedianRequest &, int)
+  {
+    return 1000;
+  }
+
+  std::size_t
+  GetScratchBytes() const
+  {
+    return 0;
+  }
+
+  void
+  Run(std::size_t)
+  {
+    std::this_thread::sleep_for(std::chrono::milliseconds(3));
+  }
+};
+
+// A twentieth of the rows would take 150 ms and more.
+TEST(CudaMedianEngine, ProgressIsToldSoonWhereRowsAreSlow)
+{
+  MedianRequest   request;
+  ExecutionReport report;
+  float           first = 0;
+  request.progress = [&first](float fraction) {
+    first = fraction;
+    throw std::runtime_error("stop");
+  };
+  EXPECT_THROW((RunRows<SlowRunner>(request, 0, report)), std::runtime_error);
+  EXPECT_GT(first, 0);
+  EXPECT_LT(first, 0.05);
+}
+
+// Rows of large windows are selected in pieces, of one output and of several, of which the last is shorter.
+TEST(CudaMedianCpuBackend, SelectionInPiecesOfRows)
+{
+  constexpr auto selection = Algorithm::Selection;
+  CheckCpu<std::uint8_t, KeyMapping::Integer>(
+    PixelType::UInt8, { { 3, 2, 1, 1 } }, { { 600, 900, 0, 0 } }, 2, selection);
+  CheckCpu<std::uint8_t, KeyMapping::Integer>(
+    PixelType::UInt8, { { 7, 1, 1, 2 } }, { { 300, 700, 0, 0 } }, 1, selection);
 }
 
 TEST(CudaMedianEngine, CudaWithoutADeviceSaysWhatWasFound)

@@ -19,6 +19,7 @@
 #define SelectionRowRunner_h
 
 #include "AlignedVector.h"
+#include "DivideUp.h"
 #include "KeyedImage.h"
 #include "RankSelection.h"
 #include "RequestWindow.h"
@@ -31,20 +32,21 @@
 namespace cudamedian
 {
 
-/** Selects each wanted value of a row on its own. One object per work unit. */
+/** Selects each wanted value of a piece of a row on its own. One object per work unit. */
 template <typename TKey, KeyMapping VMapping>
 class SelectionRowRunner
 {
 public:
   SelectionRowRunner(const MedianRequest & request, const PixelBox & output)
     : m_Image(request), m_Request(request), m_Extent(request.inputExtent), m_Window(GetWindow(request)),
-      m_Output(output), m_Row(static_cast<std::size_t>(m_Output.extent[0]))
+      m_Output(output), m_Piece(GetPiece(request, output)), m_Row(static_cast<std::size_t>(m_Piece))
   {}
 
   static std::size_t
-  CountRows(const MedianRequest &, const PixelBox & output)
+  CountRows(const MedianRequest & request, const PixelBox & output)
   {
-    return static_cast<std::size_t>(output.extent[1] * output.extent[2] * output.extent[3]);
+    const auto pieces = DivideUp(output.extent[0], GetPiece(request, output));
+    return static_cast<std::size_t>(pieces * output.extent[1] * output.extent[2] * output.extent[3]);
   }
 
   std::size_t
@@ -56,13 +58,17 @@ public:
   void
   Run(std::size_t row)
   {
-    const auto number = static_cast<std::int64_t>(row);
+    const auto pieces = DivideUp(m_Output.extent[0], m_Piece);
+    const auto first = static_cast<std::int64_t>(row) % pieces * m_Piece;
+    const auto number = static_cast<std::int64_t>(row) / pieces;
     Extent     origin = m_Output.origin;
+    origin[0] += first;
     origin[1] += number % m_Output.extent[1];
     origin[2] += number / m_Output.extent[1] % m_Output.extent[2];
     origin[3] += number / m_Output.extent[1] / m_Output.extent[2];
     const auto * ranks = FindRanks(m_Request, origin);
     auto         center = origin;
+    m_Row.resize(static_cast<std::size_t>(std::min(m_Piece, m_Output.extent[0] - first)));
     for (auto & result : m_Row)
     {
       const auto rank = ranks == nullptr ? m_Window.rank : ranks[center[0] - origin[0]];
@@ -77,10 +83,19 @@ public:
       }
       ++center[0];
     }
-    m_Image.StoreRow(origin, m_Row.data(), m_Output.extent[0]);
+    m_Image.StoreRow(origin, m_Row.data(), static_cast<std::int64_t>(m_Row.size()));
   }
 
 private:
+  /** Outputs that are selected before anybody is told of it: some hundredths of a second. */
+  static std::int64_t
+  GetPiece(const MedianRequest & request, const PixelBox & output)
+  {
+    constexpr std::int64_t mostValues = std::int64_t{ 1 } << 21;
+    const auto             values = std::max<std::int64_t>(1, GetWindow(request).CountPixels());
+    return std::min(std::max<std::int64_t>(1, mostValues / values), std::max<std::int64_t>(1, output.extent[0]));
+  }
+
   /** Of the footprint's pixels; a pixel beyond the image is the nearest one in it. */
   TKey
   SelectOfFootprint(const Extent & center, std::int64_t rank)
@@ -167,6 +182,7 @@ private:
   Extent                                     m_Extent;
   Window                                     m_Window;
   PixelBox                                   m_Output;
+  std::int64_t                               m_Piece; ///< of a row, but for the last one
   std::vector<TKey>                          m_Row;
   std::vector<TKey>                          m_Keys;
   std::vector<std::pair<TKey, std::int64_t>> m_Weighted; ///< a footprint's keys, and how often each counts
