@@ -6,12 +6,12 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Sequence
-from typing import Any, TypeVar, Unpack, overload
+from typing import Any, TypeVar, Unpack, cast, overload
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from . import _device, _engine, _images, _numbers, _numpy, _rules, _types, _window
+from . import _device, _engine, _images, _numbers, _numpy, _plans, _rules, _types, _window
 
 # An array or an image that gives one of its kind.
 KindT = TypeVar("KindT", bound=_types.Kind)
@@ -222,9 +222,9 @@ def median_filter(
     memory : int, default 0
         Bytes of device memory allowed; 0 is a share of what is free.
     threads : int, optional
-        Threads of the CPU backend, at most 4096. By default one for each core that the process may run on, and for Dask
-        arrays one in each task. 0 is one for each core, and below 0 it counts as joblib does: -1 is one for each core,
-        -2 one fewer, and so on.
+        Threads of the CPU backend, at most 4096. By default one for each core that the process may run on, fewer where
+        there is little to do, and for Dask arrays one in each task. 0 is one for each core, and below 0 it counts as
+        joblib does: -1 is one for each core, -2 one fewer, and so on.
     stream : stream or int, optional
         For arrays in device memory: the stream, of any library or as a number, if not the library's current one. It
         takes `output` and a C-contiguous input, as the library makes arrays in its current stream; the caller keeps
@@ -233,8 +233,8 @@ def median_filter(
         no stream.
     progress : callable, optional
         Called with the fraction done, rising to 1. A true result stops the run, which then raises `Stopped`; an
-        exception stops it and is raised here. So is KeyboardInterrupt, with a progress function or without one, when
-        the next twentieth of the work, or on CUDA the next slab, is done.
+        exception stops it and is raised here. So is KeyboardInterrupt, with a progress function or without one,
+        within some tenths of a second, or on CUDA when the next slab is done.
     report : callable, optional
         Called with the execution report's text: what ran, where, how long, and why.
 
@@ -295,6 +295,18 @@ def median_filter(
     array([1, 2, 3, 5, 5, 6])
 
     """
+    key = None
+    if (
+        mask is ignore is outliers is footprint is weights is stream is progress is report is None
+        and nan == "order"
+        and type(empty) is type(invalid) is str
+        and (empty, invalid) == ("input", "computed")
+    ):
+        shape_of_call = (size, radius, axes, mode, origin, rank, even_median, backend, algorithm, memory, threads)
+        key = _plans.make_median_key(input, cval, percentile, *shape_of_call)
+        result = None if key is None else _plans.run(key, cast("np.ndarray", input), output)
+        if result is not None:
+            return result
     opened = _images.open_image(input)
     if opened is not None:
         if output is not None or stream is not None:
@@ -329,7 +341,8 @@ def median_filter(
         return opened.close(result)
     chosen_backend, chosen_algorithm = check_choices(backend, algorithm)
     bytes_allowed = _numbers.memory_limit(memory)
-    thread_count = _numbers.count_threads(_numbers.thread_count(threads))
+    wanted_threads = _numbers.thread_count(threads)
+    thread_count = None if wanted_threads is None else _numbers.count_threads(wanted_threads)
     shape_of_window: _types.Window = {
         "size": size,
         "radius": radius,
@@ -382,7 +395,7 @@ def median_filter(
     array = np.from_dlpack(input) if tensor else np.asarray(input)
     window = _window.window_of_axes(array.ndim, **shape_of_window)
     result, text = _numpy.median_filter(
-        array, window, output, chosen_backend, chosen_algorithm, bytes_allowed, thread_count, progress, rules
+        array, window, output, chosen_backend, chosen_algorithm, bytes_allowed, thread_count, progress, rules, key
     )
     if report is not None:
         report(text)

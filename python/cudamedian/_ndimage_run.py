@@ -19,12 +19,6 @@ _MOST_AXES = _engine.MAXIMUM_DIMENSION
 
 _BORDERS = {name: border for name, border in _window.BORDERS.items() if border is not _engine.Border.SHRINK}
 
-# Values of windows that are worth a thread: to start one takes as long as to filter some. Reasoned, not measured.
-_VALUES_PER_THREAD = 1 << 18
-
-# Values of windows that are filtered before anybody could wish to interrupt it: some hundredths of a second.
-_MOST_PREPARED_VALUES = 1 << 22
-
 # Integers that a double holds, which is what scipy computes with.
 _EXACT_BYTES = 4
 
@@ -171,7 +165,7 @@ class _Filter:
 
     def _threads(self, pixels: int) -> int:
         """Return the number of threads for an array of so many pixels."""
-        return min(_numbers.count_threads(None), 1 + pixels * self._values() // _VALUES_PER_THREAD)
+        return min(_numbers.count_threads(None), 1 + pixels * self._values() // _numpy.VALUES_PER_THREAD)
 
     def _work(
         self, source: np.ndarray, target: np.ndarray, groups: list[list[int]]
@@ -197,7 +191,7 @@ class _Filter:
     def prepare(self, source: np.ndarray, target: np.ndarray) -> _engine.Prepared | None:
         """Return what filters other arrays like these, if there is little to do and room for the axes."""
         groups = self.groups()
-        if len(groups) > _MOST_AXES or source.size * self._values() > _MOST_PREPARED_VALUES:
+        if len(groups) > _MOST_AXES or source.size * self._values() > _numpy.MOST_PREPARED_VALUES:
             return None
         work, wanted = self._work(source, target, groups)
         return _engine.Prepared(*work, **wanted)

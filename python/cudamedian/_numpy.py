@@ -11,10 +11,16 @@ from typing import Any, cast
 
 import numpy as np
 
-from . import _engine, _rules, _types, _window
+from . import _engine, _numbers, _plans, _rules, _types, _window
 
 # What the engine has no pixels of travels as a type of the same bytes, or that orders its values the same way.
 _CARRIERS = {"bool": "uint8"}
+
+# Values of windows that are worth a thread: to start one takes as long as to filter some. Reasoned, not measured.
+VALUES_PER_THREAD = 1 << 18
+
+# Values of windows that are filtered before anybody could wish to interrupt it: some hundredths of a second.
+MOST_PREPARED_VALUES = 1 << 22
 
 # Kinds of types that an output may have: bool, integers, floating point, complex.
 _NUMBERS = "biufc"
@@ -117,11 +123,15 @@ def median_filter(
     backend: _engine.Backend,
     algorithm: _engine.Algorithm,
     memory: int,
-    threads: int,
+    threads: int | None,
     progress: Callable[[float], object] | None,
     rules: _rules.Given | None = None,
+    key: _plans.Key | None = None,
 ) -> tuple[np.ndarray, str]:
-    """Filter an array; return the result and the execution report's text."""
+    """Filter an array; return the result and the execution report's text.
+
+    `threads` is None where nobody has asked for a number of them. What is asked is kept for other calls with the `key`.
+    """
     pixel = carrier(array.dtype)
     shape, axes = _window.merge_axes(array.shape, window)
     border_value = _window.border_value(window, array.dtype, pixel)
@@ -140,7 +150,8 @@ def median_filter(
         and not may_share_memory(result, source)
     )
     destination = target if direct else np.empty(array.shape, pixel)
-    report = _engine.run(
+    values = array.size * window.count_values()
+    work = (
         pixel.name,
         source.ctypes.data,
         destination.ctypes.data,
@@ -149,12 +160,13 @@ def median_filter(
         backend,
         algorithm,
         memory,
-        threads,
-        progress=progress,
-        border_value=border_value,
-        rules=wanted,
-        **window.options(),
+        min(_numbers.count_threads(None), 1 + values // VALUES_PER_THREAD) if threads is None else threads,
     )
+    options = {"border_value": border_value, "rules": wanted, **window.options()}
+    report = _engine.run(*work, progress=progress, **options)
+    is_kept = direct and array.dtype == result.dtype and source.ctypes.data == array.ctypes.data
+    if key is not None and is_kept and values <= MOST_PREPARED_VALUES:
+        _plans.keep(key, _engine.Prepared(*work, **options))
     if not direct:
         np.copyto(result, destination, casting="unsafe")
     return result, report

@@ -45,6 +45,17 @@ def make_key(
     return (name, wanted, size, footprint, mode, repr(cval), origin, axes, array.shape, array.dtype)
 
 
+def make_median_key(array: Any, cval: Any, percentile: Any, *plain: Any) -> Key | None:
+    """Return the same for `median_filter` of the package, whose other arguments are `plain` where they can be kept."""
+    if type(array) is not np.ndarray or type(cval) not in (float, int):
+        return None
+    if percentile is not None and type(percentile) not in (float, int):
+        return None
+    if not _is_plain(plain):
+        return None
+    return ("", repr(cval), repr(percentile), plain, array.shape, array.dtype)
+
+
 def keep(key: Key, plan: _engine.Prepared | None) -> None:
     """Keep a request for later calls."""
     if plan is not None:

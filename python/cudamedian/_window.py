@@ -74,6 +74,10 @@ class Window:
     cval: float = 0
     footprint: np.ndarray | None = None
 
+    def count_values(self) -> int:
+        """Return the pixels of a window."""
+        return math.prod(axis.size for axis in self.axes) if self.footprint is None else len(self.footprint)
+
     def options(self) -> dict[str, object]:
         """Return what the engine is told besides the axes, which are merged as `merge_axes` merges them."""
         options: dict[str, object] = {"rank": self.rank, "even_median": self.even_median}

@@ -12,7 +12,7 @@ import zarr
 from distributed import Client, LocalCluster, Nanny, Scheduler, SpecCluster
 
 from conftest import import_library, make_array
-from cudamedian import _engine, median_filter, query_device
+from cudamedian import _engine, _plans, median_filter, query_device
 from cudamedian.dask import median_filter as median_filter_of_dask
 
 
@@ -170,6 +170,7 @@ def runs(monkeypatch):
             under_way.pop()
 
     monkeypatch.setattr(_engine, "run", count)
+    monkeypatch.setattr(_plans, "run", lambda *arguments: None)  # no call takes what an earlier one meant
     return seen
 
 

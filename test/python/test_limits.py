@@ -100,13 +100,16 @@ def test_the_largest_radius(random):
 def work_units(**arguments):
     """Return the number of threads that a call ran with."""
     texts = []
-    median_filter(np.zeros((64, 64), "uint8"), 3, backend="cpu", report=texts.append, **arguments)
+    options = {"size": 3, "backend": "cpu", **arguments}
+    median_filter(np.zeros((64, 64), "uint8"), report=texts.append, **options)
     return int(dict(line.split(": ", 1) for line in texts[0].splitlines())["Work units"])
 
 
 def test_threads_count_as_those_of_joblib():
     cores = len(os.sched_getaffinity(0))
-    assert work_units() == work_units(threads=None) == work_units(threads=0) == cores
+    assert work_units() == work_units(threads=None) == 1, "there is little to do"
+    assert work_units(size=101) == work_units(size=101, threads=None) == min(cores, 160)
+    assert work_units(threads=0) == cores
     assert work_units(threads=-1) == cores
     assert work_units(threads=-2) == max(1, cores - 1)
     assert work_units(threads=-cores) == 1
