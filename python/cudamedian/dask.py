@@ -162,3 +162,95 @@ def median_filter(
         meta=array._meta,
         options=options,
     )
+
+
+def rank_filter(
+    image: dask.array.Array,
+    rank: int,
+    size: int | Sequence[int] | None = None,
+    footprint: Any = None,
+    mode: str | Sequence[str] = "reflect",
+    cval: float = 0,
+    origin: int | Sequence[int] = 0,
+) -> dask.array.Array:
+    """Return a Dask array of the values of a rank; nothing runs until it is computed or stored.
+
+    The arguments and their order are those of `dask_image.ndfilters.rank_filter`, and those of
+    `scipy.ndimage.rank_filter` but for its `output` and `axes`.
+
+    Parameters
+    ----------
+    image
+        A Dask array. It may have chunks of any known size.
+    rank
+        The rank of the wanted value in the window, from 0, or below 0 counted from the largest.
+    size
+        The window along each axis, one number or one for each. Give either this or `footprint`.
+    footprint
+        An array with as many axes as the image: the pixels of the window are those that are not 0.
+    mode
+        What lies beyond the border, one of the names of `cudamedian.median_filter` or one for each axis. "reflect" is
+        the default here, as in scipy.
+    cval
+        The value beyond the border where it is "constant", which the image's type has to hold.
+    origin
+        Shifts the window, one number or one for each axis: above 0 towards lower indices.
+
+    Returns
+    -------
+    dask.array.Array
+        It equals the result for the array in one piece, value for value.
+
+    Raises
+    ------
+    ValueError, TypeError
+        An argument is wrong; the text names it and its limits. Nothing has been computed.
+
+    """
+    return median_filter(image, size, footprint=footprint, mode=mode, cval=cval, origin=origin, rank=rank)
+
+
+def percentile_filter(
+    image: dask.array.Array,
+    percentile: float,
+    size: int | Sequence[int] | None = None,
+    footprint: Any = None,
+    mode: str | Sequence[str] = "reflect",
+    cval: float = 0,
+    origin: int | Sequence[int] = 0,
+) -> dask.array.Array:
+    """Return a Dask array of a percentile, rounded down: `dask_image.ndfilters.percentile_filter`.
+
+    The parameters are those of `rank_filter`, with `percentile` from 0 to 100, or below 0 counted from 100.
+    """
+    return median_filter(image, size, footprint=footprint, mode=mode, cval=cval, origin=origin, percentile=percentile)
+
+
+def minimum_filter(
+    image: dask.array.Array,
+    size: int | Sequence[int] | None = None,
+    footprint: Any = None,
+    mode: str | Sequence[str] = "reflect",
+    cval: float = 0,
+    origin: int | Sequence[int] = 0,
+) -> dask.array.Array:
+    """Return a Dask array of the least values: `dask_image.ndfilters.minimum_filter`.
+
+    The parameters are those of `rank_filter`.
+    """
+    return median_filter(image, size, footprint=footprint, mode=mode, cval=cval, origin=origin, rank=0)
+
+
+def maximum_filter(
+    image: dask.array.Array,
+    size: int | Sequence[int] | None = None,
+    footprint: Any = None,
+    mode: str | Sequence[str] = "reflect",
+    cval: float = 0,
+    origin: int | Sequence[int] = 0,
+) -> dask.array.Array:
+    """Return a Dask array of the greatest values: `dask_image.ndfilters.maximum_filter`.
+
+    The parameters are those of `rank_filter`.
+    """
+    return median_filter(image, size, footprint=footprint, mode=mode, cval=cval, origin=origin, rank=-1)

@@ -8,9 +8,11 @@ import threading
 import dask.array
 import numpy as np
 import pytest
+import scipy.ndimage
 import zarr
 from distributed import Client, LocalCluster, Nanny, Scheduler, SpecCluster
 
+import cudamedian.dask
 from conftest import import_library, make_array
 from cudamedian import _engine, _plans, median_filter, query_device
 from cudamedian.dask import median_filter as median_filter_of_dask
@@ -220,3 +222,47 @@ def test_as_many_threads_run_as_the_scheduler_has(random):
 
     assert count() <= 4
     assert count(threads=3) > 4
+
+
+_NAMES = ("rank_filter", "percentile_filter", "minimum_filter", "maximum_filter")
+_FIRST = {"rank_filter": (2,), "percentile_filter": (30,), "minimum_filter": (), "maximum_filter": ()}
+
+
+@pytest.mark.parametrize("mode", ["reflect", "mirror", "nearest", "wrap", "constant", "grid-wrap", "grid-constant"])
+@pytest.mark.parametrize("name", _NAMES)
+def test_scipys_filters_equal_scipys_in_one_piece(random, name, mode):
+    array = make_array(random, (13, 17), "int16")
+    holes = np.array([[0, 1, 1, 0], [1, 0, 1, 1], [0, 1, 0, 1]])
+    expected = getattr(scipy.ndimage, name)
+    actual = getattr(cudamedian.dask, name)
+    for chunks in ((6, 7), (13, 2)):
+        image = dask.array.from_array(array, chunks=chunks)
+        for window in (
+            {"size": 3},
+            {"size": (4, 5), "origin": (-1, 2)},
+            {"footprint": holes},
+            {"footprint": holes, "origin": (1, -2)},
+        ):
+            found = actual(image, *_FIRST[name], **window, mode=mode, cval=-7).compute(scheduler="synchronous")
+            np.testing.assert_array_equal(found, expected(array, *_FIRST[name], **window, mode=mode, cval=-7))
+
+
+@pytest.mark.parametrize("name", _NAMES)
+def test_scipys_filters_take_arguments_by_position(random, name):
+    array = make_array(random, (9, 11), "uint8")
+    image = dask.array.from_array(array, chunks=4)
+    found = getattr(cudamedian.dask, name)(image, *_FIRST[name], 3, None, "constant", 9, (1, -1))
+    expected = getattr(scipy.ndimage, name)(array, *_FIRST[name], 3, mode="constant", cval=9, origin=(1, -1))
+    np.testing.assert_array_equal(found.compute(scheduler="synchronous"), expected)
+    by_default = getattr(cudamedian.dask, name)(image, *_FIRST[name], 3).compute(scheduler="synchronous")
+    np.testing.assert_array_equal(by_default, getattr(scipy.ndimage, name)(array, *_FIRST[name], 3))
+
+
+def test_scipys_filters_name_wrong_arguments():
+    image = dask.array.zeros((8, 8), dtype="uint8", chunks=4)
+    with pytest.raises(ValueError, match="rank is 9"):
+        cudamedian.dask.rank_filter(image, 9, 3)
+    with pytest.raises(TypeError, match="neither size nor radius"):
+        cudamedian.dask.minimum_filter(image, 3, np.ones((3, 3)))
+    with pytest.raises(ValueError, match="cval is 300"):
+        cudamedian.dask.maximum_filter(image, 3, mode="constant", cval=300)
