@@ -64,7 +64,7 @@ run_tests() {
   say "tests on qemu's $1: row programs with $2"
   QEMU_CPU="$1" CUDAMEDIAN_EXPECTED_INSTRUCTION_SET="$2" \
     ctest --test-dir "${build}" --output-on-failure -j "${jobs}" --no-tests=error \
-    -R "$3" -E "_NOT_BUILT|Rooms|${slow}"
+    -R "$3" -E "_NOT_BUILT|Rooms|Paths|${slow}"
 }
 
 everything='^CudaMedian.*\.'
