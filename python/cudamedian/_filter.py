@@ -11,7 +11,7 @@ from typing import Any, TypeVar, Unpack, cast, overload
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from . import _device, _engine, _images, _numbers, _numpy, _plans, _rules, _types, _window
+from . import _device, _engine, _images, _numbers, _numpy, _plans, _progress, _rules, _types, _window
 
 # An array or an image that gives one of its kind.
 KindT = TypeVar("KindT", bound=_types.Kind)
@@ -141,7 +141,7 @@ def median_filter(
     memory: int = 0,
     threads: int | None = None,
     stream: Any = None,
-    progress: Callable[[float], object] | None = None,
+    progress: Callable[[float], object] | bool | None = None,
     report: Callable[[str], object] | None = None,
 ) -> Any:
     """Return the exact median of the window around each pixel, or another rank.
@@ -231,10 +231,11 @@ def median_filter(
         both until the work is done, and orders the stream with those of the arrays. Without it, an output with another
         stream than the input's is waited for, and its stream waits for the result. Arrays that pass through CuPy take
         no stream.
-    progress : callable, optional
+    progress : callable or bool, optional
         Called with the fraction done, rising to 1. A true result stops the run, which then raises `Stopped`; an
         exception stops it and is raised here. So is KeyboardInterrupt, with a progress function or without one,
-        within some tenths of a second, or on CUDA when the next slab is done.
+        within some tenths of a second, or on CUDA when the next slab is done. True shows a bar of tqdm, which then
+        has to be installed.
     report : callable, optional
         Called with the execution report's text: what ran, where, how long, and why.
 
@@ -254,6 +255,8 @@ def median_filter(
         "cuda" was asked for without a usable device, or a CUDA call failed.
     Stopped
         `progress` returned a true value.
+    ImportError
+        `progress` is True, and tqdm is not installed.
 
     See Also
     --------
@@ -357,7 +360,7 @@ def median_filter(
         "weights": weights,
     }
     rules = _rules.read(mask, ignore, nan, empty, invalid, outliers)
-    _check_callable("progress", progress)
+    progress = _progress.check(progress)
     _check_callable("report", report)
     if _is_dask_array(input):
         from . import dask  # noqa: PLC0415 - needs Dask
@@ -394,9 +397,10 @@ def median_filter(
     tensor = _device.is_host_tensor(input)
     array = np.from_dlpack(input) if tensor else np.asarray(input)
     window = _window.window_of_axes(array.ndim, **shape_of_window)
-    result, text = _numpy.median_filter(
-        array, window, output, chosen_backend, chosen_algorithm, bytes_allowed, thread_count, progress, rules, key
-    )
+    with _progress.told(progress, array.size) as told:
+        result, text = _numpy.median_filter(
+            array, window, output, chosen_backend, chosen_algorithm, bytes_allowed, thread_count, told, rules, key
+        )
     if report is not None:
         report(text)
     return _device.namespace(input).from_dlpack(result) if tensor and output is None else result

@@ -104,7 +104,7 @@ class Options(TypedDict, total=False):
     memory: int
     threads: int | None
     stream: Any
-    progress: Callable[[float], object] | None
+    progress: Callable[[float], object] | bool | None
     report: Callable[[str], object] | None
 
 
