@@ -1,0 +1,174 @@
+# SPDX-FileCopyrightText: Copyright NumFOCUS
+# SPDX-License-Identifier: Apache-2.0
+"""Tasks at a scheduler, a bounded number at a time: it never knows more than these, however many chunks there are."""
+
+from __future__ import annotations
+
+import logging
+import queue
+import time
+import uuid
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import dask.config
+from distributed import Client, Future, Nanny, Scheduler, SpecCluster
+from distributed.scheduler import KilledWorker
+
+from .tasks import Done
+
+# How often the caller hears, and how often the workers are counted.
+TICK_SECONDS, COUNT_SECONDS = 0.25, 5.0
+
+
+class RunError(Exception):
+    """A run cannot go on; the text says why."""
+
+
+@dataclass
+class Bounds:
+    """How many tasks are at the scheduler: for each thread of the workers that there are now, or a fixed number."""
+
+    client: Client
+    in_flight: int | None = None
+    per_thread: int = 3
+    patience: float = 300.0
+    _threads: int = 0
+    _counted: float = field(default=-COUNT_SECONDS)
+    _seen: float = field(default_factory=time.monotonic)
+
+    def threads(self) -> int:
+        """Return the threads of all workers, as counted some seconds ago at most."""
+        now = time.monotonic()
+        if now - self._counted >= COUNT_SECONDS:
+            self._counted = now
+            self._threads = sum(self.client.nthreads().values())
+            if self._threads:
+                self._seen = now
+            elif now - self._seen > self.patience:
+                raise RunError(f"the scheduler has had no worker for {self.patience:.0f} s")
+        return self._threads
+
+    def limit(self) -> int:
+        """Return how many tasks may be at the scheduler."""
+        threads = self.threads()
+        return self.in_flight or max(1, self.per_thread * threads)
+
+
+def _failure(number: int, future: Future, describe: Callable[[int], str]) -> RunError:
+    """Return what is said of a task that failed for good."""
+    if future.status != "error":
+        return RunError(f"{describe(number)} was {future.status}: the scheduler is gone, or has forgotten it")
+    error = future.exception()
+    if isinstance(error, KilledWorker):
+        return RunError(f"{describe(number)} was given up: it was running each time that a worker ended ({error})")
+    return RunError(f"{describe(number)} failed: {error}")
+
+
+class Runner:
+    """Tasks with numbers, of which some are at the scheduler."""
+
+    def __init__(self, client: Client, function: Callable[..., Done], retries: int, **shared: Any) -> None:
+        """Begin without tasks; what is `shared` goes with each."""
+        self.client, self._function, self._retries, self._shared = client, function, retries, shared
+        self._name = f"cudamedian-zarr-{uuid.uuid4().hex[:12]}"
+        self._ended: queue.SimpleQueue[Future] = queue.SimpleQueue()
+        self.pending: dict[str, tuple[int, Future]] = {}
+
+    def submit(self, numbers: range) -> None:
+        """Give tasks to the scheduler."""
+        keys = [f"{self._name}-{number}" for number in numbers]
+        futures = self.client.map(
+            self._function, numbers, key=keys, retries=self._retries, pure=False, batch_size=None, **self._shared
+        )
+        for number, future in zip(numbers, futures, strict=True):
+            self.pending[future.key] = number, future
+            future.add_done_callback(self._ended.put)
+
+    def wait(self) -> list[Future]:
+        """Return futures that have ended, none where none does for a while."""
+        try:
+            ended = [self._ended.get(timeout=TICK_SECONDS)]
+        except queue.Empty:
+            return []
+        while not self._ended.empty():
+            ended.append(self._ended.get())
+        return ended
+
+    def cancel(self) -> None:
+        """Take back what has not begun. What is running ends as it would, and writes whole chunks."""
+        futures = [future for _, future in self.pending.values()]
+        self.pending.clear()
+        if futures and self.client.status == "running":
+            self.client.cancel(futures)
+
+
+def run_bounded(
+    runner: Runner,
+    numbers: range,
+    bounds: Bounds,
+    hear: Callable[[list[Done]], object],
+    describe: Callable[[int], str] = "task {}".format,
+) -> None:
+    """Run tasks, and tell the caller what is done, in groups, and several times a second that nothing was.
+
+    The first task that fails for good ends the run.
+    """
+    at = 0
+    try:
+        while at < len(numbers) or runner.pending:
+            limit = bounds.limit()
+            room = min(limit - len(runner.pending), len(numbers) - at)
+            # In groups, as a group costs the scheduler little more than a task.
+            if room > 0 and (room >= limit // 4 or room == len(numbers) - at):
+                runner.submit(numbers[at : at + room])
+                at += room
+            ended = runner.wait()
+            for future in ended:
+                if future.status != "finished":
+                    raise _failure(runner.pending[future.key][0], future, describe)
+            hear(runner.client.gather(ended) if ended else [])
+            for future in ended:
+                del runner.pending[future.key]
+    finally:
+        runner.cancel()
+
+
+@contextmanager
+def local_cluster(
+    workers: int, threads: int, memory_limit: str, gpus: list[str], allowed_failures: int
+) -> Generator[Client]:
+    """Start worker processes on this machine; with `gpus`, each sees one of them. A process that dies is replaced."""
+    specification: dict[int, dict[str, Any]] = {}
+    for index in range(len(gpus) or workers):
+        options: dict[str, Any] = {"nthreads": threads, "memory_limit": memory_limit, "silence_logs": logging.CRITICAL}
+        if gpus:
+            options["env"] = {"CUDA_VISIBLE_DEVICES": gpus[index]}
+        specification[index] = {"cls": Nanny, "options": options}
+    scheduler = {"cls": Scheduler, "options": {"dashboard": False, "dashboard_address": ":0"}}
+    with (
+        dask.config.set({"distributed.scheduler.allowed-failures": allowed_failures}),
+        SpecCluster(specification, scheduler, silence_logs=logging.CRITICAL) as cluster,
+        Client(cluster) as client,
+    ):
+        client.wait_for_workers(len(specification))
+        yield client
+
+
+@contextmanager
+def existing_scheduler(address: str, patience: float) -> Generator[Client]:
+    """Connect to a scheduler by its address or its file."""
+    place = {"scheduler_file": address} if Path(address).is_file() else {"address": address}
+    try:
+        client = Client(**place, timeout=min(patience, 30), set_as_default=False)
+    except (OSError, TimeoutError, ValueError) as error:
+        raise RunError(f"no scheduler answers at {address}: {error}") from error
+    with client:
+        try:
+            client.wait_for_workers(1, timeout=patience)
+        except TimeoutError as error:
+            raise RunError(f"the scheduler at {address} has had no worker for {patience:.0f} s") from error
+        yield client
