@@ -6,6 +6,7 @@ import errno
 import itertools
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -22,6 +23,8 @@ from cudamedian._zarr.stores import Place
 from zarr_arrays import chunk_files, fail_from, list_files, make_input, make_store, read
 
 SECONDS = 120
+
+KILLS = int(os.environ.get("CUDAMEDIAN_ZARR_KILLS", "0"))
 
 
 def start(folder, *arguments):
@@ -187,6 +190,7 @@ def test_a_stopped_run_in_an_object_store_goes_on(random, run, monkeypatch):
         text = run("memory://bucket/in.zarr", "memory://bucket/out.zarr", "--batch", 1, "--retries", 0, status=1)
     assert "the network is gone" in text and "--resume" in text
     assert zarr.open_array("memory://bucket/out.zarr").attrs[stores.MARK]["complete"] is False
+    assert "--resume goes on with it" in run("memory://bucket/in.zarr", "memory://bucket/out.zarr", status=2)
     assert "unfinished output" in run("memory://bucket/out.zarr", "memory://bucket/next.zarr", status=2)
     assert "was {'radius': 1} and is {'radius': 2}" in run(
         "memory://bucket/in.zarr", "memory://bucket/out.zarr", "--radius", 2, "--resume", status=2
@@ -235,18 +239,21 @@ def test_a_task_that_fails_is_tried_again(random, run, tmp_path, monkeypatch):
 def test_few_tasks_are_at_the_scheduler(scheduler, tmp_path):
     file = tmp_path / "scheduler.json"
     file.write_text(json.dumps({"address": scheduler}))
-    most, chunks = 0, 0
+    there, chunks = [], []
 
-    def hear(group):
-        nonlocal most, chunks
-        most, chunks = max(most, len(runner.pending)), chunks + sum(done.chunks for done in group)
+    class Watched(window.Runner):
+        def submit(self, numbers):
+            super().submit(numbers)
+            there.append(len(self.pending))
 
     with window.existing_scheduler(str(file), 10) as client:
-        runner = window.Runner(client, tasks.do_nothing, 0)
-        window.run_bounded(runner, range(200), window.Bounds(client, in_flight=12), hear)
+        runner = Watched(client, tasks.do_nothing, 0)
+        bounds = window.Bounds(client, in_flight=12)
+        window.run_bounded(runner, range(200), bounds, lambda group: chunks.extend(done.chunks for done in group))
         assert not runner.pending
-        threads = window.Bounds(client).limit()
-    assert (most, chunks, threads) == (12, 200, 6)
+        assert (max(there), sum(chunks)) == (12, 200)
+        # Three for each of the two threads.
+        assert window.Bounds(client).limit() == 6
 
 
 def test_no_scheduler_is_an_error(run, tmp_path):
@@ -256,3 +263,37 @@ def test_no_scheduler_is_an_error(run, tmp_path):
         tmp_path / "in.zarr", tmp_path / "out.zarr", status=1, own=own
     )
     assert os.listdir(tmp_path) == ["in.zarr"]
+
+
+@pytest.mark.skipif(not KILLS, reason="a campaign: CUDAMEDIAN_ZARR_KILLS says how many processes to kill")
+def test_many_kills(random, tmp_path):
+    """Workers and clients are killed at random moments, and the run goes on each time."""
+    volume = random.integers(0, 4096, (96, 96, 96), "uint16")
+    make_input(tmp_path / "in.zarr", volume, (16, 16, 16))
+    expected = {name: median_filter(volume, radius=4, mode=name) for name in ("wrap", "reflect")}
+    words = [sys.executable, "-m", "cudamedian._zarr", tmp_path / "in.zarr", tmp_path / "out.zarr", "--radius", "4"]
+    killed, finished, rounds = {"worker": 0, "client": 0}, 0, 0
+    while sum(killed.values()) < KILLS:
+        mode = ("wrap", "reflect")[rounds % 2]
+        command = [*words, "--mode", mode, "--gpus", "--workers", "2", "--batch", "1", "--retries", "20", "--resume"]
+        rounds += 1
+        while True:
+            process = subprocess.Popen(list(map(str, command)), start_new_session=True, stdout=subprocess.DEVNULL)
+            time.sleep(random.uniform(1.5, 3.5))
+            children = [child for child in psutil.Process(process.pid).children() if child.name().startswith("python")]
+            who = ("worker", "client")[int(random.integers(2))]
+            target = psutil.Process(process.pid) if who == "client" or not children else random.choice(children)
+            if process.poll() is None:
+                killed[who] += 1
+                target.kill()
+            status = process.wait(SECONDS)
+            psutil.wait_procs(children, timeout=SECONDS)
+            assert status in (0, -9)
+            if status == 0:
+                break
+        np.testing.assert_array_equal(read(tmp_path / "out.zarr"), expected[mode])
+        assert sorted(os.listdir(tmp_path)) == ["in.zarr", "out.zarr"]
+        assert sorted(os.listdir(tmp_path / "out.zarr")) == ["c", "zarr.json"]
+        shutil.rmtree(tmp_path / "out.zarr")
+        finished += 1
+    print(f"{killed}, {finished} arrays finished and equal")

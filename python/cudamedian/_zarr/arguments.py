@@ -114,7 +114,7 @@ def _add_run(parser: argparse.ArgumentParser) -> None:
         "--batch", type=count, nargs="+", metavar="N", help="chunks of a task, one number or along each axis"
     )
     group.add_argument(
-        "--task-memory", type=_size, default=256 << 20, help="of arrays in a task without --batch (256MiB)"
+        "--task-memory", type=_size, default=640 << 20, help="of arrays in a task without --batch (640MiB)"
     )
     group.add_argument("--in-flight", type=count, help="tasks at the scheduler at a time (3 for each thread)")
     group.add_argument("--retries", type=_at_least(0, "retries"), default=2, help="of a task that fails (2)")

@@ -134,12 +134,9 @@ def find_unfinished(
             return None
         compare_requests(partial, mark.get("request"), request)
         return mark
+    if mark is not None and not overwrite and (partial != output or not mark["complete"]):
+        raise Refusal(f"{partial.url} is what an earlier run left: --resume goes on with it, --overwrite starts anew")
     refuse_to_replace(output, overwrite)
     if partial != output:
-        in_the_way = partial.path is not None and os.path.lexists(partial.path)
-        if in_the_way and not overwrite and mark is not None:
-            raise Refusal(
-                f"{partial.url} is what an earlier run left: --resume goes on with it, --overwrite starts anew"
-            )
         refuse_to_replace(partial, overwrite)
     return None

@@ -117,22 +117,25 @@ def run_bounded(
 
     The first task that fails for good ends the run.
     """
-    at = 0
+    at, ended, heard = 0, list[Future](), time.monotonic()
     try:
-        while at < len(numbers) or runner.pending:
+        while at < len(numbers) or runner.pending or ended:
             limit = bounds.limit()
             room = min(limit - len(runner.pending), len(numbers) - at)
             # In groups, as a group costs the scheduler little more than a task.
             if room > 0 and (room >= limit // 4 or room == len(numbers) - at):
                 runner.submit(numbers[at : at + room])
                 at += room
-            ended = runner.wait()
-            for future in ended:
+            for future in runner.wait() if runner.pending else []:
+                number, _ = runner.pending.pop(future.key)
                 if future.status != "finished":
-                    raise _failure(runner.pending[future.key][0], future, describe)
-            hear(runner.client.gather(ended) if ended else [])
-            for future in ended:
-                del runner.pending[future.key]
+                    raise _failure(number, future, describe)
+                ended.append(future)
+            # What tasks did is fetched in groups, too: each time takes the scheduler as long as some tasks do.
+            now = time.monotonic()
+            if now - heard >= TICK_SECONDS or len(ended) >= limit or not runner.pending:
+                hear(runner.client.gather(ended) if ended else [])
+                ended, heard = [], now
     finally:
         runner.cancel()
 
