@@ -10,12 +10,14 @@ import shutil
 import signal
 import subprocess
 import sys
+import threading
 import time
 
 import numpy as np
 import psutil
 import pytest
 import zarr
+from distributed import LocalCluster
 
 from cudamedian import median_filter
 from cudamedian._zarr import places, stores, tasks, window
@@ -47,6 +49,12 @@ def start(folder, *arguments):
     return process
 
 
+def find_workers(process):
+    """Return the worker processes of a run. Python's tracker of semaphores is a child, too."""
+    children = psutil.Process(process.pid).children()
+    return [child for child in children if "spawn_main" in " ".join(child.cmdline())]
+
+
 def make_long_run(random, folder):
     """Write an input that takes seconds, with an older output; return what is expected of a new one."""
     volume = random.integers(0, 4096, (64, 96, 48), "uint16")
@@ -58,7 +66,7 @@ def make_long_run(random, folder):
 def test_a_killed_worker_is_replaced(random, tmp_path):
     expected = make_long_run(random, tmp_path)
     process = start(tmp_path, "--overwrite", "--workers", "2")
-    workers = [child for child in psutil.Process(process.pid).children() if "spawn_main" in " ".join(child.cmdline())]
+    workers = find_workers(process)
     assert len(workers) == 2
     workers[0].send_signal(signal.SIGKILL)
     assert len(chunk_files(tmp_path / ".out.zarr.partial")) < 60
@@ -256,6 +264,29 @@ def test_few_tasks_are_at_the_scheduler(scheduler, tmp_path):
         assert window.Bounds(client).limit() == 6
 
 
+def test_a_scheduler_that_goes_is_an_error_and_the_run_goes_on(random, run, tmp_path, monkeypatch):
+    array = random.integers(0, 99, (20, 30), "uint8")
+    make_input(tmp_path / "in.zarr", array, (6, 7))
+    calls, filter_around = itertools.count(), tasks.filter_around
+    cluster = LocalCluster(n_workers=1, threads_per_worker=1, processes=False, dashboard_address=":0")
+    closing = threading.Thread(target=cluster.close)
+
+    def close(*arguments):
+        if next(calls) == 5:
+            closing.start()
+            time.sleep(0.3)
+        return filter_around(*arguments)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(tasks, "filter_around", close)
+        own = ("--scheduler", cluster.scheduler_address, "--patience", 5)
+        text = run(tmp_path / "in.zarr", tmp_path / "out.zarr", "--batch", 1, status=1, own=own)
+    closing.join()
+    assert "--resume goes on" in text
+    run(tmp_path / "in.zarr", tmp_path / "out.zarr", "--resume")
+    np.testing.assert_array_equal(read(tmp_path / "out.zarr"), median_filter(array, radius=1))
+
+
 def test_no_scheduler_is_an_error(run, tmp_path):
     make_store(tmp_path / "in.zarr")
     own = ("--scheduler", "tcp://127.0.0.1:9", "--patience", 0.3)
@@ -280,7 +311,7 @@ def test_many_kills(random, tmp_path):
         while True:
             process = subprocess.Popen(list(map(str, command)), start_new_session=True, stdout=subprocess.DEVNULL)
             time.sleep(random.uniform(1.5, 3.5))
-            children = [child for child in psutil.Process(process.pid).children() if child.name().startswith("python")]
+            children = find_workers(process)
             who = ("worker", "client")[int(random.integers(2))]
             target = psutil.Process(process.pid) if who == "client" or not children else random.choice(children)
             if process.poll() is None:

@@ -9,6 +9,7 @@ import queue
 import time
 import uuid
 from collections.abc import Callable, Generator
+from concurrent.futures import CancelledError
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -98,6 +99,13 @@ class Runner:
             ended.append(self._ended.get())
         return ended
 
+    def fetch(self, ended: list[Future]) -> list[Done]:
+        """Return what tasks did that have ended well."""
+        try:
+            return self.client.gather(ended) if ended else []
+        except (CancelledError, OSError) as error:
+            raise RunError(f"what tasks did cannot be fetched: the scheduler is gone ({error})") from error
+
     def cancel(self) -> None:
         """Take back what has not begun. What is running ends as it would, and writes whole chunks."""
         futures = [future for _, future in self.pending.values()]
@@ -134,7 +142,7 @@ def run_bounded(
             # What tasks did is fetched in groups, too: each time takes the scheduler as long as some tasks do.
             now = time.monotonic()
             if now - heard >= TICK_SECONDS or len(ended) >= limit or not runner.pending:
-                hear(runner.client.gather(ended) if ended else [])
+                hear(runner.fetch(ended))
                 ended, heard = [], now
     finally:
         runner.cancel()
@@ -164,6 +172,9 @@ def local_cluster(
 @contextmanager
 def existing_scheduler(address: str, patience: float) -> Generator[Client]:
     """Connect to a scheduler by its address or its file."""
+    # That the scheduler is gone is told by the run, and without Dask's traces.
+    for name in ("distributed.client", "distributed.core", "distributed.utils"):
+        logging.getLogger(name).setLevel(logging.CRITICAL)
     place = {"scheduler_file": address} if Path(address).is_file() else {"address": address}
     try:
         client = Client(**place, timeout=min(patience, 30), set_as_default=False)
