@@ -84,8 +84,13 @@ def test_a_stopped_run_goes_on(random, run, tmp_path, number):
     old = list_files(tmp_path / "out.zarr")
     process = start(tmp_path, "--overwrite", "--workers", "1")
     children = psutil.Process(process.pid).children()
-    process.send_signal(number)
+    if number == signal.SIGINT:
+        # As a terminal sends Ctrl-C: to all processes.
+        os.killpg(process.pid, number)
+    else:
+        process.send_signal(number)
     error = process.communicate(timeout=SECONDS)[1]
+    assert "Traceback" not in error
     assert process.returncode == (-9 if number == signal.SIGKILL else 128 + number)
     assert ("--resume goes on" in error) == (number != signal.SIGKILL)
     psutil.wait_procs(children, timeout=SECONDS)

@@ -6,12 +6,14 @@ from __future__ import annotations
 
 import logging
 import queue
+import signal
 import time
 import uuid
 from collections.abc import Callable, Generator
 from concurrent.futures import CancelledError
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
+from multiprocessing import resource_tracker
 from pathlib import Path
 from typing import Any
 
@@ -149,6 +151,21 @@ def run_bounded(
 
 
 @contextmanager
+def _interrupts_blocked() -> Generator[None]:
+    """Block SIGINT in threads and processes that are started here, for as long as they live.
+
+    Ctrl-C goes to all processes of a terminal. This one hears it and ends the workers, which are to say nothing.
+    """
+    # Where it is started later, by the thread that starts workers, it unblocks them there.
+    resource_tracker.ensure_running()
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+@contextmanager
 def local_cluster(
     workers: int, threads: int, memory_limit: str, gpus: list[str], allowed_failures: int
 ) -> Generator[Client]:
@@ -160,11 +177,11 @@ def local_cluster(
             options["env"] = {"CUDA_VISIBLE_DEVICES": gpus[index]}
         specification[index] = {"cls": Nanny, "options": options}
     scheduler = {"cls": Scheduler, "options": {"dashboard": False, "dashboard_address": ":0"}}
-    with (
-        dask.config.set({"distributed.scheduler.allowed-failures": allowed_failures}),
-        SpecCluster(specification, scheduler, silence_logs=logging.CRITICAL) as cluster,
-        Client(cluster) as client,
-    ):
+    with ExitStack() as stack:
+        stack.enter_context(dask.config.set({"distributed.scheduler.allowed-failures": allowed_failures}))
+        with _interrupts_blocked():
+            cluster = stack.enter_context(SpecCluster(specification, scheduler, silence_logs=logging.CRITICAL))
+        client = stack.enter_context(Client(cluster))
         client.wait_for_workers(len(specification))
         yield client
 
