@@ -6,13 +6,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Any
 
 import dask.array
 import numpy as np
 
-from . import _engine, _filter, _numbers, _numpy, _rules, _types, _window
+from . import _chunks, _engine, _filter, _numbers, _numpy, _rules, _types, _window
 
 
 def _filter_chunk(chunk: np.ndarray, mask: np.ndarray | None = None, *, options: dict[str, Any]) -> np.ndarray:
@@ -117,7 +116,6 @@ def median_filter(
     unknown = [axis for axis, extent in enumerate(array.shape) if math.isnan(extent)]
     if unknown:
         raise ValueError(f"axes {unknown} have chunks of unknown size; compute_chunk_sizes() finds them")
-    _filter.check_choices(backend, algorithm)
     shape_of_window: _types.Window = {
         "size": size,
         "radius": radius,
@@ -132,12 +130,8 @@ def median_filter(
         "weights": None if weights is None else np.asarray(weights),
     }
     given = _rules.read(mask, ignore, nan, empty, invalid, outliers)
-    window = _window.window_of_axes(array.ndim, **shape_of_window)
     _numpy.check_input(array._meta)
-    pixel = _numpy.carrier(array.dtype)
-    _window.border_value(window, array.dtype, pixel)
-    _rules.for_array(replace(given, mask=None), array.shape, array.dtype, pixel)
-    _window.merge_axes(array.shape, window)
+    window = _chunks.check_arguments(array.shape, array.dtype, shape_of_window, given, backend, algorithm)
     count = _numbers.thread_count(threads)
     options = {
         **shape_of_window,

@@ -75,3 +75,30 @@ def gpu():
             pytest.fail(f"CUDAMEDIAN_REQUIRE_GPU=1, but: {description}")
         pytest.skip(f"no GPU: {description}")
     return description
+
+
+@pytest.fixture(scope="session")
+def scheduler():
+    """Start Dask's workers as threads of this process, and return their scheduler's address."""
+    from distributed import LocalCluster
+
+    with LocalCluster(n_workers=2, threads_per_worker=1, processes=False, dashboard_address=":0") as cluster:
+        yield cluster.scheduler_address
+
+
+@pytest.fixture
+def run(scheduler, capsys):
+    """Return a function that runs cudamedian-zarr with that scheduler, and returns what it printed."""
+    from cudamedian._zarr.command import main
+
+    def run_command(*arguments, status=0, own=("--scheduler", scheduler)):
+        capsys.readouterr()
+        try:
+            found = main([str(argument) for argument in (*arguments, *own)])
+        except SystemExit as end:
+            found = end.code
+        printed = "".join(capsys.readouterr())
+        assert found == status, printed
+        return printed
+
+    return run_command

@@ -1,232 +1,203 @@
 # SPDX-FileCopyrightText: Copyright NumFOCUS
 # SPDX-License-Identifier: Apache-2.0
-"""examples/dask/filter_zarr.py deletes nothing that is not its own, and leaves an old store until the new is whole."""
+"""cudamedian-zarr: equals the filter in one piece, for all arguments and forms of arrays; faults are named."""
 
-import importlib.util
+import importlib
+import itertools
 import os
-import signal
-import subprocess
-import sys
-import time
+import tomllib
 from pathlib import Path
 
 import numpy as np
 import pytest
+import scipy.ndimage
 import zarr
 
 from cudamedian import median_filter
-
-SCRIPT = Path(__file__).parents[2] / "examples" / "dask" / "filter_zarr.py"
-SECONDS = 120
-
-
-@pytest.fixture(scope="module")
-def example():
-    """Return the example as a module."""
-    specification = importlib.util.spec_from_file_location("filter_zarr", SCRIPT)
-    module = importlib.util.module_from_spec(specification)
-    specification.loader.exec_module(module)
-    return module
+from cudamedian._zarr import stores, tasks
+from cudamedian._zarr.command import main
+from cudamedian._zarr.grid import Axis, Grid
+from cudamedian._zarr.stores import Place
+from zarr_arrays import chunk_files, fail_from, list_files, make_input, make_store, read
 
 
-def make_store(path, value=0, own=False, shape=(6, 7)):
-    """Write a store, whose chunk is the value."""
-    store = zarr.create_array(str(path), shape=shape, chunks=shape, dtype="uint16")
-    store[...] = value
-    if own:
-        store.attrs["written_by"] = "filter_zarr.py of itk-cudamedian"
-    return path
+@pytest.mark.parametrize("extent", [1, 2, 7, 20])
+@pytest.mark.parametrize("wraps", [False, True])
+def test_what_a_task_reads_holds_all_that_its_windows_reach(extent, wraps):
+    for unit, batch, reach in itertools.product((1, 3, 20), (1, 2), (0, 1, 4, 25)):
+        axis = Axis(extent, unit, 2, reach, wraps, batch)
+        seen = []
+        for task in range(axis.tasks):
+            low, high = axis.written(task)
+            seen += range(low, high)
+            pieces, start = axis.read(task)
+            indices = [index for first, last in pieces for index in range(first, last)]
+            assert all(0 <= index < extent for index in indices)
+            assert indices[start : start + high - low] == list(range(low, high))
+            whole = indices == list(range(extent))
+            for offset in range(-reach, high - low + reach):
+                if wraps and not whole:
+                    assert indices[start + offset] == (low + offset) % extent
+                elif 0 <= low + offset < extent:
+                    assert indices[start + offset] == low + offset
+        assert seen == list(range(extent))
 
 
-def list_files(folder):
-    """Return what lies in a folder: names, and what is in files and links."""
-    found = {}
-    for path in sorted(folder.rglob("*")):
-        name = str(path.relative_to(folder))
-        found[name] = os.readlink(path) if path.is_symlink() else path.read_bytes() if path.is_file() else None
-    return found
+def test_batches_read_less_and_stay_small():
+    grid = Grid((Axis(640, 64, 64, 2), Axis(640, 64, 64, 2), Axis(640, 64, 64, 2)))
+    assert grid.count_read()[1] == 1792**3  # 8 inner chunks with 3 each, 2 outer ones with 2, along each axis
+    chosen = grid.choose_batch(40 * 64**3, 1)
+    assert chosen.most_pixels() <= 40 * 64**3
+    assert chosen.count_read()[1] < grid.count_read()[1] / 2
+    assert grid.choose_batch(10**12, 1).tasks == 1
+    assert grid.choose_batch(10**12, 100).tasks >= 100
+    assert grid.choose_batch(0, 1) == grid
 
 
-def run(*arguments, status=0):
-    """Run the example, which must end with a status; return what it printed."""
-    command = [sys.executable, SCRIPT, *map(str, arguments), "--workers", "1"]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=SECONDS)
-    assert done.returncode == status, done.stdout + done.stderr
-    return done.stdout + done.stderr
+MODES = ["nearest", "reflect", "mirror", "wrap", "constant", "shrink"]
 
 
-def make_places(folder):
-    """Return what may stand where an output is to go, none of it the example's own."""
-    (folder / "photos").mkdir()
-    (folder / "photos" / "holiday.jpg").write_text("of 2019")
-    (folder / "empty").mkdir()
-    (folder / "file").write_text("text")
-    (folder / "dangling").symlink_to("nowhere")
-    make_store(folder / "foreign.zarr", 3)
-    zarr.open_group(str(folder / "group.zarr"), mode="w")
-    make_store(folder / "own.zarr", 4, own=True)
-    (folder / "link.zarr").symlink_to("own.zarr")
-    make_store(folder / "notes.zarr", 5, own=True)
-    (folder / "notes.zarr" / "notes.txt").write_text("of mine")
-    return ["photos", "empty", "file", "dangling", "foreign.zarr", "group.zarr", "link.zarr", "notes.zarr"]
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("chunks", [(7, 11), (3, 4), (40, 50)])
+def test_equals_the_filter_in_one_piece(random, run, tmp_path, mode, chunks):
+    # A halo of 5 and of 4 pixels, longer than the chunks of 3 and 4.
+    array = random.integers(0, 200, (19, 23), "uint8")
+    make_input(tmp_path / "in.zarr", array, chunks)
+    arguments = ("--size", 9, 7, "--origin", -1, 1, "--mode", mode, "--cval", 77)
+    batch = ("--batch", *random.integers(1, 4, 2))
+    run(tmp_path / "in.zarr", tmp_path / "out.zarr", *arguments, *batch)
+    expected = median_filter(array, (9, 7), origin=(-1, 1), mode=mode, cval=77)
+    if mode != "shrink":
+        there = scipy.ndimage.median_filter(array, (9, 7), origin=(-1, 1), mode=mode, cval=77)
+        np.testing.assert_array_equal(there, expected)
+    np.testing.assert_array_equal(read(tmp_path / "out.zarr"), expected)
+    assert sorted(os.listdir(tmp_path)) == ["in.zarr", "out.zarr"]
 
 
-def test_what_exists_is_refused_with_overwrite_and_without(example, tmp_path):
-    names = make_places(tmp_path)
-    before = list_files(tmp_path)
-    for name in [*names, "own.zarr"]:
-        with pytest.raises(example.Refusal, match="exists; --overwrite replaces"):
-            example.refuse_to_replace(tmp_path / name, overwrite=False)
-    for name in names:
-        with pytest.raises(example.Refusal, match="is not a Zarr store that this program wrote"):
-            example.refuse_to_replace(tmp_path / name, overwrite=True)
-    example.refuse_to_replace(tmp_path / "own.zarr", overwrite=True)
-    example.refuse_to_replace(tmp_path / "new.zarr", overwrite=False)
-    with pytest.raises(example.Refusal, match="nofolder does not exist"):
-        example.refuse_to_replace(tmp_path / "nofolder" / "new.zarr", overwrite=True)
-    assert list_files(tmp_path) == before
+@pytest.mark.parametrize(
+    ("arguments", "options"),
+    [
+        (("--radius", 1, "--axes", 0, 2), {"radius": 1, "axes": (0, 2)}),
+        (
+            ("--radius", 1, 9, 40, "--mode", "wrap", "mirror", "wrap"),
+            {"radius": (1, 9, 40), "mode": ("wrap", "mirror", "wrap")},
+        ),
+        (("--size", 3, "--rank", -2), {"size": 3, "rank": -2}),
+        (("--size", 4, "--percentile", 30), {"size": 4, "percentile": 30}),
+        (("--size", 2, "--even-median", "mean"), {"size": 2, "even_median": "mean"}),
+        (
+            ("--footprint", "ball:1", "--ignore", 7),
+            {"footprint": scipy.ndimage.generate_binary_structure(3, 1), "ignore": 7},
+        ),
+        (("--outliers", "3mad", "--chunks", 5, 6, 50), {"radius": 1, "outliers": "3mad"}),
+    ],
+)
+def test_arguments_of_the_filter(random, run, tmp_path, arguments, options):
+    array = random.integers(-9, 9, (9, 16, 17), "int16")
+    make_input(tmp_path / "in.zarr", array, (4, 7, 5))
+    run(tmp_path / "in.zarr", tmp_path / "out.zarr", *arguments, "--verify", 2)
+    np.testing.assert_array_equal(read(tmp_path / "out.zarr"), median_filter(array, **options))
 
 
-def test_paths_that_are_the_input_or_nested(example, tmp_path, monkeypatch):
-    source = make_store(tmp_path / "in.zarr")
-    (tmp_path / "link.zarr").symlink_to("in.zarr")
-    (tmp_path / "folder").mkdir()
-    (tmp_path / "folder" / "up").symlink_to("..")
-    monkeypatch.chdir(tmp_path)
-    for same in ("in.zarr", "in.zarr/", "./in.zarr", "link.zarr", "link.zarr/", "folder/up/in.zarr"):
-        for one, other in ((source, same), (same, source), (same, "link.zarr")):
-            with pytest.raises(example.Refusal, match="is the input"):
-                example.refuse_to_nest(Path(one), Path(other))
-    for inside in ("in.zarr/out.zarr", "in.zarr/c/out.zarr", "link.zarr/out.zarr", "folder/up/in.zarr/c/out"):
-        with pytest.raises(example.Refusal, match="output .* lies inside the input"):
-            example.refuse_to_nest(source, Path(inside))
-        with pytest.raises(example.Refusal, match="input .* lies inside the output"):
-            example.refuse_to_nest(Path(inside), source)
-    for beside in ("in.zarr2", "in", "folder/in.zarr", "../in.zarr"):
-        example.refuse_to_nest(source, Path(beside))
+@pytest.mark.parametrize(
+    "form",
+    [
+        {"zarr_format": 2, "dtype": ">u2", "chunk_key_encoding": {"name": "v2", "separator": "/"}},
+        {"zarr_format": 2, "dtype": "<f4", "compressors": None, "fill_value": 3},
+        {"zarr_format": 3, "dtype": "uint8", "shards": (8, 10), "dimension_names": ("y", "x"), "fill_value": 9},
+    ],
+)
+def test_the_output_has_the_form_of_the_input(random, run, tmp_path, form):
+    array = random.integers(0, 99, (21, 19)).astype(form["dtype"])
+    form = {key: value for key, value in form.items() if key != "dtype"}
+    make_input(tmp_path / "in.zarr", array, (4, 5), attributes={"unit": "mm"}, **form)
+    run(tmp_path / "in.zarr", tmp_path / "out.zarr", "--radius", 2)
+    source, output = (zarr.open_array(str(tmp_path / name), mode="r") for name in ("in.zarr", "out.zarr"))
+    np.testing.assert_array_equal(output[...], median_filter(array, radius=2))
+    assert output.attrs["unit"] == "mm"
+    assert output.attrs[stores.MARK]["complete"] is True
+    one, other = (found.metadata.to_dict() | {"attributes": None} for found in (source, output))
+    assert one == other
+    names = [
+        {name for name in list_files(path) if path.joinpath(name).is_file()}
+        for path in (tmp_path / "in.zarr", tmp_path / "out.zarr")
+    ]
+    assert names[0] == names[1]
 
 
-def test_a_part_is_deleted_and_a_whole_store_gets_its_name(example, tmp_path):
-    with pytest.raises(KeyError), example.staging(tmp_path / "out.zarr") as partial:
-        make_store(partial, 1)
-        raise KeyError("half way")
-    assert list_files(tmp_path) == {}
-    with example.staging(tmp_path / "out.zarr") as partial:
-        make_store(partial, 1)
-        example.mark(partial)
-        example.publish(partial, tmp_path / "out.zarr", overwrite=False)
-    assert example.is_own_store(tmp_path / "out.zarr")
-    assert os.listdir(tmp_path) == ["out.zarr"]
+def test_chunks_of_the_fill_value_are_written_and_arrays_without_pixels_have_none(run, tmp_path):
+    make_input(tmp_path / "in.zarr", np.zeros((8, 6), "uint8"), (4, 3))
+    run(tmp_path / "in.zarr", tmp_path / "out.zarr")
+    assert len(chunk_files(tmp_path / "in.zarr")) == 0
+    assert len(chunk_files(tmp_path / "out.zarr")) == 4
+    make_input(tmp_path / "none.zarr", np.zeros((0, 6), "uint8"), (4, 3))
+    run(tmp_path / "none.zarr", tmp_path / "none_out.zarr")
+    assert read(tmp_path / "none_out.zarr").shape == (0, 6)
 
 
-@pytest.mark.parametrize("exchange", [True, False])
-def test_an_old_store_is_replaced_or_stays(example, tmp_path, monkeypatch, exchange):
-    if not exchange:
-        monkeypatch.setattr(example, "_exchange", lambda *_paths: False)
-    path = make_store(tmp_path / "out.zarr", 1, own=True)
-    before = list_files(tmp_path)
+def test_a_plan_writes_nothing(run, tmp_path):
+    make_input(tmp_path / "in.zarr", np.ones((8, 6), "uint8"), (4, 3))
+    text = run(tmp_path / "in.zarr", tmp_path / "out.zarr", "--dry-run", "--batch", 1, own=())
+    # Each of the four tasks reads a pixel more along each axis, out of all chunks.
+    assert "4 of 1x1 chunks" in text
+    assert "1.67 times the array, out of whole chunks of 192 B, 4.00 times the array" in text
+    assert os.listdir(tmp_path) == ["in.zarr"]
 
-    def replace():
-        with example.staging(path) as partial:
-            make_store(partial, 2, own=True)
-            example.publish(partial, path, overwrite=True)
 
-    # Somebody else puts something there at the last moment.
+def test_object_stores(random, run):
+    import fsspec
+
+    fsspec.filesystem("memory").store.clear()
+    array = random.integers(0, 99, (20, 30), "uint8")
+    make_input("memory://bucket/in.zarr", array, (6, 7))
+    run("memory://bucket/in.zarr", "memory://bucket/out.zarr", "--radius", 3, "--mode", "wrap")
+    np.testing.assert_array_equal(read("memory://bucket/out.zarr"), median_filter(array, radius=3, mode="wrap"))
+    assert zarr.open_array("memory://bucket/out.zarr").attrs[stores.MARK]["complete"] is True
+    run("memory://bucket/in.zarr", "memory://bucket/out.zarr", status=2)
+    assert "is the input" in run("memory://bucket/in.zarr", "memory://bucket/in.zarr/", status=2)
+    assert "lies inside" in run("memory://bucket/in.zarr", "memory://bucket/in.zarr/out", status=2)
+    assert "is not known" in run("memory://bucket/in.zarr", "sftp://host/out.zarr", status=2)
+    run("memory://bucket/in.zarr", "memory://bucket/out.zarr", "--overwrite")
+    np.testing.assert_array_equal(read("memory://bucket/out.zarr"), median_filter(array, radius=1))
+
+
+@pytest.mark.parametrize("compressors", ["auto", None])
+def test_chunks_that_are_cut_short_or_missing_are_named(random, run, tmp_path, compressors):
+    array = random.integers(0, 99, (20, 30), "uint8")
+    make_input(tmp_path / "in.zarr", array, (6, 7), compressors=compressors)
+    chunk = tmp_path / "in.zarr" / "c" / "2" / "1"
+    content = chunk.read_bytes()
+    chunk.write_bytes(content[: len(content) // 2])
+    text = run(tmp_path / "in.zarr", tmp_path / "out.zarr", "--retries", 0, status=1)
+    assert f"chunk c/2/1 of {tmp_path}/in.zarr could not be read" in text
+    chunk.unlink()
+    text = run(tmp_path / "in.zarr", tmp_path / "error.zarr", "--retries", 0, "--missing", "error", status=1)
+    assert f"chunk c/2/1 of {tmp_path}/in.zarr is missing" in text
+    array[12:18, 7:14] = 0
+    run(tmp_path / "in.zarr", tmp_path / "out.zarr", "--resume")
+    np.testing.assert_array_equal(read(tmp_path / "out.zarr"), median_filter(array, radius=1))
+
+
+def test_an_input_that_goes_is_an_error(tmp_path):
+    source = zarr.open_array(str(make_store(tmp_path / "in.zarr", 3)), mode="r")
+    (tmp_path / "in.zarr").rename(tmp_path / "elsewhere")
+    with pytest.raises(tasks.ChunkError, match="no longer there"):
+        tasks.read_around(source, Place.parse(str(tmp_path / "in.zarr")), [([(0, 6)], 0), ([(0, 7)], 0)])
+
+
+def test_verification_finds_a_wrong_chunk(random, run, tmp_path, monkeypatch):
+    make_input(tmp_path / "in.zarr", random.integers(0, 99, (20, 30), "uint8"), (6, 7))
     with monkeypatch.context() as patch:
-        patch.setattr(example, "refuse_to_replace", lambda *_arguments: None)
-        (path / "notes.txt").write_text("of mine")
-        if exchange:
-            with pytest.raises(example.Refusal, match="became something else"):
-                replace()
-            assert (path / "notes.txt").read_text() == "of mine"
-        (path / "notes.txt").unlink()
-    assert list_files(tmp_path) == before
-
-    if not exchange:
-        rename, calls = Path.rename, []
-
-        def fail_once(self, target):
-            calls.append(self)
-            if len(calls) == 2:
-                raise OSError("no second rename")
-            return rename(self, target)
-
-        with monkeypatch.context() as patch:
-            patch.setattr(Path, "rename", fail_once)
-            with pytest.raises(OSError, match="no second rename"):
-                replace()
-        assert list_files(tmp_path) == before
-
-    replace()
-    assert (zarr.open_array(str(path), mode="r")[...] == 2).all()
-    assert os.listdir(tmp_path) == ["out.zarr"]
+        fail_from(patch, 3, ValueError("stopped"))
+        run(tmp_path / "in.zarr", tmp_path / "out.zarr", "--batch", 1, "--in-flight", 1, "--retries", 0, status=1)
+    partial = tmp_path / ".out.zarr.partial"
+    (partial / "c" / "0" / "0").write_bytes((partial / "c" / "0" / "1").read_bytes())
+    text = run(tmp_path / "in.zarr", tmp_path / "out.zarr", "--resume", "--verify", 1, status=1)
+    assert "of the bytes compared differ" in text and "left unfinished" in text
+    assert not (tmp_path / "out.zarr").exists()
 
 
-def test_refusals_of_the_program(example, tmp_path, monkeypatch, capsys):
-    # In this process, as a program that starts takes seconds to import Dask.
-    monkeypatch.setattr(example.signal, "signal", lambda *_arguments: None)
-    monkeypatch.setattr(example, "start_cluster", None)
-    source = make_store(tmp_path / "in.zarr", 3, own=True)
-    make_places(tmp_path)
-    before = list_files(tmp_path)
-    for arguments, text in (
-        ((source, source), "is the input"),
-        ((source, source, "--overwrite"), "is the input"),
-        ((source, tmp_path / "photos", "--overwrite"), "left as it is"),
-        ((source, tmp_path / "own.zarr"), "--overwrite replaces"),
-        ((tmp_path / "photos", tmp_path / "new.zarr", "--make", "1MB", "--overwrite"), "left as it is"),
-        ((source, tmp_path / "new.zarr", "--make", "1MB"), "--overwrite replaces"),
-        ((tmp_path / "photos", tmp_path / "new.zarr"), "is not a Zarr array"),
-        ((tmp_path / "missing", tmp_path / "new.zarr"), "is not a Zarr array"),
-        ((source, tmp_path / "new.zarr", "--radius", "1", "1", "1"), "--radius has 3 values"),
-        ((source, tmp_path / "new.zarr", "--radius", "-1"), "below 0"),
-        ((source, tmp_path / "new.zarr", "--make", "0"), "holds no voxel"),
-    ):
-        monkeypatch.setattr(sys, "argv", ["filter_zarr.py", *map(str, arguments)])
-        try:
-            status = example.main()
-        except SystemExit as end:
-            status = end.code
-        assert status == 2
-        assert text in capsys.readouterr().err
-        assert list_files(tmp_path) == before
-
-
-def test_make_filter_verify_overwrite(tmp_path):
-    source, output = tmp_path / "in.zarr", tmp_path / "out.zarr"
-    assert "0 of the voxels compared differ" in run(
-        source, output, "--make", "64KiB", "--chunk", 20, "--verify", "--radius", 2
-    )
-    assert sorted(os.listdir(tmp_path)) == ["in.zarr", "out.zarr"]
-    volume = zarr.open_array(str(source), mode="r")[...]
-    np.testing.assert_array_equal(zarr.open_array(str(output), mode="r")[...], median_filter(volume, radius=2))
-    run(source, output, status=2)
-    run(source, output, "--overwrite")
-    np.testing.assert_array_equal(zarr.open_array(str(output), mode="r")[...], median_filter(volume, radius=1))
-    np.testing.assert_array_equal(zarr.open_array(str(source), mode="r")[...], volume)
-    assert sorted(os.listdir(tmp_path)) == ["in.zarr", "out.zarr"]
-
-
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL], ids=lambda number: number.name)
-def test_an_interrupted_run_leaves_the_old_store(random, tmp_path, number):
-    source = tmp_path / "in.zarr"
-    volume = zarr.create_array(str(source), shape=(96, 96, 96), chunks=(16, 16, 16), dtype="uint16")
-    volume[...] = random.integers(0, 4096, volume.shape, "uint16")
-    output = make_store(tmp_path / "out.zarr", 5, own=True)
-    before = list_files(tmp_path)
-    command = [sys.executable, SCRIPT, source, output, "--overwrite", "--radius", "7", "--workers", "1"]
-    # A session of its own, as what the killed program leaves running ends by itself, and not with the tests.
-    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True)
-    end = time.monotonic() + SECONDS
-    while not list(tmp_path.glob(".out.zarr.partial-*/store/c/*")):
-        assert process.poll() is None
-        assert time.monotonic() < end
-        time.sleep(0.01)
-    process.send_signal(number)
-    assert process.wait(SECONDS) != 0
-    parts = list(tmp_path.glob(".out.zarr.partial-*"))
-    assert len(parts) == (1 if number == signal.SIGKILL else 0)
-    found = list_files(tmp_path)
-    for part in parts:
-        found = {name: content for name, content in found.items() if not name.startswith(part.name)}
-    assert found == before
+def test_the_command_is_installed_under_its_name():
+    project = tomllib.loads((Path(__file__).parents[2] / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    module, _, function = project["scripts"]["cudamedian-zarr"].partition(":")
+    assert getattr(importlib.import_module(module), function) is main

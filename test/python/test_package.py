@@ -120,6 +120,6 @@ def test_archive_of_sources_holds_what_the_wheel_is_made_of(tmp_path):
         *("CHANGELOG.md", "CMakeLists.txt", "LICENSE", "PKG-INFO", "THIRD-PARTY-NOTICES.txt", "pyproject.toml"),
         *("itk-module-init.cmake", "itk-module.cmake"),
     }
-    sources = {path.relative_to(ROOT).as_posix() for path in (ROOT / "python" / "cudamedian").glob("*.py")}
+    sources = {path.relative_to(ROOT).as_posix() for path in (ROOT / "python" / "cudamedian").rglob("*.py")}
     assert {*sources, "python/cudamedian/py.typed", "python/README.md"} <= names
     assert not [name for name in names if re.search(r"\.so$|\.pyc$|__pycache__|/\.", name)]
