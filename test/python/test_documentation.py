@@ -14,8 +14,8 @@ import pytest
 
 import cudamedian
 
-MODULES = ["cudamedian", "cudamedian.dask", "cudamedian.ndimage", "cudamedian.skimage"]
-NEEDED = {"cudamedian": "scipy", "cudamedian.dask": "dask.array"}
+MODULES = ["cudamedian", "cudamedian.dask", "cudamedian.monai", "cudamedian.ndimage", "cudamedian.skimage"]
+NEEDED = {"cudamedian": "scipy", "cudamedian.dask": "dask.array", "cudamedian.monai": "monai"}
 
 
 def public_objects(name):

@@ -1,0 +1,5 @@
+from enum import Enum
+
+class TransformBackends(Enum):
+    TORCH = "torch"
+    NUMPY = "numpy"

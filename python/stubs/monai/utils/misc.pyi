@@ -1,0 +1,3 @@
+from collections.abc import Sequence
+
+def ensure_tuple_rep(tup: Sequence[int] | int, dim: int) -> tuple[int, ...]: ...
