@@ -190,6 +190,33 @@ write_source_entry() {
     "${mirror:-http://deb.debian.org/debian/}" "${suite}" >"${folder}/sources.list"
 }
 
+# Prints the version of a suite's source package that this was tested with, and the SHA-256 of its .dsc; nothing where
+# debian-sources.txt has none.
+find_tested_source() {
+  awk -v suite="$1" -v package="$2" '$1 == suite && $2 == package { print $3, $4 }' \
+    "${repository_root}/scripts/debian-sources.txt"
+}
+
+# Downloads a suite's source package, with options of apt, and unpacks it: the version that this was tested with, or in
+# words another. apt checks Debian's signature of the suite, and dpkg-source the sums in the .dsc.
+download_source() {
+  local package="$1" suite="$2" version="" sum=""
+  shift 2
+  read -r version sum < <(find_tested_source "${suite}" "${package}") || true
+  if [ -z "${version}" ]; then
+    apt-get "$@" source -qq --download-only "${package}"
+  elif apt-cache "$@" showsrc --only-source "${package}" | grep -qxF "Version: ${version}"; then
+    apt-get "$@" source -qq --download-only "${package}=${version}"
+    printf '%s  %s\n' "${sum}" "${package}_${version#*:}.dsc" | sha256sum --check --quiet ||
+      fail "the .dsc of ${package} ${version} is not the one that this was tested with"
+  else
+    say "Debian's suite ${suite} has moved on from ${package} ${version}, which this was tested with"
+    apt-get "$@" source -qq --download-only "${package}"
+    say "going on with $(basename ./*.dsc .dsc), which it was not tested with"
+  fi
+  dpkg-source --extract ./*.dsc >/dev/null
+}
+
 # Fills a folder with the unpacked sources of a Debian package, from a suite (this system's unless named), unless that has
 # been done.
 get_debian_source() {
@@ -216,7 +243,7 @@ get_debian_source() {
     -o Debug::NoLocking=1
   )
   apt-get "${options[@]}" update -qq
-  (cd "${download}" && apt-get "${options[@]}" source -qq "${package}")
+  (cd "${download}" && download_source "${package}" "${suite}" "${options[@]}")
   mv "${download}/${package}"-*/ "${folder}"
   rm -rf "${download}" "${apt}"
 }
