@@ -59,12 +59,15 @@ cmake -S "${repository_root}" -B "${build}" "${cross[@]}" \
 targets=(CudaMedianCoreTest CudaMedianProgramTest CudaMedianEngineTest CudaMedianRowProgramsTest CudaMedianThreadTeamTest)
 ninja -C "${build}" -j "${jobs}" "${targets[@]}"
 
+# The emulator itself gives up at times where a process forks while its threads run (cpu-exec.c: cpu == current_cpu).
+emulator='BackgroundWorker\.AForkHasAWorkerOfItsOwn'
+
 # run_tests <processor of qemu> <instruction set of row programs> <CTest's selection>
 run_tests() {
   say "tests on qemu's $1: row programs with $2"
   QEMU_CPU="$1" CUDAMEDIAN_EXPECTED_INSTRUCTION_SET="$2" \
     ctest --test-dir "${build}" --output-on-failure -j "${jobs}" --no-tests=error \
-    -R "$3" -E "_NOT_BUILT|Rooms|Paths|${slow}"
+    -R "$3" -E "_NOT_BUILT|Rooms|Paths|${emulator}|${slow}"
 }
 
 everything='^CudaMedian.*\.'
