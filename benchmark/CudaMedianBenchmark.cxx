@@ -130,6 +130,7 @@ RunCase(const BenchmarkCase & benchmarkCase, const Options & options, const std:
   {
     const auto filter = itk::CudaMedianImageFilter<ImageType>::New();
     filter->SetBackend(backend);
+    filter->WaitForKernelsOn();
     filter->SetInput(image);
     filter->SetRadius(radius);
     filter->SetNumberOfWorkUnits(options.threads);

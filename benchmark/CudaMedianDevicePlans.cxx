@@ -96,9 +96,7 @@ DescribeKernel(const MedianRequest & request, Algorithm algorithm, const DeviceT
                   shape.tile[1],
                   shape.tile[2],
                   shape.threads,
-                  InKibibytes(std::max(shape.sharedBytes,
-                                       shape.sortPixels == 0 ? 0 : GetRankSortBytes(shape.sortPixels, pixelBytes)))
-                    .c_str());
+                  InKibibytes(std::max(shape.sharedBytes, GetRegionSortBytes(shape, pixelBytes))).c_str());
   }
   else if (algorithm == Algorithm::SlidingHistogram)
   {

@@ -2,12 +2,14 @@
 // blocks and shares by which policies are chosen.
 
 #include "KernelMeasurement.h"
+#include "WindowSweep.h"
 
 #include <CLI/CLI.hpp>
 
 #include <algorithm>
 #include <atomic>
 #include <fstream>
+#include <iterator>
 #include <iostream>
 #include <map>
 #include <stdexcept>
@@ -34,6 +36,9 @@ struct Options
   std::vector<std::string> pixels{ "uint8", "int16", "float32" };
   std::vector<std::string> tiles;
   std::vector<int>         sums;
+  std::vector<int>         excesses;
+  std::vector<int>         residentBlocks;
+  std::vector<int>         steps;
   std::vector<std::string> blocks;
   std::vector<int>         registers;
   std::vector<std::string> published;
@@ -45,6 +50,8 @@ struct Options
   bool                     small{ false };
   bool                     count{ false };
   bool                     rows{ false };
+  std::size_t              random{ 0 };
+  unsigned int             seed{ 1 };
   std::string              commit{ CUDAMEDIAN_COMMIT };
 };
 
@@ -117,7 +124,7 @@ struct Variant
   std::string  published;
 };
 
-/** The chosen policy, with each of the tiles, sums, blocks and registers that are asked for in its place; then the
+/** The chosen policy, with each of the tiles, sums, blocks and what else is asked for in its place; then the
  * published programs with each of the sums, blocks and registers. */
 std::vector<Variant>
 ListVariants(const Extent & radius, const KernelKind & kind, const DeviceTraits & device, const Options & options)
@@ -129,20 +136,26 @@ ListVariants(const Extent & radius, const KernelKind & kind, const DeviceTraits 
   std::vector<Variant> variants;
   const auto           add = [&](const KernelPolicy & first, const std::string & published) {
     for (const auto sum : orElse(options.sums, chosen.lowering.sumPercent))
-      for (const auto & block : orElse(options.blocks, ""))
-        // As the policies have it, whatever the tile.
-        for (const auto values : orElse(options.registers, kind.pixelBytes == 8 ? 100 : 200))
-        {
-          auto policy = first;
-          policy.lowering.sumPercent = sum;
-          if (!block.empty())
-          {
-            policy.blockX = static_cast<int>(ParseExtent(block)[0]);
-            policy.blockY = static_cast<int>(ParseExtent(block)[1]);
-          }
-          policy.registers = static_cast<std::size_t>(values);
-          variants.push_back({ policy, published });
-        }
+      for (const auto excess : orElse(options.excesses, chosen.lowering.excessPercent))
+        for (const auto & block : orElse(options.blocks, ""))
+          for (const auto resident : orElse(options.residentBlocks, first.residentBlocks))
+            for (const auto steps : orElse(options.steps, first.steps))
+              // As the policies have it, whatever the tile.
+              for (const auto values : orElse(options.registers, kind.pixelBytes == 8 ? 100 : 200))
+              {
+                auto policy = first;
+                policy.lowering.sumPercent = sum;
+                policy.lowering.excessPercent = excess;
+                if (!block.empty())
+                {
+                  policy.blockX = static_cast<int>(ParseExtent(block)[0]);
+                  policy.blockY = static_cast<int>(ParseExtent(block)[1]);
+                }
+                policy.residentBlocks = resident;
+                policy.steps = steps;
+                policy.registers = static_cast<std::size_t>(values);
+                variants.push_back({ policy, published });
+              }
   };
   for (const auto & tile : orElse(options.tiles, ""))
   {
@@ -150,6 +163,7 @@ ListVariants(const Extent & radius, const KernelKind & kind, const DeviceTraits 
     if (!tile.empty())
     {
       SetTile(tile, policy);
+      policy.lineBytes = 0; // in blocks that stage their footprint
     }
     add(policy, "");
   }
@@ -182,7 +196,7 @@ CompileVariants(const Extent &               radius,
         {
           const auto program =
             published.empty() ? BuildTileProgram(radius, policy) : BuildPublishedProgram(published, radius);
-          kernels[n] = CompileRuntimeKernel(program, pixel.keyFormat, kind, policy, target, ~std::size_t{ 0 });
+          kernels[n] = CompileRuntimeKernel(program, pixel.keyFormat, kind, policy, target);
         }
         catch (const std::exception & error)
         {
@@ -243,17 +257,19 @@ AddOptions(CLI::App & application, Options & options)
   application.add_option("--pixels", options.pixels, "uint8, int16, float32, float64")->delimiter(',');
   application.add_option("--launches", options.launches, "launches to take the median of")->check(CLI::Range(1, 1000));
   application
-    .add_option(
-      "--algorithm", options.algorithm, "automatic, as the filter would choose, or one of the others to force it")
+    .add_option("--algorithm",
+                options.algorithm,
+                "automatic, as the filter would choose, or one of the others to force it; extremes are least values")
     ->transform(CLI::CheckedTransformer(std::map<std::string, Algorithm>{ { "automatic", Algorithm::Automatic },
                                                                           { "program", Algorithm::TileProgram },
                                                                           { "ranks", Algorithm::LocalRank },
                                                                           { "histograms", Algorithm::SlidingHistogram },
-                                                                          { "merges", Algorithm::MergeTiling } }));
+                                                                          { "merges", Algorithm::MergeTiling },
+                                                                          { "extremes", Algorithm::Extremum } }));
   application
     .add_option("--scratch", options.scratchMebibytes, "MiB of scratch memory for algorithms that look at data")
     ->check(CLI::Range(1, 8192));
-  application.add_flag("--tune", options.tune, "sweep the policies listed by the next five options");
+  application.add_flag("--tune", options.tune, "sweep the policies listed by the next eight options");
   application
     .add_option("--tiles",
                 options.tiles,
@@ -261,6 +277,11 @@ AddOptions(CLI::App & application, Options & options)
                 "@phases/column/columns for shared ones")
     ->delimiter(',');
   application.add_option("--sums", options.sums, "percent of maxima taken by sums")->delimiter(',');
+  application.add_option("--excesses", options.excesses, "percent of maxima left to their users")->delimiter(',');
+  application
+    .add_option("--resident", options.residentBlocks, "blocks that the compiler leaves registers for, 0 for its choice")
+    ->delimiter(',');
+  application.add_option("--steps", options.steps, "steps of a block along an axis, 0 for one place")->delimiter(',');
   application.add_option("--blocks", options.blocks, "threads of a block, such as 32x4")->delimiter(',');
   application.add_option("--registers", options.registers, "values in registers, 0 for no limit")->delimiter(',');
   application
@@ -275,6 +296,10 @@ AddOptions(CLI::App & application, Options & options)
     "print the rows for the tables of src/algorithm too: of rates, or with --tune of TileTuning.inc");
   application.add_option("--commit", options.commit, "what the rows say was measured; the default was found by CMake");
   application.add_option("--json", options.jsonFile, "file for the table");
+  application
+    .add_option("--random", options.random, "random windows in place of --windows, each beside the next larger one")
+    ->check(CLI::Range(2, 400));
+  application.add_option("--seed", options.seed, "which random windows");
   application.add_flag("--count", options.count, "print the cost model for an H200; needs no GPU");
 }
 
@@ -283,13 +308,19 @@ template <typename TFunction>
 void
 ForEachCase(const Options & options, const TFunction & function)
 {
-  for (const auto & window : options.windows)
+  std::vector<Extent> radii =
+    options.random > 0 ? ListRandomWindows(options.random, options.seed) : std::vector<Extent>();
+  if (options.random == 0)
+  {
+    std::transform(options.windows.begin(), options.windows.end(), std::back_inserter(radii), ParseWindow);
+  }
+  for (const auto & radius : radii)
   {
     for (const auto & pixel : pixelKinds)
     {
       if (std::find(options.pixels.begin(), options.pixels.end(), pixel.name) != options.pixels.end())
       {
-        function(ParseWindow(window), pixel);
+        function(radius, pixel);
       }
     }
   }
@@ -323,6 +354,13 @@ Run(const Options & options)
   const auto &             device = benchmark.GetDevice();
   Json                     table = Json::array();
   std::vector<std::string> tableRows;
+  std::vector<Row>         rows;
+  if (!options.tune && (options.random > 0 || options.algorithm == Algorithm::TileProgram))
+  {
+    std::vector<std::pair<Extent, PixelKind>> cases;
+    ForEachCase(options, [&](const Extent & radius, const PixelKind & pixel) { cases.emplace_back(radius, pixel); });
+    benchmark.Compile(cases, options.algorithm == Algorithm::TileProgram);
+  }
   PrintHeader();
   ForEachCase(options, [&](const Extent & radius, const PixelKind & pixel) {
     const auto size = radius[2] > 0   ? Extent{ { 512, 512, 256, 1 } }
@@ -332,6 +370,7 @@ Run(const Options & options)
     {
       const auto row = benchmark.MeasureChosen(options.algorithm, radius, pixel, size, options.launches);
       Print(row);
+      rows.push_back(row);
       table.push_back(AsJson(row));
       tableRows.push_back(MakeRateRow(row, device, options.commit));
       return;
@@ -343,6 +382,10 @@ Run(const Options & options)
   if (options.rows)
   {
     std::for_each(tableRows.begin(), tableRows.end(), [](const auto & row) { std::printf("%s\n", row.c_str()); });
+  }
+  if (options.random > 0)
+  {
+    PrintNeighbours(rows, 0.7);
   }
   if (options.small)
   {

@@ -269,6 +269,7 @@ Run(const Options & options)
   Write(*source->GetOutput(), input.GetPath(), pieces);
 
   const auto filter = FilterType::New();
+  filter->WaitForKernelsOn();
   filter->SetBackend(options.backend == "cuda"  ? BackendEnum::Cuda
                      : options.backend == "cpu" ? BackendEnum::Cpu
                                                 : BackendEnum::Auto);

@@ -214,6 +214,7 @@ MeasureImage(const char *                name,
   filter->SetInput(&input);
   filter->SetRadius(radius);
   filter->SetBackend(itk::CudaMedianImageFilterEnums::Backend::Cuda);
+  filter->WaitForKernelsOn();
   filter->SetDeviceMemoryBudget(options.budget);
   filter->SetDevices(options.devices);
   filter->SetNumberOfWorkUnits(itk::MultiThreaderBase::GetGlobalDefaultNumberOfThreads());

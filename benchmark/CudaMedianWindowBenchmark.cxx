@@ -97,6 +97,7 @@ public:
     MedianRequest request;
     request.pixelType = type;
     request.backend = m_Options.backend == "cuda" ? Backend::Cuda : Backend::Cpu;
+    request.compilation = Compilation::Wait;
     request.inputExtent = request.outputExtent = extent;
     request.radius = radius;
     request.outputStride = { { 1, extent[0], extent[0] * extent[1], extent[0] * extent[1] * extent[2] } };
@@ -333,6 +334,32 @@ CompareMasks(Comparison & comparison, bool isOnCuda)
   });
 }
 
+/** Maps of all ranks that masks make in windows of a size: as many as there are lines along an axis, and one more. */
+void
+CompareMaps(Comparison & comparison, bool isOnCuda)
+{
+  ForEachWindow({ 1, 2, 3, 5, 15 }, { 1, 4 }, [&](const Extent & radius) {
+    const auto                extent = GetSize(radius, isOnCuda);
+    const auto                lines = (2 * radius[1] + 1) * (2 * radius[2] + 1);
+    const auto                pixels = (2 * radius[0] + 1) * lines;
+    const auto                least = (pixels - lines) / 2;
+    std::vector<std::int32_t> map(static_cast<std::size_t>(extent[0] * extent[1] * extent[2]));
+    std::mt19937              random(3);
+    std::generate(map.begin(), map.end(), [&] {
+      return static_cast<std::int32_t>(least + static_cast<std::int64_t>(random() % static_cast<unsigned>(lines + 1)));
+    });
+    for (const auto type : { PixelType::UInt8, PixelType::Int16, PixelType::Float32 })
+    {
+      const auto median = comparison.MakeRequest(type, extent, radius);
+      auto       other = median;
+      other.rankMap = map.data();
+      other.rank = least;
+      other.greatestRank = least + lines;
+      comparison.Print(std::to_string(lines + 1) + " ranks of " + Name(radius) + " " + ToString(type), median, other);
+    }
+  });
+}
+
 void
 CompareOutliers(Comparison & comparison, bool isOnCuda)
 {
@@ -374,8 +401,9 @@ main(int argc, char * argv[])
     };
     Options options;
     application
-      .add_option(
-        "--groups", options.groups, "ranks, extremes, even, borders, components, footprints, masks, outliers, disks")
+      .add_option("--groups",
+                  options.groups,
+                  "ranks, extremes, even, borders, components, footprints, masks, maps, outliers, disks")
       ->delimiter(',');
     application.add_option("--backend", options.backend, "cuda or cpu")->check(CLI::IsMember({ "cuda", "cpu" }));
     application.add_option("--threads", options.threads, "threads of the host")->check(CLI::Range(1, 1024));
@@ -392,6 +420,7 @@ main(int argc, char * argv[])
       : group == "borders"    ? CompareBorders(comparison, isOnCuda)
       : group == "footprints" ? CompareFootprints(comparison, isOnCuda)
       : group == "masks"      ? CompareMasks(comparison, isOnCuda)
+      : group == "maps"       ? CompareMaps(comparison, isOnCuda)
       : group == "outliers"   ? CompareOutliers(comparison, isOnCuda)
       : group == "disks"      ? CompareLargeFootprints(comparison, isOnCuda)
                               : CompareComponents(comparison, isOnCuda);

@@ -18,6 +18,8 @@
 #ifndef KernelMeasurement_h
 #define KernelMeasurement_h
 
+#include "ExtremumLaunch.h"
+#include "ExtremumSteps.h"
 #include "HistogramLaunch.h"
 #include "InterpretedLaunch.h"
 #include "KernelTiming.h"
@@ -27,6 +29,11 @@
 #include "RuntimeKernels.h"
 #include "SelectionLaunch.h"
 #include "SharedMemoryLimit.h"
+
+#include <atomic>
+#include <map>
+#include <thread>
+#include <utility>
 
 /** The kernels of each algorithm, measured. */
 namespace cudamedianbenchmark
@@ -207,6 +214,70 @@ public:
     return row;
   }
 
+  /** Compiles the kernels of windows that will be measured, by all of the host's threads: those that are chosen, or all
+   * that are covered. */
+  void
+  Compile(const std::vector<std::pair<Extent, PixelKind>> & cases, bool areForced)
+  {
+    std::vector<Compiled>    compiled(cases.size());
+    std::atomic<std::size_t> next{ 0 };
+    std::vector<std::thread> compilers;
+    for (unsigned i = 0; i < std::max(1U, std::thread::hardware_concurrency()); ++i)
+    {
+      compilers.emplace_back([&] {
+        for (std::size_t n = next++; n < cases.size(); n = next++)
+        {
+          const auto & [radius, pixel] = cases[n];
+          const auto bytes = static_cast<int>(PixelBytes(pixel.type));
+          if (areForced ? IsCoveredByKernels(radius) : IsTileProgramFastestOnDevice(radius, bytes, m_Device))
+          {
+            const auto kind = GetKernelKind(bytes, m_Device.computeCapability);
+            compiled[n].policy = GetKernelPolicy(radius, kind, m_Device);
+            compiled[n].kernel =
+              CompileRuntimeKernel(radius, pixel.keyFormat, kind, compiled[n].policy, GetKernelTarget(m_Device));
+          }
+        }
+      });
+    }
+    std::for_each(compilers.begin(), compilers.end(), [](auto & compiler) { compiler.join(); });
+    for (std::size_t n = 0; n < cases.size(); ++n)
+    {
+      m_Compiled[{ cases[n].first, cases[n].second.name }] = compiled[n];
+    }
+  }
+
+  /** Least values, by reduction along axes. Operations are those of doubling; the floor is a copy's. */
+  Row
+  MeasureExtremes(const Extent & radius, const PixelKind & pixel, const Extent & size, int launches)
+  {
+    const auto    pixelBytes = static_cast<int>(PixelBytes(pixel.type));
+    MedianRequest request;
+    request.pixelType = pixel.type;
+    request.inputExtent = request.outputExtent = size;
+    request.radius = radius;
+    const auto passes = ChooseExtremumPasses(GetExtremumReach(request), size, pixelBytes, m_Device);
+    Row        row;
+    row.pixel = pixel.name;
+    row.window = JoinShort(Window(radius).GetExtent());
+    row.size = JoinShort(size);
+    row.how = std::to_string(passes.shapes.size()) + " passes, model " +
+              std::to_string(static_cast<double>(Volume(size)) / passes.seconds * 1e-9).substr(0, 5);
+    row.floorGigapixels = m_Device.copyBytes / (2.0 * pixelBytes) * 1e-9;
+
+    const auto bytes =
+      2 * static_cast<std::size_t>(RoundUp(
+            CountExtremumBuffer(passes.shapes, size, size, GetDevicePitch(1, PixelBytes(pixel.type))) * pixelBytes,
+            deviceAlignment));
+    void * scratch = nullptr;
+    Check(cudaMalloc(&scratch, bytes), "cudaMalloc");
+    const auto launch = [&](const KernelArguments & arguments) {
+      return LaunchExtremes(arguments, passes.shapes, pixel.keyFormat, scratch, bytes, nullptr);
+    };
+    Time(radius, pixel, size, launches, row, launch, 0);
+    Check(cudaFree(scratch), "cudaFree");
+    return row;
+  }
+
   /** The kernel of an algorithm; for `Automatic` the one that the filter would take, whatever it costs to compile. */
   Row
   MeasureChosen(Algorithm algorithm, const Extent & radius, const PixelKind & pixel, const Extent & size, int launches)
@@ -223,6 +294,10 @@ public:
       limits.device = m_Device;
       algorithm = PlanMedian(request, Backend::Cuda, limits).candidate.algorithm;
     }
+    if (algorithm == Algorithm::Extremum)
+    {
+      return MeasureExtremes(radius, pixel, size, launches);
+    }
     if (algorithm == Algorithm::SlidingHistogram)
     {
       return MeasureHistograms(radius, pixel, size, launches);
@@ -234,6 +309,11 @@ public:
     if (algorithm == Algorithm::LocalRank)
     {
       return MeasureRanks(radius, pixel, size, launches);
+    }
+    const auto known = m_Compiled.find({ radius, pixel.name });
+    if (known != m_Compiled.end() && known->second.kernel.kernel != nullptr)
+    {
+      return Measure(*known->second.kernel.kernel, known->second.policy, pixel, size, "NVRTC", launches);
     }
     const auto            policy = GetKernelPolicy(radius, kind, m_Device);
     const EmittedKernel * emitted = nullptr;
@@ -248,8 +328,7 @@ public:
       }
       return row;
     }
-    const auto compiled =
-      CompileRuntimeKernel(radius, pixel.keyFormat, kind, policy, GetKernelTarget(m_Device), ~std::size_t{ 0 });
+    const auto compiled = CompileRuntimeKernel(radius, pixel.keyFormat, kind, policy, GetKernelTarget(m_Device));
     if (compiled.kernel == nullptr)
     {
       throw std::runtime_error(compiled.explanation);
@@ -258,6 +337,12 @@ public:
   }
 
 private:
+  struct Compiled
+  {
+    KernelPolicy  policy;
+    RuntimeKernel kernel;
+  };
+
   template <typename TLaunch>
   void
   Time(const Extent &    radius,
@@ -265,11 +350,13 @@ private:
        const Extent &    size,
        int               launches,
        Row &             row,
-       const TLaunch &   launch)
+       const TLaunch &   launch,
+       std::int64_t      rank = -1)
   {
     const auto pixels = static_cast<std::size_t>(Volume(size));
-    row.differences = CountDifferences(radius, size, pixel, m_Memory, launch);
+    row.differences = CountDifferences(radius, size, pixel, m_Memory, launch, rank);
     auto arguments = MakeArguments(size, radius, pixel);
+    arguments.rank = rank < 0 ? arguments.rank : rank;
     arguments.output = m_Memory.GetOutput();
     row.seconds = TimeLaunches(launches, [&](std::size_t i) {
       arguments.input = m_Memory.GetInput(i, pixels * PixelBytes(pixel.type));
@@ -280,9 +367,10 @@ private:
     row.pixelBytes = static_cast<int>(PixelBytes(pixel.type));
   }
 
-  Memory       m_Memory;
-  DeviceTraits m_Device;
-  std::size_t  m_ScratchBytes;
+  Memory                                             m_Memory;
+  DeviceTraits                                       m_Device;
+  std::size_t                                        m_ScratchBytes;
+  std::map<std::pair<Extent, std::string>, Compiled> m_Compiled;
 };
 
 } // namespace cudamedianbenchmark

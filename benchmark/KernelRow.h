@@ -184,6 +184,9 @@ AsJson(const Row & row)
            { "tile", JoinShort(row.policy.tile) },
            { "root", Describe(row) },
            { "sum_percent", row.policy.lowering.sumPercent },
+           { "excess_percent", row.policy.lowering.excessPercent },
+           { "resident_blocks", row.policy.residentBlocks },
+           { "steps", row.policy.steps },
            { "block", { row.policy.blockX, row.policy.blockY } },
            { "operations_per_pixel", row.cost.operations },
            { "min_max_instructions_per_pixel", row.cost.minMax },
@@ -216,6 +219,14 @@ MakeRateRow(const Row & row, const DeviceTraits & device, const std::string & co
     RateRow{ device.name.c_str(), commit.c_str(), Window(row.radius).GetExtent(), row.pixelBytes, GetRate(row) });
 }
 
+/** Excesses, resident blocks and steps of a policy. */
+inline std::string
+DescribeWay(const KernelPolicy & policy)
+{
+  return std::to_string(policy.lowering.excessPercent) + " % excesses, " + std::to_string(policy.residentBlocks) +
+         " blocks, " + std::to_string(policy.steps) + " steps";
+}
+
 /** A row for TileTuning.inc: the fastest of the policies that were swept for a window, with the one behind it.
  * Published programs are no policies, and have no row. */
 inline std::string
@@ -230,11 +241,12 @@ MakeTuningRow(std::vector<Row> rows, const DeviceTraits & device, const std::str
   std::sort(rows.begin(), rows.end(), [](const Row & a, const Row & b) { return a.gigapixels > b.gigapixels; });
   const auto &      best = rows.front();
   const auto &      policy = best.policy;
-  const std::string runnerUp = rows.size() == 1 ? ""
-                                                : JoinShort(rows[1].policy.tile) + ":" + Describe(rows[1].policy) +
-                                                    ", " + std::to_string(rows[1].policy.lowering.sumPercent) + " %, " +
-                                                    std::to_string(rows[1].policy.blockX) + "x" +
-                                                    std::to_string(rows[1].policy.blockY);
+  const std::string runnerUp = rows.size() == 1
+                                 ? ""
+                                 : JoinShort(rows[1].policy.tile) + ":" + Describe(rows[1].policy) + ", " +
+                                     std::to_string(rows[1].policy.lowering.sumPercent) + " %, " +
+                                     std::to_string(rows[1].policy.blockX) + "x" +
+                                     std::to_string(rows[1].policy.blockY) + ", " + DescribeWay(rows[1].policy);
   return ToRow(TileTuningRow{ device.name.c_str(),
                               commit.c_str(),
                               Window(best.radius).GetExtent(),
@@ -244,14 +256,18 @@ MakeTuningRow(std::vector<Row> rows, const DeviceTraits & device, const std::str
                               policy.tiling.division,
                               policy.phases,
                               policy.lowering.sumPercent,
+                              policy.lowering.excessPercent,
                               policy.blockX,
                               policy.blockY,
+                              policy.residentBlocks,
+                              policy.steps,
                               GetRate(best),
                               rows.size() == 1 ? 0 : GetRate(rows[1]),
                               runnerUp.c_str() });
 }
 
-/** What a strip of 3x3 costs per pixel (StripKernel.h): two rows of `width` pixels and the columns beside them. */
+/** What a strip of 3x3 costs per pixel (StripKernel.h, ByteStripKernel.h): two rows of `width` pixels and the columns
+ * beside them. */
 inline ProgramCost
 CountStrips(double width)
 {
@@ -283,7 +299,7 @@ Count(const Extent &       radius,
                              policy.blockX)
                    .cost
              : IsFilteredInStrips(radius) && row.how != "NVRTC"
-               ? CountStrips(bytes == 1 ? 8 : 16.0 / static_cast<double>(bytes))
+               ? CountStrips(bytes == 1 && device.computeCapability < 90 ? 8 : 16.0 / static_cast<double>(bytes))
                : CountPhases(BuildKernelPhases(radius, policy), policy.lowering, policy.blockX).cost;
   // Comparing and choosing 64 bits takes three instructions.
   const auto compute =

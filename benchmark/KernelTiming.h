@@ -167,20 +167,23 @@ MakeArguments(const Extent & size, const Extent & radius, const PixelKind & pixe
   return arguments;
 }
 
-/** Compares blocks of a kernel's output with the selecting kernel's. \returns the number of differing pixels. */
+/** Compares blocks of a kernel's output with the selecting kernel's. \param rank of the wanted value, -1 for the
+ * median's \returns the number of differing pixels. */
 template <typename TLaunch>
 std::size_t
 CountDifferences(const Extent &    radius,
                  const Extent &    size,
                  const PixelKind & pixel,
                  const Memory &    memory,
-                 const TLaunch &   launch)
+                 const TLaunch &   launch,
+                 std::int64_t      rank = -1)
 {
   const auto bytes = PixelBytes(pixel.type);
   const auto pixels = static_cast<std::size_t>(Volume(size));
   auto       arguments = MakeArguments(size, radius, pixel);
   arguments.input = memory.GetInput(0, pixels * bytes);
   arguments.output = memory.GetOutput();
+  arguments.rank = rank < 0 ? arguments.rank : rank;
   Check(launch(arguments), "launch");
 
   std::size_t differences = 0;

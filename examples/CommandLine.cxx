@@ -114,6 +114,10 @@ constexpr Setting Settings[] = {
     "how to find the medians: automatic (the fastest, the default), tileProgram, localRank, slidingHistogram, "
     "mergeTiling or selection",
     [](Options & options, const std::string & text) { options.algorithm = ParseAlgorithm(text); } },
+  { "--wait",
+    nullptr,
+    "where the fastest kernel is not compiled yet, compile it first, in seconds, instead of running what there is",
+    [](Options & options, const std::string &) { options.waitsForKernels = true; } },
   { "--devices",
     "NUMBERS",
     "CUDA devices that share the work, as in 0,1 (default: the current one)",

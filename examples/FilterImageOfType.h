@@ -365,6 +365,7 @@ SetOptions(RankOfWindow<TImage> & filter, const Options & options, const itk::Im
     options.evenMedian.value_or(cudamedian::EvenMedian::Upper)));
   filter.SetBackend(static_cast<itk::CudaMedianImageFilterEnums::Backend>(options.backend));
   filter.SetAlgorithm(static_cast<itk::CudaMedianImageFilterEnums::Algorithm>(options.algorithm));
+  filter.SetWaitForKernels(options.waitsForKernels);
   filter.SetDevices(options.devices);
   filter.SetDeviceMemoryBudget(options.deviceMemoryBudget);
 }

@@ -62,6 +62,7 @@ struct Options
   double                                outlierThreshold{ 0 };
   cudamedian::Backend                   backend{ cudamedian::Backend::Auto };
   cudamedian::Algorithm                 algorithm{ cudamedian::Algorithm::Automatic };
+  bool                                  waitsForKernels{ false };
   std::vector<int>                      devices;                 ///< numbers of CUDA devices; empty: the current one
   std::uint64_t                         deviceMemoryBudget{ 0 }; ///< bytes; 0: the filter's default
   bool                                  verify{ false };

@@ -34,11 +34,23 @@ namespace cudamedian
  * Rows that are not a multiple of 16 bytes long, or arrays that do not start at one, are copied on the device to rows
  * that are, and the result is copied back, which takes longer; the report's slabReason says so.
  *
+ * A call like an earlier one, whose request differs in addresses alone, plans and reserves nothing: it checks where its
+ * images lie and launches the kernels that are ready. That holds without a budget, for kernels that need no memory of
+ * their own.
+ *
  * \param stream a cudaStream_t: null is the default stream, 1 the legacy and 2 the per-thread one.
  * \throws RequestError when the request is inconsistent.
  * \throws DeviceError when this build has no CUDA backend, or a CUDA call fails. */
 CudaMedian_EXPORT ExecutionReport
 RunMedianOnDevice(const MedianRequest & request, void * stream);
+
+/** The same without a report, whose texts take time to copy. */
+CudaMedian_EXPORT void
+RunMedianOnDeviceQuietly(const MedianRequest & request, void * stream);
+
+/** Why a request cannot be carried out in device memory, whatever its buffers; empty where it can. */
+CudaMedian_EXPORT std::string
+                  FindDeviceObstacle(const MedianRequest & request);
 
 /** Lets what stream `then` gets from now on wait for what is in stream `first`; the host waits for nothing.
  *

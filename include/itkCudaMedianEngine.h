@@ -95,6 +95,18 @@ enum class Algorithm : std::uint8_t
   Extremum
 };
 
+/** What is done where the fastest kernel of a window is not compiled yet. Results are the same either way.
+ * - `Background`: whatever else there is runs, on either backend where that is left open, and the kernel is compiled by
+ * a thread of its own, unless waiting for it is estimated to be faster. It takes over in the first call that finds it
+ *   done, in this process or another of the same user. A process that ends stops a compilation, which may take a
+ * second. An algorithm that is asked for waits for its kernel.
+ * - `Wait`: the call compiles it and goes on then, which takes seconds. */
+enum class Compilation : std::uint8_t
+{
+  Background,
+  Wait
+};
+
 /** What lies beyond the image along an axis, for windows that reach there; behind each the names of scipy.ndimage. */
 enum class Border : std::uint8_t
 {
@@ -175,6 +187,8 @@ ToString(Backend backend);
 CudaMedian_EXPORT const char *
 ToString(Algorithm algorithm);
 CudaMedian_EXPORT const char *
+ToString(Compilation compilation);
+CudaMedian_EXPORT const char *
 ToString(PixelType type);
 
 /** What ran, where, and why. Times are in seconds, memory in bytes. */
@@ -201,6 +215,7 @@ struct ExecutionReport
   double      totalSeconds{ 0 };       ///< the whole engine call
   double      estimatedCudaSeconds{ 0 }; ///< what Backend::Auto took CUDA to need; 0 when nothing was estimated
   double      estimatedCpuSeconds{ 0 };  ///< what it took the CPU to need; 0 when nothing was estimated
+  std::string compiling; ///< the faster kernel that is being compiled for the calls to come; empty where there is none
   std::string backendReason;
   std::string algorithmReason;
   std::string tileReason;
@@ -252,6 +267,7 @@ struct MedianRequest
   RowConverter         convertRow{ nullptr }; ///< null: output pixels have the input's type
   Backend              backend{ Backend::Auto };
   Algorithm            algorithm{ Algorithm::Automatic };
+  Compilation          compilation{ Compilation::Background };
   std::size_t          deviceMemoryBudget{ 0 }; ///< bytes of memory allowed on each device; 0: a share of what is free
   /** Bytes of pinned memory of the host that slabs may pass through on their way from and to images in ordinary memory,
    * of all devices together; 0: an eighth of the memory that the machine or the process's control group has, at least

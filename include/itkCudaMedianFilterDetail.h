@@ -192,13 +192,14 @@ GetValue(const typename TImage::PixelType & pixel, unsigned int component)
   }
 }
 
-/** Says where the input and the outputs of a region lie, of images with one value in a pixel or several.
+/** Says how the pixels of the input and the outputs of a region lie, of images with one value in a pixel or several,
+ * but for where they begin.
  *
  * Several lie along the engine's last axis where an image leaves it free. Else the request is for the first of them. */
 template <typename TInputImage, typename TOutputImage>
 void
 DescribeImages(const TInputImage &                       input,
-               TOutputImage &                            output,
+               const TOutputImage &                      output,
                const typename TOutputImage::RegionType & region,
                const typename TInputImage::SizeType &    radius,
                cudamedian::MedianRequest &               request)
@@ -212,7 +213,6 @@ DescribeImages(const TInputImage &                       input,
   const auto     count = CountValues(input);
 
   request.pixelType = EnginePixel<InputValue>::GetType();
-  request.input = GetValues(input);
   request.inputExtent = { { 1, 1, 1, 1 } };
   request.outputExtent = { { 1, 1, 1, 1 } };
   std::int64_t inputStride = count;
@@ -241,13 +241,24 @@ DescribeImages(const TInputImage &                       input,
     request.outputExtent[last] = count;
   }
   request.outputPixelBytes = sizeof(OutputValue);
-  if (region.GetNumberOfPixels() > 0)
-  {
-    request.output = GetValues(output) + output.ComputeOffset(region.GetIndex()) * count;
-  }
   if (!std::is_same<InputValue, OutputValue>::value)
   {
     request.convertRow = &ConvertRow<InputValue, OutputValue>;
+  }
+}
+
+/** Says where the pixels begin, in the host's memory. */
+template <typename TInputImage, typename TOutputImage>
+void
+SetPixels(const TInputImage &                       input,
+          TOutputImage &                            output,
+          const typename TOutputImage::RegionType & region,
+          cudamedian::MedianRequest &               request)
+{
+  request.input = GetValues(input);
+  if (region.GetNumberOfPixels() > 0)
+  {
+    request.output = GetValues(output) + output.ComputeOffset(region.GetIndex()) * CountValues(output);
   }
 }
 
@@ -371,6 +382,37 @@ DescribeMask(const ImageBase<VDimension> &   mask,
          take(0L) || take(0ULL) || take(0LL);
 }
 
+/** Tells the filter's progress. \throws ProcessAborted where the filter was asked to stop. */
+template <typename TFilter>
+void
+TellProgress(TFilter & filter, float fraction)
+{
+  filter.UpdateProgress(fraction);
+  if (filter.GetAbortGenerateData())
+  {
+    ProcessAborted aborted(__FILE__, __LINE__);
+    aborted.SetDescription("Filter execution was aborted by an external request");
+    throw aborted;
+  }
+}
+
+/** Has a filter generate its output. When that fails the output is released: ITK takes a region that is in memory for
+ * one that was generated, and would not ask for it again. */
+template <typename TFilter, typename TCall>
+void
+GenerateOrRelease(TFilter & filter, const TCall & call)
+{
+  try
+  {
+    call();
+  }
+  catch (...)
+  {
+    filter.GetOutput()->ReleaseData();
+    throw;
+  }
+}
+
 /** Has the filter's threads and its progress serve the request, which is then carried out.
  *
  * The filter's progress goes from one number to another. */
@@ -385,15 +427,7 @@ RunRequest(TFilter & filter, cudamedian::MedianRequest & request, float start = 
     threader->ParallelizeArray(
       0, count, [&body](SizeValueType unit) { body(static_cast<std::size_t>(unit)); }, nullptr);
   };
-  request.progress = [&filter, start, end](float fraction) {
-    filter.UpdateProgress(start + (end - start) * fraction);
-    if (filter.GetAbortGenerateData())
-    {
-      ProcessAborted aborted(__FILE__, __LINE__);
-      aborted.SetDescription("Filter execution was aborted by an external request");
-      throw aborted;
-    }
-  };
+  request.progress = [&filter, start, end](float fraction) { TellProgress(filter, start + (end - start) * fraction); };
   request.progress(0.0F);
   return cudamedian::RunMedian(request);
 }

@@ -18,6 +18,7 @@
 #ifndef itkCudaMedianImageFilter_h
 #define itkCudaMedianImageFilter_h
 
+#include "itkCudaMedianDeviceImage.h"
 #include "itkCudaMedianEngine.h"
 #include "itkCudaMedianFilterDetail.h"
 #include "itkCudaMedianImageFilterEnums.h"
@@ -64,8 +65,14 @@ using CudaMedianSuperclass = std::conditional_t<CudaMedianFilterDetail::ImageTra
  * 2007, with bins of ranks for pixels of more than 8 bits), and windows along two axes beyond those merge sorted lines
  * and cores (the data-aware variant of hierarchical tiling). What none covers is selected pixel by pixel.
  *
+ * Images that have their pixels in device memory too, as itk::CudaImage of the module ITKCudaCommon, are filtered
+ * there, in and out, without a copy through the host. Where that cannot be, because a part of the image is requested,
+ * input and output differ in their pixels, or there is a mask, windows are clipped or outliers alone are replaced, the
+ * host's pixels are filtered; GetExecutionReport() says why. A type of images that the compiler does not know as such
+ * has to be made known by CudaMedianRegisterDeviceImage().
+ *
  * Requested regions, streaming, progress, abort and the number of work units behave as in itk::MedianImageFilter. An
- * exception leaves the filter reusable.
+ * exception leaves the filter reusable, and no output that is half written.
  *
  * \sa MedianImageFilter
  * \ingroup CudaMedian
@@ -239,6 +246,13 @@ public:
   itkSetEnumMacro(Algorithm, AlgorithmEnum);
   itkGetEnumMacro(Algorithm, AlgorithmEnum);
 
+  /** Whether an Update() whose fastest kernel is not compiled yet compiles it and goes on then, in seconds. Off by
+   * default: what there is runs, the kernel is compiled in the background for the updates to come, and the report's
+   * `compiling` says so. The result is the same either way. */
+  itkSetMacro(WaitForKernels, bool);
+  itkGetConstMacro(WaitForKernels, bool);
+  itkBooleanMacro(WaitForKernels);
+
   /** Bytes of memory the filter may use on each device; 0, the default, allows a share of what is free. The image is
    * processed in as many slabs as that needs. A budget that cannot hold the smallest slab throws at Update(), unless
    * the backend is `Auto`, which takes the CPU then. */
@@ -259,6 +273,26 @@ public:
   virtual void
   SetDevices(std::vector<int> devices);
   itkGetConstReferenceMacro(Devices, std::vector<int>);
+
+  /** The CUDA stream, a cudaStream_t, that images in device memory are filtered in. Null, the default, is the default
+   * stream, as of ITKCudaCommon and RTK. Update() returns when the work is in the stream, and mostly before it is done.
+   * Work of another stream begins when all that the default stream has is done, and what the default stream gets
+   * afterwards waits for it, transfers of the image to the host included: whoever uses no stream need know of none. The
+   * stream has to be one of the device that the images lie on, whatever SetDevices() says. */
+  virtual void
+  SetStream(void * stream)
+  {
+    if (m_Stream != stream)
+    {
+      m_Stream = stream;
+      this->Modified();
+    }
+  }
+  virtual void *
+  GetStream() const
+  {
+    return m_Stream;
+  }
 
   /** The radius in use: that of the footprint, else GetRadius(), with 0 along the last axis when SliceWise is on. */
   RadiusType
@@ -340,10 +374,14 @@ private:
   bool
   WrapsAround() const;
 
+  /** Writes the output, with the engine or with ITK's own filter. */
+  void
+  Generate(const RadiusType & radius);
+
   void
   RunEngine(const RadiusType & radius);
 
-  /** The request for all values of the pixels, or for the first of them. */
+  /** The request for all values of the pixels, or for the first of them, without the places of images and mask. */
   cudamedian::MedianRequest
   MakeRequest(const RadiusType & radius);
 
@@ -378,9 +416,11 @@ private:
   double                        m_OutlierThreshold{ 0 };
   BackendEnum                   m_Backend{ BackendEnum::Auto };
   AlgorithmEnum                 m_Algorithm{ AlgorithmEnum::Automatic };
+  bool                          m_WaitForKernels{ false };
   SizeValueType                 m_DeviceMemoryBudget{ 0 };
   SizeValueType                 m_HostMemoryBudget{ 0 };
   std::vector<int>              m_Devices;
+  void *                        m_Stream{ nullptr };
   cudamedian::ExecutionReport   m_ExecutionReport;
   const RadiusType *            m_SuperclassRadius{ nullptr };
 };

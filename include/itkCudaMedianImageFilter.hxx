@@ -417,7 +417,15 @@ CudaMedianImageFilter<TInputImage, TOutputImage>::GenerateData()
                 "the pixels of input and output have one value both, or several both");
   const auto radius = this->GetEffectiveRadius();
   m_ExecutionReport = cudamedian::ExecutionReport();
+  CudaMedianFilterDetail::GenerateOrRelease(*this, [&] { this->Generate(radius); });
+}
 
+template <typename TInputImage, typename TOutputImage>
+void
+CudaMedianImageFilter<TInputImage, TOutputImage>::Generate(const RadiusType & radius)
+{
+  using InputTraits = CudaMedianFilterDetail::ImageTraits<TInputImage>;
+  using OutputTraits = CudaMedianFilterDetail::ImageTraits<TOutputImage>;
   if constexpr (!CudaMedianFilterDetail::EnginePixel<typename InputTraits::ValueType>::supported ||
                 !std::is_arithmetic<typename OutputTraits::ValueType>::value)
   {
@@ -521,7 +529,7 @@ cudamedian::MedianRequest
 CudaMedianImageFilter<TInputImage, TOutputImage>::MakeRequest(const RadiusType & radius)
 {
   cudamedian::MedianRequest request;
-  auto *                    output = this->GetOutput();
+  const auto *              output = this->GetOutput();
   CudaMedianFilterDetail::DescribeImages(*this->GetInput(), *output, output->GetRequestedRegion(), radius, request);
   for (unsigned int axis = 0; axis < InputImageDimension; ++axis)
   {
@@ -541,9 +549,9 @@ CudaMedianImageFilter<TInputImage, TOutputImage>::MakeRequest(const RadiusType &
   std::memcpy(validity.ignoredValue.data(), &m_IgnoredValue, sizeof(m_IgnoredValue));
   std::memcpy(validity.emptyValue.data(), &m_EmptyValue, sizeof(m_EmptyValue));
   std::memcpy(validity.invalidValue.data(), &m_InvalidValue, sizeof(m_InvalidValue));
-  this->SetMask(request);
   request.backend = static_cast<cudamedian::Backend>(m_Backend);
   request.algorithm = static_cast<cudamedian::Algorithm>(m_Algorithm);
+  request.compilation = m_WaitForKernels ? cudamedian::Compilation::Wait : cudamedian::Compilation::Background;
   request.deviceMemoryBudget = m_DeviceMemoryBudget;
   request.hostMemoryBudget = m_HostMemoryBudget;
   request.devices = m_Devices;
@@ -594,7 +602,7 @@ CudaMedianImageFilter<TInputImage, TOutputImage>::RunEngine(const RadiusType & r
                       << CudaMedianFilterDetail::CountValues(*this->GetOutput()));
   }
   auto request = this->MakeRequest(radius);
-  bool together = InputImageDimension < cudamedian::Dimension;
+  bool together = count == 1 || InputImageDimension < cudamedian::Dimension;
   for (unsigned int i = 1; i < count; ++i)
   {
     auto other = request;
@@ -603,16 +611,27 @@ CudaMedianImageFilter<TInputImage, TOutputImage>::RunEngine(const RadiusType & r
     together = together && (std::find(border.begin(), border.end(), cudamedian::Border::Constant) == border.end() ||
                             other.borderValue == request.borderValue);
   }
+  std::string obstacle = this->GetMaskImage() != nullptr ? "In device memory images have no mask"
+                         : together                      ? ""
+                                                         : "In device memory components are not filtered one by one";
   try
   {
-    if (count > 1 && !together)
+    if (CudaMedianFilterDetail::RunOnDevice(*this, request, m_Stream, obstacle, m_ExecutionReport))
     {
-      this->RunEngineForEachValue(request, count);
+      return;
     }
-    else
+    auto * output = this->GetOutput();
+    CudaMedianFilterDetail::SetPixels(*this->GetInput(), *output, output->GetRequestedRegion(), request);
+    this->SetMask(request);
+    if (together)
     {
       m_ExecutionReport = CudaMedianFilterDetail::RunRequest(*this, request);
     }
+    else
+    {
+      this->RunEngineForEachValue(request, count);
+    }
+    CudaMedianFilterDetail::AddObstacle(obstacle, m_ExecutionReport);
   }
   catch (const cudamedian::RequestError & error)
   {
@@ -656,6 +675,7 @@ CudaMedianImageFilter<TInputImage, TOutputImage>::PrintSelf(std::ostream & os, I
   os << indent << "OutlierThreshold: " << m_OutlierThreshold << std::endl;
   os << indent << "Backend: " << m_Backend << std::endl;
   os << indent << "Algorithm: " << m_Algorithm << std::endl;
+  os << indent << "WaitForKernels: " << (m_WaitForKernels ? "On" : "Off") << std::endl;
   os << indent << "DeviceMemoryBudget: " << m_DeviceMemoryBudget << std::endl;
   os << indent << "HostMemoryBudget: " << m_HostMemoryBudget << std::endl;
   os << indent << "Devices:" << (m_Devices.empty() ? " (the current one)" : "");
@@ -664,6 +684,7 @@ CudaMedianImageFilter<TInputImage, TOutputImage>::PrintSelf(std::ostream & os, I
     os << " " << device;
   }
   os << std::endl;
+  os << indent << "Stream: " << m_Stream << std::endl;
   os << indent << "ExecutionReport: " << (m_ExecutionReport.backend.empty() ? "(none)" : "") << std::endl;
   if (!m_ExecutionReport.backend.empty())
   {

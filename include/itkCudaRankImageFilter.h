@@ -46,6 +46,9 @@ namespace itk
  * the maximum of boxes, which are the engine's everywhere. A window none of whose pixels lies in the image has its own
  * pixel. Other pixels and dimensions run ITK's own implementation; GetExecutionReport() says so.
  *
+ * Images that have their pixels in device memory too, as in CudaMedianImageFilter, are filtered there where no window
+ * is clipped: for the minimum and the maximum of boxes.
+ *
  * \sa RankImageFilter
  * \sa CudaMedianImageFilter
  * \ingroup CudaMedian
@@ -90,6 +93,11 @@ public:
   itkSetEnumMacro(Algorithm, AlgorithmEnum);
   itkGetEnumMacro(Algorithm, AlgorithmEnum);
 
+  /** Whether to wait for kernels that are not compiled yet, as in CudaMedianImageFilter. Off by default. */
+  itkSetMacro(WaitForKernels, bool);
+  itkGetConstMacro(WaitForKernels, bool);
+  itkBooleanMacro(WaitForKernels);
+
   /** Bytes of memory the filter may use on each device; 0, the default, allows a share of what is free. */
   itkSetMacro(DeviceMemoryBudget, SizeValueType);
   itkGetConstMacro(DeviceMemoryBudget, SizeValueType);
@@ -102,6 +110,22 @@ public:
   virtual void
   SetDevices(std::vector<int> devices);
   itkGetConstReferenceMacro(Devices, std::vector<int>);
+
+  /** The CUDA stream of images in device memory, as in CudaMedianImageFilter. Default: the default stream. */
+  virtual void
+  SetStream(void * stream)
+  {
+    if (m_Stream != stream)
+    {
+      m_Stream = stream;
+      this->Modified();
+    }
+  }
+  virtual void *
+  GetStream() const
+  {
+    return m_Stream;
+  }
 
   /** What the last Update() ran, where, and why. Its `backend` is empty before the first. */
   const cudamedian::ExecutionReport &
@@ -149,6 +173,10 @@ private:
   InputImageRegionType
   SplitBorder(RegionList & border) const;
 
+  /** Writes the output, with the engine or with ITK's own filter. */
+  void
+  Generate();
+
   /** The engine's part. */
   void
   RunEngine(const InputImageRegionType & region, float end);
@@ -167,9 +195,11 @@ private:
 
   BackendEnum                 m_Backend{ BackendEnum::Auto };
   AlgorithmEnum               m_Algorithm{ AlgorithmEnum::Automatic };
+  bool                        m_WaitForKernels{ false };
   SizeValueType               m_DeviceMemoryBudget{ 0 };
   SizeValueType               m_HostMemoryBudget{ 0 };
   std::vector<int>            m_Devices;
+  void *                      m_Stream{ nullptr };
   cudamedian::ExecutionReport m_ExecutionReport;
 };
 

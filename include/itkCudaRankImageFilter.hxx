@@ -206,12 +206,20 @@ CudaRankImageFilter<TInputImage, TOutputImage, TKernel>::RunEngine(const InputIm
   request.rank = static_cast<std::int64_t>(this->GetRankIndex(count));
   request.backend = static_cast<cudamedian::Backend>(m_Backend);
   request.algorithm = static_cast<cudamedian::Algorithm>(m_Algorithm);
+  request.compilation = m_WaitForKernels ? cudamedian::Compilation::Wait : cudamedian::Compilation::Background;
   request.deviceMemoryBudget = m_DeviceMemoryBudget;
   request.hostMemoryBudget = m_HostMemoryBudget;
   request.devices = m_Devices;
+  const bool  isWhole = region == this->GetOutput()->GetRequestedRegion();
+  std::string obstacle = isWhole ? "" : "In device memory no windows are clipped as ITK's are";
   try
   {
-    m_ExecutionReport = CudaMedianFilterDetail::RunRequest(*this, request, 0, end);
+    if (!CudaMedianFilterDetail::RunOnDevice(*this, request, m_Stream, obstacle, m_ExecutionReport))
+    {
+      CudaMedianFilterDetail::SetPixels(*this->GetInput(), *this->GetOutput(), region, request);
+      m_ExecutionReport = CudaMedianFilterDetail::RunRequest(*this, request, 0, end);
+      CudaMedianFilterDetail::AddObstacle(obstacle, m_ExecutionReport);
+    }
   }
   catch (const cudamedian::RequestError & error)
   {
@@ -235,6 +243,7 @@ CudaRankImageFilter<TInputImage, TOutputImage, TKernel>::SelectRegion(const Inpu
   TotalProgressReporter progress(this, output.GetRequestedRegion().GetNumberOfPixels());
   std::vector<Key>      keys;
   auto                  index = region.GetIndex();
+  auto * const          pixels = output.GetBufferPointer();
   const bool            isBox = this->HasBoxKernel();
 
   std::vector<typename InputImageType::OffsetType> offsets;
@@ -275,7 +284,7 @@ CudaRankImageFilter<TInputImage, TOutputImage, TKernel>::SelectRegion(const Inpu
     const auto wanted = keys.begin() + static_cast<std::ptrdiff_t>(this->GetRankIndex(keys.size()));
     std::nth_element(keys.begin(), wanted, keys.end());
     const auto pixel = CudaRankImageFilterDetail::ToPixel<InputPixelType>(*wanted);
-    output.GetBufferPointer()[output.ComputeOffset(index)] = static_cast<OutputPixelType>(pixel);
+    pixels[output.ComputeOffset(index)] = static_cast<OutputPixelType>(pixel);
     progress.CompletedPixel();
     for (unsigned int axis = 0; axis < InputImageDimension && ++index[axis] > region.GetUpperIndex()[axis]; ++axis)
     {
@@ -336,6 +345,13 @@ void
 CudaRankImageFilter<TInputImage, TOutputImage, TKernel>::GenerateData()
 {
   m_ExecutionReport = cudamedian::ExecutionReport();
+  CudaMedianFilterDetail::GenerateOrRelease(*this, [this] { this->Generate(); });
+}
+
+template <typename TInputImage, typename TOutputImage, typename TKernel>
+void
+CudaRankImageFilter<TInputImage, TOutputImage, TKernel>::Generate()
+{
   std::string reason;
   if constexpr (!CudaMedianFilterDetail::EnginePixel<InputPixelType>::supported ||
                 !std::is_arithmetic<OutputPixelType>::value)
@@ -357,10 +373,11 @@ CudaRankImageFilter<TInputImage, TOutputImage, TKernel>::GenerateData()
     const bool isExtreme = this->HasBoxKernel() && (this->GetRankIndex(window) == 0 || this->GetRank() == 1);
     const auto inside = isExtreme ? all : this->SplitBorder(border);
     // The border's threads add to the progress, rounded. Were their sum more than 1, ITK's count would start again at 0
-    // for a moment.
+    // for a moment. So the last step is told when they are done.
     constexpr double most = 0.999;
     this->RunEngine(inside, static_cast<float>(most * static_cast<double>(inside.GetNumberOfPixels()) / pixels));
     this->SelectBorder(border);
+    CudaMedianFilterDetail::TellProgress(*this, 1.0F);
     m_ExecutionReport.border = cudamedian::ToString(cudamedian::Border::Shrink);
     const auto clipped = all.GetNumberOfPixels() - inside.GetNumberOfPixels();
     if (clipped > 0)
@@ -387,6 +404,7 @@ CudaRankImageFilter<TInputImage, TOutputImage, TKernel>::PrintSelf(std::ostream 
   Superclass::PrintSelf(os, indent);
   os << indent << "Backend: " << m_Backend << std::endl;
   os << indent << "Algorithm: " << m_Algorithm << std::endl;
+  os << indent << "WaitForKernels: " << (m_WaitForKernels ? "On" : "Off") << std::endl;
   os << indent << "DeviceMemoryBudget: " << m_DeviceMemoryBudget << std::endl;
   os << indent << "HostMemoryBudget: " << m_HostMemoryBudget << std::endl;
   os << indent << "Devices:" << (m_Devices.empty() ? " (the current one)" : "");
@@ -395,6 +413,7 @@ CudaRankImageFilter<TInputImage, TOutputImage, TKernel>::PrintSelf(std::ostream 
     os << " " << device;
   }
   os << std::endl;
+  os << indent << "Stream: " << m_Stream << std::endl;
   os << indent << "ExecutionReport: " << (m_ExecutionReport.backend.empty() ? "(none)" : "") << std::endl;
   if (!m_ExecutionReport.backend.empty())
   {

@@ -139,6 +139,9 @@ protected:
   GenerateData() override;
 
 private:
+  void
+  Generate();
+
   cudamedian::VectorMedianRequest
   DescribeImages();
 

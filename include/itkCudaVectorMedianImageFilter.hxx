@@ -100,6 +100,13 @@ CudaVectorMedianImageFilter<TImage>::GenerateData()
   static_assert(CudaMedianFilterDetail::EnginePixel<ComponentType>::supported, "components are scalars");
   static_assert(ImageDimension <= cudamedian::Dimension, "images have one to four dimensions");
   m_ExecutionReport = cudamedian::ExecutionReport();
+  CudaMedianFilterDetail::GenerateOrRelease(*this, [this] { this->Generate(); });
+}
+
+template <typename TImage>
+void
+CudaVectorMedianImageFilter<TImage>::Generate()
+{
   this->AllocateOutputs();
   auto request = this->DescribeImages();
   request.norm = static_cast<cudamedian::VectorNorm>(m_Norm);
@@ -113,15 +120,7 @@ CudaVectorMedianImageFilter<TImage>::GenerateData()
     threader->ParallelizeArray(
       0, count, [&body](SizeValueType unit) { body(static_cast<std::size_t>(unit)); }, nullptr);
   };
-  request.progress = [this](float fraction) {
-    this->UpdateProgress(fraction);
-    if (this->GetAbortGenerateData())
-    {
-      ProcessAborted aborted(__FILE__, __LINE__);
-      aborted.SetDescription("Filter execution was aborted by an external request");
-      throw aborted;
-    }
-  };
+  request.progress = [this](float fraction) { CudaMedianFilterDetail::TellProgress(*this, fraction); };
 
   request.progress(0.0F);
   try

@@ -18,31 +18,60 @@
 #include "itkCudaMedianDevice.h"
 
 #include "DeviceImage.h"
+#include "Gather.h"
 #include "PlannedRun.h"
+#include "RequestCheck.h"
 #include "RequestWindow.h"
 
 #include <chrono>
 
 namespace cudamedian
 {
-
-ExecutionReport
-RunMedianOnDevice(const MedianRequest & request, void * stream)
+std::string
+FindDeviceObstacle(const MedianRequest & request)
 {
-  const auto      start = std::chrono::steady_clock::now();
-  const auto      device = FindImageDevice(request);
-  ExecutionReport report;
+  if (request.outputExtent != request.inputExtent || request.outputOrigin != Extent{})
+  {
+    return "In device memory the output is as large as the input";
+  }
+  const bool hasTwoMiddleValues = GetWindow(request).CountPixels() % 2 == 0;
+  if (HasShrunkBorder(request) || (request.evenMedian != EvenMedian::Upper && hasTwoMiddleValues))
+  {
+    return "In device memory windows are not clipped to the image, and a median is the value of rank N/2";
+  }
+  if (request.validity.HasRules() || request.outlierRule != OutlierRule::None)
+  {
+    return "In device memory all pixels are valid, and all are replaced by their medians";
+  }
+  if (request.rankMap != nullptr)
+  {
+    return "In device memory all outputs have the same rank";
+  }
+  return request.convertRow != nullptr ? "In device memory the output has the input's pixel type" : "";
+}
+
+namespace
+{
+
+/** Plans the request and runs it. */
+void
+RunAnew(const MedianRequest & request, void * stream, ExecutionReport & report)
+{
+  const auto verdictChanges = CountVerdictChanges();
+  const auto device = FindImageDevice(request);
   report.backend = ToString(Backend::Cuda);
   report.backendReason = "the image is in device memory";
   for (int axis = 0; axis < Dimension; ++axis)
   {
     report.window[axis] = GetWindow(request).GetSize(axis);
   }
+  report.border = DescribeBorder(request);
+  report.footprint = request.footprint != nullptr ? request.footprint->Describe() : report.footprint;
   if (device < 0)
   {
     report.algorithm = "none";
     report.algorithmReason = "the request is empty";
-    return report;
+    return;
   }
   // What kernels may take beside the images when the request names no budget.
   constexpr std::size_t defaultBudget = std::size_t{ 1 } << 30;
@@ -53,13 +82,36 @@ RunMedianOnDevice(const MedianRequest & request, void * stream)
   limits.device = backend.GetTraits(limits.devices);
   report.device = "CUDA device " + std::to_string(device);
   RunPlanned(backend,
-             StartOnDeviceImage(request, device, stream),
+             StartOnDeviceImage(request, device, stream, verdictChanges),
              request,
              PlanMedian(request, Backend::Cuda, limits),
              limits,
              report);
+}
+
+} // namespace
+
+ExecutionReport
+RunMedianOnDevice(const MedianRequest & request, void * stream)
+{
+  const auto      start = std::chrono::steady_clock::now();
+  ExecutionReport report;
+  if (!RunKeptCall(request, stream, &report))
+  {
+    RunAnew(request, stream, report);
+  }
   report.totalSeconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   return report;
+}
+
+void
+RunMedianOnDeviceQuietly(const MedianRequest & request, void * stream)
+{
+  if (!RunKeptCall(request, stream, nullptr))
+  {
+    ExecutionReport report;
+    RunAnew(request, stream, report);
+  }
 }
 
 } // namespace cudamedian

@@ -120,6 +120,32 @@ ForEachOtherWindow(const Extent & radius, const TBody & body)
   body(Window(radius, last, -1));
 }
 
+/** Calls body with windows of a radius whose outputs have ranks of their own: some around the middle, the last ones,
+ * and all there are. */
+template <typename TBody>
+void
+ForEachWindowOfRanks(const Extent & radius, const TBody & body)
+{
+  const auto run = [&body](Window window, std::int64_t least, std::int64_t greatest) {
+    const auto pixels = window.CountPixels();
+    window.rank = std::max<std::int64_t>(least, 0);
+    window.ranks = std::min(greatest, pixels - 1) - window.rank + 1;
+    body(window);
+  };
+  const Window odd(radius);
+  const auto   pixels = odd.CountPixels();
+  run(odd, pixels / 2 - 2, pixels / 2 + 1);
+  run(odd, pixels - 3, pixels - 1);
+  run(odd, 0, pixels - 1);
+  Extent shorter{ { 0, 0, 0, 0 } };
+  for (int axis = 0; axis < Dimension; ++axis)
+  {
+    shorter[axis] = radius[axis] > 0 ? 1 : 0;
+  }
+  const Window even(radius, shorter, 0);
+  run(even, even.CountPixels() / 2 - 3, even.CountPixels() / 2 + 3);
+}
+
 /** The window's value of its rank around `center`, every coordinate clamped to the image, by sorting keys. */
 template <KeyMapping VMapping, typename TBits>
 TBits

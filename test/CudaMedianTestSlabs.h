@@ -26,6 +26,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cstring>
 #include <functional>
 #include <vector>
 
@@ -58,7 +60,77 @@ ListMembers(const Window & window)
   return members;
 }
 
-/** Runs `kernel(arguments)` over every slab of a plan for an image and compares each output pixel. */
+/** A rank of the window for each output, the least and the greatest among them; none where the window has one alone. */
+class RankMap
+{
+public:
+  RankMap(const Window & window, MedianRequest & request)
+    : m_Request(request), m_Ranks(window.ranks > 1 ? static_cast<std::size_t>(Volume(request.outputExtent)) : 0)
+  {
+    std::mt19937_64 random(cudamediantest::Seed());
+    for (auto & rank : m_Ranks)
+    {
+      const auto drawn = static_cast<std::int64_t>(random() % static_cast<std::uint64_t>(window.ranks + 2)) - 1;
+      rank = static_cast<std::int32_t>(window.rank + std::min(std::max<std::int64_t>(drawn, 0), window.ranks - 1));
+    }
+    request.rankMap = m_Ranks.empty() ? nullptr : m_Ranks.data();
+    request.greatestRank = window.GetGreatestRank();
+  }
+
+  /** What is wanted of an output: a window of one rank. */
+  Window
+  GetWanted(Window window, const Extent & output) const
+  {
+    if (!m_Ranks.empty())
+    {
+      Extent place;
+      for (int axis = 0; axis < Dimension; ++axis)
+      {
+        place[axis] = output[axis] - m_Request.outputOrigin[axis];
+      }
+      window.rank = m_Ranks[static_cast<std::size_t>(
+        cudamedian::GetOffset(place, cudamedian::GetPackedStride(m_Request.outputExtent)))];
+      window.ranks = 1;
+    }
+    return window;
+  }
+
+  /** Gives arguments the map of a slab, laid out as its output is, which has so many pixels, guards among them. */
+  std::vector<std::uint8_t>
+  MakeForSlab(const Window &           window,
+              const cudamedian::Slab & slab,
+              std::size_t              pixels,
+              KernelArguments &        arguments) const
+  {
+    const auto                bytes = cudamedian::GetDeviceRankBytes(m_Request);
+    std::vector<std::uint8_t> ranks(pixels * bytes, 0x5A);
+    if (bytes == 0)
+    {
+      return ranks;
+    }
+    arguments.rankMap = ranks.data() + guard * bytes;
+    arguments.rankBytes = static_cast<std::int32_t>(bytes);
+    ForEachPosition(slab.output.extent, [&](const Extent & p) {
+      Extent output;
+      auto   place = static_cast<std::int64_t>(guard) + arguments.outputOrigin[0] - arguments.gridOrigin;
+      for (int axis = 0; axis < Dimension; ++axis)
+      {
+        output[axis] = slab.output.origin[axis] + p[axis];
+        place += p[axis] * arguments.outputPitch[axis];
+      }
+      const auto rank = static_cast<std::int32_t>(this->GetWanted(window, output).rank - window.rank);
+      std::memcpy(ranks.data() + static_cast<std::size_t>(place) * bytes, &rank, bytes); // little-endian
+    });
+    return ranks;
+  }
+
+private:
+  const MedianRequest &     m_Request;
+  std::vector<std::int32_t> m_Ranks;
+};
+
+/** Runs `kernel(arguments)` over every slab of a plan for an image and compares each output pixel. Of a window with
+ * several ranks each output has one of them. */
 template <typename TBits, KeyMapping VMapping, typename TKernel>
 void
 CheckImage(BitsImage<TBits> & image, const Window & window, PixelType type, std::size_t budget, const TKernel & kernel)
@@ -66,12 +138,11 @@ CheckImage(BitsImage<TBits> & image, const Window & window, PixelType type, std:
   const Extent & extent = image.extent;
   MedianRequest  request;
   request.pixelType = type;
-  request.inputExtent = extent;
+  request.inputExtent = request.outputExtent = extent;
   request.radius = window.radius;
   request.shorter = window.shorter;
   request.rank = window.rank;
   request.footprint = window.footprint;
-  request.outputExtent = extent;
   if (extent[0] > 2 && extent[1] > 1)
   {
     request.outputOrigin = { { 1, 1, 0, 0 } };
@@ -79,8 +150,9 @@ CheckImage(BitsImage<TBits> & image, const Window & window, PixelType type, std:
     request.outputExtent[1] -= 1;
   }
   request.algorithm = Algorithm::Selection; // no program bytes: the budget is the slab's alone
-  const auto members = ListMembers(window);
-  const auto plan = PlanMedian(request, Backend::Cuda, budget);
+  const RankMap map(window, request);
+  const auto    members = ListMembers(window);
+  const auto    plan = PlanMedian(request, Backend::Cuda, budget);
   for (const auto & slab : plan.slabs)
   {
     const auto         unwritten = static_cast<TBits>(0x5A5A5A5A5A5A5A5AULL);
@@ -127,6 +199,7 @@ CheckImage(BitsImage<TBits> & image, const Window & window, PixelType type, std:
       }
       input[getOffset(p, arguments.inputPitch)] = image.At(position);
     });
+    const auto ranks = map.MakeForSlab(window, slab, output.size(), arguments);
     kernel(arguments);
     ForEachPosition(slab.output.extent, [&](const Extent & p) {
       Extent center;
@@ -134,8 +207,9 @@ CheckImage(BitsImage<TBits> & image, const Window & window, PixelType type, std:
       {
         center[axis] = slab.output.origin[axis] + p[axis];
       }
-      auto & result = output[guard + static_cast<std::size_t>(lead) + getOffset(p, arguments.outputPitch)];
-      ASSERT_EQ(result, (GetReferenceMedian<VMapping>(image, center, window, static_cast<TBits>(arguments.signMask))))
+      const auto wanted = map.GetWanted(window, center);
+      auto &     result = output[guard + static_cast<std::size_t>(lead) + getOffset(p, arguments.outputPitch)];
+      ASSERT_EQ(result, (GetReferenceMedian<VMapping>(image, center, wanted, static_cast<TBits>(arguments.signMask))))
         << "at " << center[0] << ", " << center[1] << ", " << center[2] << ", " << center[3];
       result = unwritten;
     });

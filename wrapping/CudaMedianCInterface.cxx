@@ -322,13 +322,12 @@ ValidateImage(const CudaMedianRequest & given)
   return { isPlain ? plainBytes : ValidateStrides("input", given.extent, given.inputStride, pixelBytes), outputBytes };
 }
 
-/** Throws where a buffer does not start at a pixel, or the output overlaps the input. */
+/** Throws where a buffer does not start at a pixel. */
 void
-ValidateBuffers(const CudaMedianRequest & given, const BufferBytes & bytes)
+ValidateStarts(const void * inputBuffer, const void * outputBuffer, std::size_t pixelBytes)
 {
-  const auto pixelBytes = cudamedian::PixelBytes(static_cast<cudamedian::PixelType>(given.pixelType));
-  const auto input = reinterpret_cast<std::uintptr_t>(given.input);
-  const auto output = reinterpret_cast<std::uintptr_t>(given.output);
+  const auto input = reinterpret_cast<std::uintptr_t>(inputBuffer);
+  const auto output = reinterpret_cast<std::uintptr_t>(outputBuffer);
   if (input == 0 || output == 0)
   {
     throw cudamedian::RequestError("The input or the output buffer is null");
@@ -338,6 +337,16 @@ ValidateBuffers(const CudaMedianRequest & given, const BufferBytes & bytes)
     throw cudamedian::RequestError("The input or the output does not start at a multiple of " +
                                    std::to_string(pixelBytes) + " bytes, the size of a pixel");
   }
+}
+
+/** The same, and where the output overlaps the input. */
+void
+ValidateBuffers(const CudaMedianRequest & given, const BufferBytes & bytes)
+{
+  ValidateStarts(
+    given.input, given.output, cudamedian::PixelBytes(static_cast<cudamedian::PixelType>(given.pixelType)));
+  const auto input = reinterpret_cast<std::uintptr_t>(given.input);
+  const auto output = reinterpret_cast<std::uintptr_t>(given.output);
   if (input < output + bytes.output && output < input + bytes.input)
   {
     throw cudamedian::RequestError("The output overlaps the input");
@@ -413,6 +422,12 @@ RunGuarded(TBody && body, char * text, std::size_t textBytes)
 
 } // namespace
 
+struct CudaMedianPrepared
+{
+  cudamedian::MedianRequest request;
+  std::size_t               pixelBytes;
+};
+
 int
 CudaMedianRun(const CudaMedianRequest * request, char * text, size_t textBytes)
 {
@@ -436,6 +451,45 @@ CudaMedianRunOnDevice(const CudaMedianRequest * request, uint64_t stream, char *
     },
     text,
     textBytes);
+}
+
+int
+CudaMedianPrepareOnDevice(const CudaMedianRequest * request,
+                          CudaMedianPrepared **     prepared,
+                          char *                    text,
+                          size_t                    textBytes)
+{
+  return RunGuarded(
+    [=] {
+      Validate(request);
+      const auto engine = ToEngine(*request);
+      *prepared = new CudaMedianPrepared{ engine, cudamedian::PixelBytes(engine.pixelType) };
+      return std::string();
+    },
+    text,
+    textBytes);
+}
+
+int
+CudaMedianRunPrepared(const CudaMedianPrepared * prepared, const void * input, void * output, uint64_t stream)
+{
+  return RunGuarded(
+    [=] {
+      auto request = prepared->request;
+      request.input = input;
+      request.output = output;
+      ValidateStarts(input, output, prepared->pixelBytes);
+      cudamedian::RunMedianOnDeviceQuietly(request, ToStream(stream));
+      return std::string();
+    },
+    nullptr,
+    0);
+}
+
+void
+CudaMedianReleasePrepared(CudaMedianPrepared * prepared)
+{
+  delete prepared;
 }
 
 int

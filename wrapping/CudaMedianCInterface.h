@@ -110,6 +110,25 @@ CudaMedianRun(const CudaMedianRequest * request, char * text, size_t textBytes);
 CUDAMEDIAN_C_EXPORT int
 CudaMedianRunOnDevice(const CudaMedianRequest * request, uint64_t stream, char * text, size_t textBytes);
 
+/** A request on images in device memory whose addresses and stream are told at each run. */
+typedef struct CudaMedianPrepared CudaMedianPrepared;
+
+/** Checks a request, and keeps it but for its addresses. Runs nothing.
+ * \param prepared gets what CudaMedianReleasePrepared() ends. */
+CUDAMEDIAN_C_EXPORT int
+CudaMedianPrepareOnDevice(const CudaMedianRequest * request,
+                          CudaMedianPrepared **     prepared,
+                          char *                    text,
+                          size_t                    textBytes);
+
+/** Runs cudamedian::RunMedianOnDeviceQuietly(). Any thread may, several at the same time. Writes no text: where it does
+ * not return CudaMedianDone, CudaMedianRunOnDevice() says why. */
+CUDAMEDIAN_C_EXPORT int
+CudaMedianRunPrepared(const CudaMedianPrepared * prepared, const void * input, void * output, uint64_t stream);
+
+CUDAMEDIAN_C_EXPORT void
+CudaMedianReleasePrepared(CudaMedianPrepared * prepared);
+
 /** cudamedian::OrderStreams(): what stream `then` gets from now on waits for what is in stream `first`.
  * \param memory any address on the streams' device. */
 CUDAMEDIAN_C_EXPORT int

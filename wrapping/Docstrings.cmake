@@ -27,6 +27,7 @@ backend               itk.CudaMedianImageFilterEnums.Backend_Auto (CUDA when a u
                       Backend_Cuda (an exception without a usable device) or Backend_Cpu
 algorithm             itk.CudaMedianImageFilterEnums.Algorithm_Automatic, Algorithm_TileProgram, Algorithm_LocalRank,
                       Algorithm_SlidingHistogram, Algorithm_Selection or Algorithm_MergeTiling
+wait_for_kernels      True compiles a kernel that is not compiled yet first; else something else runs meanwhile
 device_memory_budget  bytes of device memory allowed, 0 for a share of what is free
 number_of_work_units  threads of the CPU backend
 
@@ -57,6 +58,7 @@ set(CudaMedian_METHOD_DOCSTRINGS
   SetOutlierThreshold "The distance from the median, or the number of median absolute deviations, beyond which a pixel is replaced."
   SetBackend "Where to run: a value of itk.CudaMedianImageFilterEnums.Backend. Backend_Cuda without a usable device is an exception at Update()."
   SetAlgorithm "How the medians are found: a value of itk.CudaMedianImageFilterEnums.Algorithm. One that does not cover the window is an exception at Update()."
+  SetWaitForKernels "Whether an update whose fastest kernel is not compiled yet compiles it first, in seconds. Off by default: something else runs, and the kernel is compiled in the background."
   SetDeviceMemoryBudget "Bytes of device memory the filter may use. 0, the default, allows a share of what is free."
   SetHostMemoryBudget "Bytes of pinned memory of the host that slabs may pass through. 0, the default, allows an eighth of the host's memory, from 64 MiB to 2 GiB."
   GetEffectiveRadius "The radius in use: GetRadius(), with 0 along the last axis when SliceWise is on."

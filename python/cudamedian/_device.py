@@ -19,14 +19,11 @@ from typing import Any
 
 import numpy as np
 
-from . import _engine, _numbers, _window
+from . import _device_plans, _engine, _numbers, _plans, _tensors, _window
 
 # Types of devices in DLPack.
 _CPU = 1
 _CUDA = (2, 13)
-
-# What the array interface says of the stream: 1 is the legacy default stream.
-_LEGACY_STREAM = 1
 
 
 @dataclass(frozen=True)
@@ -104,7 +101,7 @@ def current_stream(array: Any, described: DeviceArray) -> int:
         stream = sys.modules["torch"].cuda.current_stream(array.device).cuda_stream
     else:
         stream = described.stream
-    return stream or _LEGACY_STREAM
+    return stream or _device_plans.LEGACY_STREAM
 
 
 def _stream_number(stream: Any) -> int:
@@ -171,13 +168,19 @@ def _through_cupy(
 
 
 def median_filter(
-    array: Any, window: _window.Window, output: Any, algorithm: _engine.Algorithm, memory: int, stream: Any
+    array: Any,
+    window: _window.Window,
+    output: Any,
+    algorithm: _engine.Algorithm,
+    memory: int,
+    stream: Any,
+    key: _plans.Key | None = None,
 ) -> tuple[Any, str]:
     """Filter an array in device memory; return an array of the same kind and the execution report's text.
 
     The work is in the stream when this returns, and may not be done yet, like any other of the library's calls; that
     of an array that passes through CuPy is done. An output that belongs to another stream, as one of another library
-    does, is waited for, and its stream waits for the work.
+    does, is waited for, and its stream waits for the work. What is asked is kept for other calls with the `key`.
     """
     if output is not None and not _is_writable(output):
         raise TypeError(f"output is of type {type(output)}, which cannot be written to in device memory")
@@ -187,7 +190,11 @@ def median_filter(
         return _through_cupy(array, window, output, algorithm, memory)
     if stream is not None and output is None:
         raise TypeError("stream takes output as well: a new array would be the memory of the library's current stream")
-    array, source = (array, describe(array)) if stream is not None else _describe_contiguous(array)
+    if stream is not None and _tensors.is_lazy(array):
+        raise ValueError("stream takes a tensor whose memory has its values: call resolve_conj().resolve_neg() first")
+    _tensors.check_output(output)
+    given = array
+    array, source = (array, describe(array)) if stream is not None else _describe_contiguous(_tensors.resolve(array))
     name = "uint8" if source.dtype.kind == "b" else source.dtype.name
     if name not in _engine.PIXEL_TYPES or not source.dtype.isnative:
         raise TypeError(
@@ -211,17 +218,10 @@ def median_filter(
     else:
         # A stream that is named has the caller's order.
         number = own = _stream_number(stream)
+    work = (name, source.address, destination.address, shape, axes, algorithm, memory)
+    options = {"border_value": border_value, **window.options()}
     with _in_order(destination.address, own, number):
-        report = _engine.run_on_device(
-            name,
-            source.address,
-            destination.address,
-            shape,
-            axes,
-            algorithm,
-            memory,
-            number,
-            border_value=border_value,
-            **window.options(),
-        )
+        report = _engine.run_on_device(*work, number, **options)
+    if key is not None and stream is None and array is given and own == number:
+        _plans.keep(key, _device_plans.make(array, _engine.PreparedOnDevice(*work, **options)))
     return result, report

@@ -160,6 +160,9 @@ _Text = (ctypes.c_char_p, ctypes.c_size_t)
 _FUNCTIONS = {
     "CudaMedianRun": (ctypes.c_int, (ctypes.POINTER(_Request), *_Text)),
     "CudaMedianRunOnDevice": (ctypes.c_int, (ctypes.POINTER(_Request), ctypes.c_uint64, *_Text)),
+    "CudaMedianPrepareOnDevice": (ctypes.c_int, (ctypes.POINTER(_Request), ctypes.POINTER(ctypes.c_void_p), *_Text)),
+    "CudaMedianRunPrepared": (ctypes.c_int, (ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_uint64)),
+    "CudaMedianReleasePrepared": (None, (ctypes.c_void_p,)),
     "CudaMedianOrderStreams": (ctypes.c_int, (ctypes.c_void_p, ctypes.c_uint64, ctypes.c_uint64, *_Text)),
     "CudaMedianQueryDevice": (ctypes.c_int, _Text),
     "CudaMedianReleaseCachedMemory": (None, ()),
@@ -437,6 +440,30 @@ def run_on_device(
     request = _request(pixel_type, input_address, output_address, shape, axes, algorithm, memory, **wanted)
     number = _numbers.integer("stream", stream, 0, _numbers.LARGEST_ADDRESS)
     return _report(*_call("CudaMedianRunOnDevice", ctypes.byref(request), number))
+
+
+class PreparedOnDevice:
+    """A request in device memory whose arrays and stream are told at each run.
+
+    `run` takes the addresses of the input and of the output, and the number of a stream. It returns 0 when that went
+    well; where it did not, `run_on_device` says why. Any thread may run it, several at the same time.
+    """
+
+    run: Callable[[int, int, int], int]
+
+    def __init__(self, *work: Any, **wanted: Any) -> None:
+        """Keep the request. The arguments are those of `_request`."""
+        self._handle = ctypes.c_void_p()
+        library = _library()
+        self._release = library.CudaMedianReleasePrepared
+        request = _request(*work, **wanted)
+        _report(*_call("CudaMedianPrepareOnDevice", ctypes.byref(request), ctypes.byref(self._handle)))
+        self.run = functools.partial(library.CudaMedianRunPrepared, self._handle)
+
+    def __del__(self) -> None:
+        """Give the request back."""
+        if self._handle:
+            self._release(self._handle)
 
 
 def order_streams(address: int, first: int, then: int) -> None:

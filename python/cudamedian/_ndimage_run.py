@@ -12,7 +12,7 @@ from typing import Any, cast
 
 import numpy as np
 
-from . import _device, _engine, _footprint, _numbers, _numpy, _plans, _types, _window
+from . import _device, _engine, _footprint, _numbers, _numpy, _plans, _tensors, _types, _window
 
 # Axes that the engine's windows span at most.
 _MOST_AXES = _engine.MAXIMUM_DIMENSION
@@ -27,7 +27,7 @@ def as_array(array: Any) -> Any:
     """Return what is to be filtered: an array in device memory as it is, or one of NumPy."""
     if _device.is_device_array(array):
         return array
-    array = np.asarray(array)
+    array = np.asarray(_tensors.resolve(array))
     if array.dtype.kind == "c":
         raise TypeError("Complex type not supported")
     return array
@@ -67,6 +67,7 @@ def _make_output(output: Any, shape: tuple[int, ...], dtype: np.dtype[Any]) -> n
             raise RuntimeError("output must have numeric dtype")
         result = np.empty(shape, chosen)
     else:
+        _tensors.check_output(output)
         result = np.asarray(output)
         if result.shape != shape:
             raise RuntimeError("output shape not correct")
@@ -260,6 +261,7 @@ def _run_on_device(
     cval: Any,
     output: Any,
     rank: int,
+    key: _plans.Key | None,
 ) -> Any:
     """Filter an array in device memory."""
     if places is not None:
@@ -274,7 +276,7 @@ def _run_on_device(
     if len(_Filter(axes, None, rank, dtype, b"").groups()) > _MOST_AXES:
         raise NotImplementedError(f"axes of the window lie apart: in device memory it has room for {_MOST_AXES} groups")
     window = _window.Window(tuple(axes), rank, cval=cval)
-    return _device.median_filter(array, window, output, _engine.Algorithm.AUTOMATIC, 0, None)[0]
+    return _device.median_filter(array, window, output, _engine.Algorithm.AUTOMATIC, 0, None, key)[0]
 
 
 def run(
@@ -291,7 +293,7 @@ def run(
     axes, places = _windows(shape, origins, modes)
     cval = _real(cval)
     if not _types.is_ndarray(array):
-        return _run_on_device(array, axes, places, cval, output, rank)
+        return _run_on_device(array, axes, places, cval, output, rank, key)
     pixel = _pixel_type(array.dtype)
     result = _make_output(output, array.shape, array.dtype)
     is_extremum = shape.mask is None and rank in (0, shape.count() - 1)

@@ -11,13 +11,17 @@ from typing import Any
 
 import numpy as np
 
-from . import _engine
+from . import _device_plans, _engine
 
 Key = tuple[Any, ...]
+Plan = _engine.Prepared | _device_plans.CuPyPlan | _device_plans.TorchPlan
 
 # How many are kept. When there are more, all go.
 _MOST_PLANS = 256
-_plans: dict[Key, _engine.Prepared] = {}
+_plans: dict[Key, Plan] = {}
+
+# Of values of these types, equal ones mean the same.
+_PLAIN = frozenset((type(None), int, str))
 
 
 def _is_plain(value: object) -> bool:
@@ -32,7 +36,10 @@ def make_key(
     array: Any, name: str, wanted: Any, size: Any, footprint: Any, mode: Any, cval: Any, origin: Any, axes: Any
 ) -> Key | None:
     """Return what two calls have to have in common to be asked the same, or None for arguments that are not plain."""
-    if type(array) is not np.ndarray or type(cval) not in (float, int) or type(wanted) not in (float, int):
+    kind: type[Any] = type(array)  # pyright: ignore[reportUnknownVariableType]
+    if kind is not np.ndarray and not _device_plans.is_kind(kind):
+        return None
+    if type(cval) not in (float, int) or type(wanted) not in (float, int):
         return None
     if footprint is not None:
         if type(footprint) is not np.ndarray or size is not None:
@@ -42,21 +49,28 @@ def make_key(
         if not _is_plain(value):
             return None
     # Of -0.0 and 0.0, and of NaN and itself, the text says what they are.
-    return (name, wanted, size, footprint, mode, repr(cval), origin, axes, array.shape, array.dtype)
+    return (kind, name, wanted, size, footprint, mode, repr(cval), origin, axes, array.shape, array.dtype)
 
 
 def make_median_key(array: Any, cval: Any, percentile: Any, *plain: Any) -> Key | None:
     """Return the same for `median_filter` of the package, whose other arguments are `plain` where they can be kept."""
-    if type(array) is not np.ndarray or type(cval) not in (float, int):
+    kind: type[Any] = type(array)  # pyright: ignore[reportUnknownVariableType]
+    if kind is not np.ndarray and not _device_plans.is_kind(kind):
         return None
-    if percentile is not None and type(percentile) not in (float, int):
+    if not (_PLAIN.issuperset(map(type, plain)) or _is_plain(plain)):
         return None
-    if not _is_plain(plain):
-        return None
-    return ("", repr(cval), repr(percentile), plain, array.shape, array.dtype)
+    if type(cval) is not int:
+        if type(cval) is not float:
+            return None
+        cval = repr(cval)
+    if percentile is not None:
+        if type(percentile) not in (float, int):
+            return None
+        percentile = repr(percentile)
+    return (kind, cval, percentile, plain, array.shape, array.dtype)
 
 
-def keep(key: Key, plan: _engine.Prepared | None) -> None:
+def keep(key: Key, plan: Plan | None) -> None:
     """Keep a request for later calls."""
     if plan is not None:
         if len(_plans) >= _MOST_PLANS:
@@ -64,10 +78,14 @@ def keep(key: Key, plan: _engine.Prepared | None) -> None:
         _plans[key] = plan
 
 
-def run(key: Key, array: np.ndarray, output: Any) -> np.ndarray | None:
+def run(key: Key, array: Any, output: Any) -> Any:
     """Filter an array as an earlier call did another; return None where none has, or the arrays are not like those."""
     plan = _plans.get(key)
-    if plan is None or not (array.flags.c_contiguous and array.flags.aligned):
+    if plan is None:
+        return None
+    if not isinstance(plan, _engine.Prepared):
+        return plan.run(array, output)
+    if not (array.flags.c_contiguous and array.flags.aligned):
         return None
     if output is None:
         output = np.empty(array.shape, array.dtype)

@@ -13,6 +13,8 @@ from typing import Any
 
 import numpy as np
 
+from . import _tensors
+
 # The engine's numbers of these rules.
 _INVALID = {"computed": 0, "copied": 1}
 _VALUE = {"empty": 1, "invalid": 2}
@@ -103,7 +105,8 @@ def pixel_bytes(name: str, value: Any, dtype: np.dtype[Any], pixel: np.dtype) ->
 
 def spread_mask(mask: Any, shape: tuple[int, ...]) -> Any:
     """Return a mask with the shape of an array: that of its pixels is one for all components of each, too."""
-    if not hasattr(mask, "shape"):
+    mask = _tensors.resolve(mask)
+    if not hasattr(mask, "shape") or hasattr(mask, "__dlpack_device__"):
         mask = np.asarray(mask)
     if mask.dtype.kind not in "biu":
         raise TypeError(f"mask has type {mask.dtype}; it holds integers or bools")

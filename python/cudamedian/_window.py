@@ -12,7 +12,7 @@ from typing import Any, cast
 
 import numpy as np
 
-from . import _engine, _numbers, _rules, _types
+from . import _engine, _numbers, _rules, _tensors, _types
 
 # That of a window along one axis. Along several, their product has a limit: see `merge_axes`.
 _LARGEST_RADIUS = (_numbers.MOST_WINDOW_PIXELS - 1) // 2
@@ -172,13 +172,13 @@ def _rank(rank: object, percentile: object, pixels: int) -> int:
 def _read_footprint(footprint: object, weights: object, count: int) -> np.ndarray:
     """Return the weights of a footprint's pixels, 0 where there is none."""
     name, given = ("footprint", footprint) if weights is None else ("weights", weights)
-    array = np.asarray(given)
+    array = np.asarray(_tensors.resolve(given))
     if array.ndim != count:
         raise ValueError(f"{name} has {array.ndim} axes, but the window has {count}")
     if array.dtype.kind not in "biu" and (weights is not None or array.dtype.kind != "f"):
         raise TypeError(f"{name} has type {array.dtype}; it holds integers or bools")
     if footprint is not None and weights is not None:
-        mask = np.asarray(footprint)
+        mask = np.asarray(_tensors.resolve(footprint))
         if mask.shape != array.shape:
             raise ValueError(f"footprint has shape {mask.shape}, but weights has {array.shape}")
         array = np.where(mask != 0, array, 0)

@@ -11,7 +11,7 @@ from typing import Any
 import dask.array
 import numpy as np
 
-from . import _chunks, _engine, _filter, _numbers, _numpy, _rules, _types, _window
+from . import _chunks, _engine, _filter, _numbers, _numpy, _rules, _tensors, _types, _window
 
 
 def _filter_chunk(chunk: np.ndarray, mask: np.ndarray | None = None, *, options: dict[str, Any]) -> np.ndarray:
@@ -126,8 +126,8 @@ def median_filter(
         "rank": rank,
         "percentile": percentile,
         "even_median": even_median,
-        "footprint": None if footprint is None else np.asarray(footprint),
-        "weights": None if weights is None else np.asarray(weights),
+        "footprint": None if footprint is None else np.asarray(_tensors.resolve(footprint)),
+        "weights": None if weights is None else np.asarray(_tensors.resolve(weights)),
     }
     given = _rules.read(mask, ignore, nan, empty, invalid, outliers)
     _numpy.check_input(array._meta)

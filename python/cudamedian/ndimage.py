@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from . import _footprint, _ndimage_run, _plans
+from . import _footprint, _ndimage_run, _plans, _tensors
 from ._footprint import Shape
 
 __all__ = ["maximum_filter", "median_filter", "minimum_filter", "percentile_filter", "rank_filter"]
@@ -52,14 +52,14 @@ def _filter_rank(
     if key is not None and (result := _plans.run(key, array, output)) is not None:
         return result
     _warn_of_size(size, footprint)
-    array = _ndimage_run.as_array(array)
+    given_array, array = array, _ndimage_run.as_array(array)
     chosen = _footprint.check_axes(axes, array.ndim)
     if footprint is None and size is None:
         raise RuntimeError("no footprint or filter size provided")
     if footprint is None:
         given = _footprint.box(_footprint.check_sizes(_footprint.normalize(size, len(chosen))))
     else:
-        given = _footprint.with_holes(np.asarray(footprint, bool))
+        given = _footprint.with_holes(np.asarray(_tensors.resolve(footprint), bool))
     shape = _footprint.expand(given, array.ndim, chosen)
     origins = _footprint.expand_values(_footprint.normalize(origin, len(chosen)), array.ndim, chosen, 0)
     modes = mode
@@ -78,7 +78,9 @@ def _filter_rank(
         if shape.mask is not None:
             raise RuntimeError("A sequence of modes is not supported for non-separable footprints")
     names = list(modes) if _is_sequence(modes) else [modes] * array.ndim
-    return _ndimage_run.run(array, shape, shifts, names, cval, output, rank, key)
+    # What is kept asks for the attributes of the array that is filtered.
+    kept = key if array is given_array else None
+    return _ndimage_run.run(array, shape, shifts, names, cval, output, rank, kept)
 
 
 def _filter_extremum(
@@ -94,12 +96,12 @@ def _filter_extremum(
     if footprint is None and size is None:
         raise RuntimeError("no footprint provided")
     if footprint is not None:
-        shape = _footprint.with_holes(np.asarray(footprint, bool))
+        shape = _footprint.with_holes(np.asarray(_tensors.resolve(footprint), bool))
         if shape.count() == 0:
             raise ValueError("All-zero footprint is not supported.")
         if shape.mask is None:
             size, shape = shape.sizes, None
-    array = _ndimage_run.as_array(array)
+    given_array, array = array, _ndimage_run.as_array(array)
     chosen = _footprint.check_axes(axes, array.ndim)
     if shape is not None:
         shape = _footprint.expand(shape, array.ndim, chosen)
@@ -126,7 +128,9 @@ def _filter_extremum(
                 shifts[axis] = _footprint.check_origins([shift], [int(extent)])[0]
         shape = Shape(tuple(sizes), None)
     rank = 0 if is_minimum else shape.count() - 1
-    return _ndimage_run.run(array, shape, shifts, names, cval, output, rank, key)
+    # What is kept asks for the attributes of the array that is filtered.
+    kept = key if array is given_array else None
+    return _ndimage_run.run(array, shape, shifts, names, cval, output, rank, kept)
 
 
 def _share(percentile: Any, pixels: int) -> int:

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from . import ndimage
+from . import _tensors, ndimage
 from ._filter import median_filter
 
 __all__ = ["median"]
@@ -18,7 +18,7 @@ _RANK_TYPES = ("uint8", "uint16")
 
 
 def _median_of_clipped_windows(image: Any, footprint: Any, out: Any) -> Any:
-    array = np.asarray(image)
+    array = np.asarray(_tensors.resolve(image))
     if array.dtype.name not in _RANK_TYPES:
         raise TypeError(
             f"behavior='rank' takes images of {' and '.join(_RANK_TYPES)}, not of {array.dtype}, which scikit-image "
@@ -71,6 +71,7 @@ def median(
     """
     if behavior not in ("ndimage", "rank"):
         raise ValueError(f"behavior is {behavior!r}; the choices are 'ndimage', 'rank'")
+    footprint = _tensors.resolve(footprint)
     if footprint is None:
         footprint = np.ones((3,) * np.ndim(image), bool)
     if behavior == "rank":

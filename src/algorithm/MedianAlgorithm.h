@@ -40,7 +40,8 @@ struct Problem
   HostTraits                 host;
   bool                       isForced{ false }; ///< whether this algorithm was asked for, and no other will do
   std::optional<KernelMeans> only; ///< the one kind of kernel to offer, whatever is known of it: it is to prove itself
-  std::vector<KernelRefusal> excluded; ///< kinds of kernels that are without use this time
+  std::vector<KernelRefusal> excluded;       ///< kinds of kernels that are without use this time
+  bool                       waits{ false }; ///< whether kernels that are not compiled yet are offered, and waited for
 
   Window
   GetWindow() const
@@ -66,6 +67,8 @@ struct Proposal
   std::string              whyNot; ///< a sentence without its full stop; empty where the algorithm is of no use at all
   /** Whether the algorithm covers the window, and only its kernels are missing here or out of use. */
   bool isOutOfUse{ false };
+  /** A faster kernel that would have to be waited for; null where there is none. */
+  std::shared_ptr<const AwaitedKernel> awaited{ nullptr };
 };
 
 /** A kind of kernel, and a window for it. */
@@ -73,6 +76,13 @@ struct DeviceCheck
 {
   KernelMeans means;
   Extent      radius;
+};
+
+/** A kernel that would be compiled at first use. */
+struct PreparedKernel
+{
+  bool        isReady{ true }; ///< whether nothing is left to compile
+  std::string how;             ///< where it comes from, or what is wrong; "" where there is none to compile
 };
 
 /** One way to find medians, as the planner knows it. */
@@ -111,6 +121,14 @@ public:
   /** What it offers on a device. Sees what is compiled and what is out of use: whatever is offered can be run. */
   virtual Proposal
   ProposeOnDevice(const Problem & problem) const = 0;
+
+  /** Sees to it that the kernel of a problem is compiled and kept on disk, if it is one of first use that would be
+   * taken. A problem without devices is one of any device with its traits. \throws DeviceError */
+  virtual PreparedKernel
+  PrepareKernel(const Problem &) const
+  {
+    return {};
+  }
 
   /** Windows that a self-test filters on the host. */
   virtual std::vector<Extent>

@@ -32,6 +32,12 @@ ChooseTileMeans(const Problem &, const std::shared_ptr<const ScheduledProgram> &
   return { KernelMeans::Ahead, "", nullptr };
 }
 
+PreparedKernel
+PrepareTileKernel(const Problem &)
+{
+  return { false, "this build of CudaMedian has no CUDA" };
+}
+
 std::vector<DeviceCheck>
 ListTileChecks(PixelType)
 {

@@ -19,6 +19,7 @@
 
 #include "PixelFormat.h"
 
+#include <atomic>
 #include <map>
 #include <mutex>
 #include <tuple>
@@ -36,6 +37,7 @@ struct Verdicts
 {
   std::mutex                 mutex;
   std::map<Key, std::string> found;
+  std::atomic<std::uint64_t> changes{ 0 };
 };
 
 Verdicts &
@@ -93,6 +95,13 @@ SetVerdict(const KernelSubject & subject, const std::string & wrong)
   auto &                            verdicts = GetVerdicts();
   const std::lock_guard<std::mutex> lock(verdicts.mutex);
   verdicts.found.emplace(GetKey(subject), wrong);
+  ++verdicts.changes;
+}
+
+std::uint64_t
+CountVerdictChanges()
+{
+  return GetVerdicts().changes;
 }
 
 void
@@ -109,6 +118,7 @@ TakeOutOfUse(const Window & window, PixelType type, int device, KernelMeans mean
   {
     verdicts.found[key] = std::string(ToString(means)) + " is out of use: " + why;
   }
+  ++verdicts.changes;
 }
 
 } // namespace cudamedian

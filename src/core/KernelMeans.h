@@ -75,6 +75,10 @@ GetVerdict(const KernelSubject & subject);
 void
 SetVerdict(const KernelSubject & subject, const std::string & wrong);
 
+/** How many verdicts were set or taken back in this process: a plan stands as long as there are no more. */
+std::uint64_t
+CountVerdictChanges();
+
 /** Takes a kind of kernel out of use for a window on a device until the process ends, or back with an empty reason.
  * Thread-safe. */
 CudaMedian_EXPORT void

@@ -51,6 +51,17 @@ GetKeyPacking(int pixelBytes, int architecture, bool isForFamily = false)
          : pixelBytes == 2 && architecture >= 80                   ? KeyPacking::BFloatPair
                                                                    : KeyPacking::Single;
 }
+
+/** The packing of a kernel that filters along one axis (LineKernel.h), in code that has another one for tile kernels.
+ * Memory is what lines wait for, and four keys to a register have no minimum of three. Keys of 16 bits that have no
+ * number in bfloat16 would take a second pass: all get a register each. */
+constexpr KeyPacking
+GetLinePacking(KeyPacking packing)
+{
+  return packing == KeyPacking::Quad         ? KeyPacking::Pair
+         : packing == KeyPacking::BFloatPair ? KeyPacking::Single
+                                             : packing;
+}
 #endif
 } // namespace cudamedian
 

@@ -109,6 +109,20 @@ public:
   virtual ImageMemory
   FindImageMemory(const MedianRequest & request) const = 0;
 
+  /** Seconds that the start of the backend would add to a run now, once in a process; 0 where it has started, and where
+   * there is none. Starts nothing. Never throws. */
+  virtual double
+  GetStartSeconds() const
+  {
+    return 0;
+  }
+
+  /** Adds seconds that runs took longer elsewhere, since the backend has not started. Once they would have paid for its
+   * start, it starts in the background, on these devices or on the current one where none is listed. */
+  virtual void
+  AddLostSeconds(double, const std::vector<int> &) const
+  {}
+
   /** Waits for a device. \throws DeviceError where it is lost. */
   virtual void
   Synchronize(int device) const = 0;

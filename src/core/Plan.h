@@ -20,6 +20,7 @@
 
 #include "Slab.h"
 
+#include <functional>
 #include <limits>
 #include <memory>
 #include <string>
@@ -59,7 +60,8 @@ struct Candidate
 };
 
 /** What of the host's memory slabs may pass through on their way from and to an image that the bus does not read and
- * write where it lies: with each context, a buffer for the input and one for the output of each slab on its way. */
+ * write where it lies: with each context, a buffer for the input and one for the output of each slab on its way. A map
+ * of ranks has one in any case. */
 struct Staging
 {
   bool        input{ true };
@@ -67,19 +69,31 @@ struct Staging
   std::size_t budget{ std::numeric_limits<std::size_t>::max() }; ///< bytes
 };
 
+/** A faster kernel than a plan's, which is not compiled yet. */
+struct AwaitedKernel
+{
+  std::string           name;                          ///< "the kernel of the window's tile program"
+  Standing              standing{ Standing::Unknown }; ///< as a candidate's
+  double                seconds{ 0 };                  ///< that it takes for all outputs
+  double                compileSeconds{ 0 };           ///< until it can be used, about
+  std::function<void()> compile; ///< has it compiled in the background, unless that is under way; throws nothing
+};
+
 /** What a backend is to do. */
 struct Plan
 {
-  Backend           backend{ Backend::Cpu };
-  Candidate         candidate;
-  std::vector<Slab> slabs;
-  int               slabsInFlight{ 1 }; ///< slabs that have buffers on the device at the same time
-  std::size_t       deviceMemoryBudget{ 0 };
-  Staging           staging;
+  Backend                              backend{ Backend::Cpu };
+  Candidate                            candidate;
+  std::shared_ptr<const AwaitedKernel> awaited; ///< null where there is no faster one
+  std::vector<Slab>                    slabs;
+  int                                  slabsInFlight{ 1 }; ///< slabs that have buffers on the device at the same time
+  std::size_t                          deviceMemoryBudget{ 0 };
+  Staging                              staging;
   /** A buffer that holds the input of any slab, and where the budget allows that of any slab of the same extent in
    * other pieces of a stream, so that they find their memory allocated. */
   std::size_t deviceInputBytes{ 0 };
   std::size_t deviceOutputBytes{ 0 }; ///< a buffer that holds the output of any slab
+  std::size_t deviceRankBytes{ 0 };   ///< a buffer that holds a rank for each place of it; 0 without a map of ranks
   std::string algorithmReason;
   std::string slabReason;
 
@@ -87,8 +101,8 @@ struct Plan
   std::size_t
   GetDeviceBytes() const
   {
-    return static_cast<std::size_t>(slabsInFlight) * (deviceInputBytes + deviceOutputBytes) + candidate.programBytes +
-           candidate.scratchBytes;
+    return static_cast<std::size_t>(slabsInFlight) * (deviceInputBytes + deviceOutputBytes + deviceRankBytes) +
+           candidate.programBytes + candidate.scratchBytes;
   }
 
   /** Memory of the host that slabs pass through. */
@@ -96,7 +110,7 @@ struct Plan
   GetStagedBytes() const
   {
     return static_cast<std::size_t>(slabsInFlight) *
-           ((staging.input ? deviceInputBytes : 0) + (staging.output ? deviceOutputBytes : 0));
+           ((staging.input ? deviceInputBytes : 0) + (staging.output ? deviceOutputBytes : 0) + deviceRankBytes);
   }
 };
 

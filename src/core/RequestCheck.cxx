@@ -40,6 +40,25 @@ Describe(const Extent & extent)
   return text + ")";
 }
 
+std::string
+DescribeBorder(const MedianRequest & request)
+{
+  std::string  text;
+  bool         isOne = true;
+  const char * first = nullptr;
+  for (int axis = 0; axis < Dimension; ++axis)
+  {
+    if (request.radius[axis] > 0)
+    {
+      const char * name = ToString(request.border[axis]);
+      first = first == nullptr ? name : first;
+      isOne = isOne && name == first;
+      text += (text.empty() ? "" : ", ") + std::string(name);
+    }
+  }
+  return isOne ? (first == nullptr ? ToString(Border::ZeroFluxNeumann) : first) : text;
+}
+
 namespace
 {
 

@@ -27,6 +27,10 @@ namespace cudamedian
 std::string
 Describe(const Extent & extent);
 
+/** The border along each axis that windows reach beyond, or one for all. */
+std::string
+DescribeBorder(const MedianRequest & request);
+
 /** Checks what every backend relies on: the requested box lies inside the input, the window has a number of pixels,
  * there are buffers. \throws RequestError with the value and the limit. */
 void

@@ -28,11 +28,17 @@ namespace cudamedian
 inline Window
 GetWindow(const MedianRequest & request)
 {
-  if (request.footprint != nullptr)
-  {
-    return { request.footprint, request.rank };
-  }
-  return { request.radius, request.shorter, request.rank };
+  Window window = request.footprint != nullptr ? Window(request.footprint, request.rank)
+                                               : Window(request.radius, request.shorter, request.rank);
+  window.ranks = request.rankMap != nullptr ? request.greatestRank - request.rank + 1 : 1;
+  return window;
+}
+
+/** Bytes of a rank in the map that devices have, which counts ranks from the least on; 0 where there is no map. */
+inline std::size_t
+GetDeviceRankBytes(const MedianRequest & request)
+{
+  return request.rankMap == nullptr ? 0 : request.greatestRank - request.rank < 256 ? 1 : 4;
 }
 
 } // namespace cudamedian

@@ -38,6 +38,7 @@ struct Window
   Extent       radius{ { 0, 0, 0, 0 } };  ///< pixels before the output along each axis
   Extent       shorter{ { 0, 0, 0, 0 } }; ///< 1 where there is one pixel fewer behind it: an even size; else 0
   std::int64_t rank{ 0 };                 ///< of the wanted value among the sorted ones, from 0 to CountPixels() - 1
+  std::int64_t ranks{ 1 }; ///< that may be wanted, the least of which is `rank`: more than one where outputs have a map
   /** Which pixels of the box count; null: all, once each. Equal footprints are one object. */
   const Footprint * footprint{ nullptr };
   std::int64_t      footprintValues{ 0 }; ///< the sum of their weights; 0 without a footprint
@@ -146,6 +147,13 @@ struct Window
     return CountPixels() - 1 - rank;
   }
 
+  /** The greatest rank that may be wanted. */
+  constexpr std::int64_t
+  GetGreatestRank() const
+  {
+    return rank + ranks - 1;
+  }
+
   /** Axes along which the window has more than one pixel. */
   constexpr int
   CountAxes() const
@@ -173,13 +181,14 @@ struct Window
   constexpr bool
   IsMedian() const
   {
-    return rank == CountPixels() / 2;
+    return rank == CountPixels() / 2 && ranks == 1;
   }
 
   bool
   operator==(const Window & other) const
   {
-    return radius == other.radius && shorter == other.shorter && rank == other.rank && footprint == other.footprint;
+    return radius == other.radius && shorter == other.shorter && rank == other.rank && ranks == other.ranks &&
+           footprint == other.footprint;
   }
   bool
   operator!=(const Window & other) const
@@ -193,6 +202,7 @@ struct Window
     return radius != other.radius     ? radius < other.radius
            : shorter != other.shorter ? shorter < other.shorter
            : rank != other.rank       ? rank < other.rank
+           : ranks != other.ranks     ? ranks < other.ranks
                                       : std::less<const Footprint *>()(footprint, other.footprint);
   }
 };

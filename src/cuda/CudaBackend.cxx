@@ -16,6 +16,7 @@
  *
  *=========================================================================*/
 #include "BorrowedContext.h"
+#include "CudaStart.h"
 #include "CurrentDevice.h"
 #include "DeviceQuery.h"
 #include "MedianBackend.h"
@@ -380,6 +381,16 @@ public:
     ImageMemory memory;
     OnDevice(ResolveDevices(request.devices).front(), [&] { memory = cudamedian::FindImageMemory(request); });
     return memory;
+  }
+  double
+  GetStartSeconds() const override
+  {
+    return CudaStart::Get().GetSeconds();
+  }
+  void
+  AddLostSeconds(double seconds, const std::vector<int> & devices) const override
+  {
+    CudaStart::Get().AddLostSeconds(seconds, devices);
   }
   void
   Synchronize(int device) const override

@@ -27,13 +27,17 @@ set(CudaMedian_CUDA_SRCS
   cuda/BoxTransfer.cxx
   cuda/CachedBuffer.cxx
   cuda/CudaBackend.cxx
+  cuda/CudaDriver.cxx
   cuda/CudaError.cxx
+  cuda/CudaStart.cxx
   cuda/CurrentDevice.cxx
   cuda/DeviceContext.cxx
   cuda/DeviceGather.cu
   cuda/DeviceImage.cxx
   cuda/DeviceQuery.cxx
   cuda/DeviceTraits.cxx
+  cuda/ImageLaunch.cxx
+  cuda/KeptCalls.cxx
   cuda/KernelCache.cxx
   cuda/KernelImage.cu
   cuda/KernelImage.cxx
@@ -49,11 +53,13 @@ set(CudaMedian_CUDA_SRCS
   algorithm/extremum/ExtremumKernels.cu
   algorithm/tile/EmittedKernel.cxx
   algorithm/tile/InterpretedTile.cu
+  algorithm/tile/KernelCompilation.cxx
   algorithm/tile/ProgramEmitter.cxx
   algorithm/tile/RuntimeKernels.cxx
   algorithm/tile/TileDevice.cxx
   algorithm/rank/RankDevice.cxx
   algorithm/rank/RankKernels.cu
+  algorithm/rank/RankThresholdKernels.cu
   algorithm/histogram/HistogramDevice.cxx
   algorithm/histogram/HistogramKernels.cu
   algorithm/merge/MergeDevice.cxx

@@ -49,6 +49,12 @@ IsForkedFromCuda()
   return process != 0 && process != GetProcessNumber();
 }
 
+bool
+HasStartedCuda()
+{
+  return cudaProcess == GetProcessNumber();
+}
+
 void
 StartCuda()
 {

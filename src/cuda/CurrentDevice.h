@@ -31,6 +31,10 @@ namespace cudamedian
 bool
 IsForkedFromCuda();
 
+/** Whether this library has started CUDA in this process. */
+bool
+HasStartedCuda();
+
 /** Remembers that this process has started CUDA. \throws DeviceError in a process that was forked after that. */
 void
 StartCuda();

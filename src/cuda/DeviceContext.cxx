@@ -74,6 +74,14 @@ GetCudaContext()
   return id;
 }
 
+unsigned long long
+FindCudaContext()
+{
+  unsigned long long id = 0;
+  const auto         getId = FindGetContextId();
+  return getId != nullptr && getId(nullptr, &id) == 0 ? id : 0;
+}
+
 DeviceContext::DeviceContext(int device, unsigned long long cudaContext) : m_Device(device), m_CudaContext(cudaContext)
 {
   try
@@ -134,7 +142,8 @@ DeviceContext::Abandon()
   for (auto & place : places)
   {
     place.uploaded = place.started = place.filtered = place.downloaded = nullptr;
-    for (auto * buffer : { &place.input, &place.output, &place.stagedInput, &place.stagedOutput })
+    for (auto * buffer :
+         { &place.input, &place.output, &place.ranks, &place.stagedInput, &place.stagedOutput, &place.stagedRanks })
     {
       if (buffer->IsOrdinary())
       {
@@ -171,7 +180,7 @@ DeviceContext::GetDeviceBytes() const
   auto bytes = program.GetBytes() + scratch.GetBytes();
   for (const auto & place : places)
   {
-    bytes += place.input.GetBytes() + place.output.GetBytes();
+    bytes += place.input.GetBytes() + place.output.GetBytes() + place.ranks.GetBytes();
   }
   return bytes;
 }
@@ -182,7 +191,7 @@ DeviceContext::GetPinnedBytes() const
   std::size_t bytes = 0;
   for (const auto & place : places)
   {
-    for (const auto * buffer : { &place.stagedInput, &place.stagedOutput })
+    for (const auto * buffer : { &place.stagedInput, &place.stagedOutput, &place.stagedRanks })
     {
       bytes += buffer->IsOrdinary() ? 0 : buffer->GetBytes();
     }
@@ -194,7 +203,7 @@ bool
 DeviceContext::HasOrdinaryStaging() const
 {
   return std::any_of(places.begin(), places.end(), [](const Place & place) {
-    return place.stagedInput.IsOrdinary() || place.stagedOutput.IsOrdinary();
+    return place.stagedInput.IsOrdinary() || place.stagedOutput.IsOrdinary() || place.stagedRanks.IsOrdinary();
   });
 }
 
@@ -223,6 +232,7 @@ DeviceContext::ReleaseStaging()
   {
     error = GetFirst(error, place.stagedInput.Release());
     error = GetFirst(error, place.stagedOutput.Release());
+    error = GetFirst(error, place.stagedRanks.Release());
   }
   return error;
 }
@@ -235,6 +245,7 @@ DeviceContext::ReleaseBuffers()
   {
     error = GetFirst(error, place.input.Release());
     error = GetFirst(error, place.output.Release());
+    error = GetFirst(error, place.ranks.Release());
   }
   return GetFirst(error, ReleaseStaging());
 }

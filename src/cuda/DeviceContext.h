@@ -44,8 +44,10 @@ public:
   {
     CachedBuffer input{ CachedBuffer::Kind::Device };
     CachedBuffer output{ CachedBuffer::Kind::Device };
+    CachedBuffer ranks{ CachedBuffer::Kind::Device };
     CachedBuffer stagedInput{ CachedBuffer::Kind::Pinned };
     CachedBuffer stagedOutput{ CachedBuffer::Kind::Pinned };
+    CachedBuffer stagedRanks{ CachedBuffer::Kind::Pinned };
     cudaEvent_t  uploaded{ nullptr };
     cudaEvent_t  started{ nullptr };
     cudaEvent_t  filtered{ nullptr };
@@ -137,6 +139,10 @@ private:
  * someone has called cudaDeviceReset(). Always 0 where the driver has no such numbers. \throws DeviceError */
 unsigned long long
 GetCudaContext();
+
+/** The same of the context that this thread has at present, 0 where it has none: it makes none. \throws DeviceError */
+unsigned long long
+FindCudaContext();
 
 } // namespace cudamedian
 

@@ -18,12 +18,12 @@
 #include "DeviceImage.h"
 
 #include "BorrowedContext.h"
-#include "BoxTransfer.h"
 #include "CurrentDevice.h"
-#include "DeviceGather.h"
 #include "Gather.h"
+#include "KeptCalls.h"
 #include "RequestCheck.h"
-#include "SlabKernel.h"
+#include "RequestWindow.h"
+#include "itkCudaMedianDevice.h"
 
 #include <algorithm>
 #include <optional>
@@ -34,71 +34,28 @@ namespace cudamedian
 namespace
 {
 
-/** Device memory that is taken and given back in the order of a stream's work. */
-class StreamBuffer
+/** Asks for the device that a buffer lies on, -1 where it does not lie on one. \returns CUDA's error. */
+cudaError_t
+AskForDevice(const void * pointer, int & device)
 {
-public:
-  StreamBuffer(std::size_t bytes, cudaStream_t stream) : m_Stream(stream)
-  {
-    CheckCuda(cudaMallocAsync(&m_Pointer, bytes, stream), "cudaMallocAsync");
-  }
-  ~StreamBuffer()
-  {
-    if (cudaFreeAsync(m_Pointer, m_Stream) != cudaSuccess)
-    {
-      cudaGetLastError(); // else the next launch would be taken to have failed
-    }
-  }
-  StreamBuffer(const StreamBuffer &) = delete;
-  StreamBuffer &
-  operator=(const StreamBuffer &) = delete;
-
-  void *
-  Get() const
-  {
-    return m_Pointer;
-  }
-
-private:
-  void *       m_Pointer{ nullptr };
-  cudaStream_t m_Stream;
-};
-
-/** An image as rows: how long they are in the caller's memory, and how long where kernels can read and write them. */
-struct Rows
-{
-  std::size_t bytes;
-  std::size_t pitch;
-  std::size_t count;
-};
-
-Rows
-GetRows(const MedianRequest & request)
-{
-  const auto   pixelBytes = PixelBytes(request.pixelType);
-  const auto & extent = request.inputExtent;
-  return { static_cast<std::size_t>(extent[0]) * pixelBytes,
-           static_cast<std::size_t>(GetDevicePitch(extent[0], pixelBytes)) * pixelBytes,
-           static_cast<std::size_t>(extent[1] * extent[2] * extent[3]) };
-}
-
-bool
-IsAligned(const void * pointer, const Rows & rows)
-{
-  return rows.bytes == rows.pitch && reinterpret_cast<std::uintptr_t>(pointer) % deviceAlignment == 0;
+  cudaPointerAttributes attributes{};
+  const auto            error = cudaPointerGetAttributes(&attributes, pointer);
+  const auto            type = attributes.type;
+  device = type == cudaMemoryTypeDevice || type == cudaMemoryTypeManaged ? attributes.device : -1;
+  return error;
 }
 
 /** The device that a buffer lies on. \throws RequestError when it does not lie on one. */
 int
 FindDevice(const void * pointer, const char * name)
 {
-  cudaPointerAttributes attributes{};
-  CheckCuda(cudaPointerGetAttributes(&attributes, pointer), "cudaPointerGetAttributes");
-  if (attributes.type != cudaMemoryTypeDevice && attributes.type != cudaMemoryTypeManaged)
+  int device = -1;
+  CheckCuda(AskForDevice(pointer, device), "cudaPointerGetAttributes");
+  if (device < 0)
   {
     throw RequestError(std::string("The ") + name + " does not lie in device memory");
   }
-  return attributes.device;
+  return device;
 }
 
 /** From the first byte of an image to behind its last. */
@@ -116,6 +73,14 @@ GetSpan(const void * image, const MedianRequest & request, const Extent & stride
   const auto begin = reinterpret_cast<std::uintptr_t>(image);
   return { begin + static_cast<std::uintptr_t>(first * bytes),
            begin + static_cast<std::uintptr_t>((last + 1) * bytes) };
+}
+
+bool
+DoesOutputOverlapInput(const MedianRequest & request)
+{
+  const auto input = GetSpan(request.input, request, GetInputStride(request));
+  const auto output = GetSpan(request.output, request, request.outputStride);
+  return input.first < output.second && output.first < input.second;
 }
 
 void
@@ -139,115 +104,31 @@ ValidateDeviceRequest(const MedianRequest & request)
                          std::to_string(request.radius[axis]) + "; it may be from 0 to " +
                          std::to_string(largestExtent));
     }
-    if (request.outputExtent[axis] != extent || request.outputOrigin[axis] != 0)
-    {
-      throw RequestError("In device memory the output is as large as the input");
-    }
     if (extent > 0 && pixels > largestImage / extent)
     {
       throw RequestError("The image has more than " + std::to_string(largestImage) + " pixels");
     }
     pixels *= extent;
   }
-  const auto pixelsOfWindow = GetWindow(request).CountPixels();
-  if (HasShrunkBorder(request) || (request.evenMedian != EvenMedian::Upper && pixelsOfWindow % 2 == 0))
+  const auto obstacle = FindDeviceObstacle(request);
+  if (!obstacle.empty())
   {
-    throw RequestError("In device memory windows are not clipped to the image, and a median is the value of rank N/2");
+    throw RequestError(obstacle);
   }
-  if (request.validity.HasRules() || request.outlierRule != OutlierRule::None)
-  {
-    throw RequestError("In device memory all pixels are valid, and all are replaced by their medians");
-  }
-  if (request.convertRow != nullptr)
-  {
-    throw RequestError("In device memory the output has the input's pixel type");
-  }
-  const auto input = GetSpan(request.input, request, GetInputStride(request));
-  const auto output = GetSpan(request.output, request, request.outputStride);
-  if (pixels != 0 && input.first < output.second && output.first < input.second)
+  if (pixels != 0 && DoesOutputOverlapInput(request))
   {
     throw RequestError("The output overlaps the input");
   }
 }
 
-/** Whether kernels can read an input where it lies. */
-bool
-IsReadInPlace(const MedianRequest & request)
-{
-  return IsReadAsItIs(request) && IsAligned(request.input, GetRows(request));
-}
-
-/** Whether results lie in the output as in an image without gaps. */
-bool
-HasPackedOutput(const MedianRequest & request)
-{
-  const auto packed = GetPackedStride(request.outputExtent);
-  bool       isPacked = IsWrittenInRows(request);
-  for (int axis = 0; axis < Dimension; ++axis)
-  {
-    isPacked = isPacked && (request.outputExtent[axis] <= 1 || request.outputStride[axis] == packed[axis]);
-  }
-  return isPacked;
-}
-
-bool
-IsWrittenInPlace(const MedianRequest & request)
-{
-  return HasPackedOutput(request) && IsAligned(request.output, GetRows(request));
-}
-
-/** Those of a plan, where rows have to be copied and the copies count against a budget: they are copied one after the
- * other. Else one slab, the whole image, which is in device memory already. */
-std::vector<Slab>
-GetSlabs(const MedianRequest & request, const Plan & plan)
-{
-  if (!(IsReadInPlace(request) && IsWrittenInPlace(request)) && request.deviceMemoryBudget != 0)
-  {
-    return plan.slabs;
-  }
-  Slab whole;
-  whole.output.extent = request.inputExtent;
-  whole.input = GetInputBox(request, whole.output);
-  whole.shift = request.shift;
-  return { whole };
-}
-
-/** Bytes of a buffer that holds the input, or the output, of any of the slabs. The function tells its strides. */
-std::size_t
-GetLargest(const std::vector<Slab> & slabs, std::size_t pixelBytes, Extent (*getStride)(const Slab &, std::size_t))
-{
-  std::size_t largest = 0;
-  for (const auto & slab : slabs)
-  {
-    const auto & extent = (getStride == GetDeviceInputStride ? slab.input : slab.output).extent;
-    largest = std::max(largest, static_cast<std::size_t>(getStride(slab, pixelBytes)[3] * extent[3]) * pixelBytes);
-  }
-  return largest;
-}
-
-/** What is copied. Slabs are copied on both sides, a whole image on the side that needs it. */
-struct Copies
-{
-  Copies(const MedianRequest & request, const std::vector<Slab> & slabs)
-    : ofInput(slabs.size() > 1 || !IsReadInPlace(request)), ofOutput(slabs.size() > 1 || !IsWrittenInPlace(request)),
-      inputBytes(ofInput ? GetLargest(slabs, PixelBytes(request.pixelType), GetDeviceInputStride) : 0),
-      outputBytes(ofOutput ? GetLargest(slabs, PixelBytes(request.pixelType), GetDeviceOutputStride) : 0)
-  {}
-
-  bool        ofInput;
-  bool        ofOutput;
-  std::size_t inputBytes;
-  std::size_t outputBytes;
-};
-
 void
 ReserveKernelMemory(const MedianRequest & request,
                     const Candidate &     candidate,
-                    const Copies &        copies,
+                    std::size_t           copyBytes,
                     DeviceContext &       context)
 {
   const auto kernels = candidate.programBytes + candidate.scratchBytes;
-  const auto needed = kernels + copies.inputBytes + copies.outputBytes;
+  const auto needed = kernels + copyBytes;
   if (request.deviceMemoryBudget != 0 && context.GetDeviceBytes() + needed > request.deviceMemoryBudget)
   {
     // An earlier request left too much for this budget.
@@ -261,172 +142,44 @@ ReserveKernelMemory(const MedianRequest & request,
   }
 }
 
-/** Copies a box between two strided images on the device; strides are in pixels. */
-void
-CopyBox(char *         to,
-        const Extent & toStride,
-        const char *   from,
-        const Extent & fromStride,
-        Extent         extent,
-        std::size_t    pixelBytes,
-        cudaStream_t   stream)
-{
-  // Slices that follow each other without gaps are one.
-  for (int axis = 2; axis < Dimension && extent[axis] > 1 && toStride[axis] == toStride[1] * extent[1] &&
-                     fromStride[axis] == fromStride[1] * extent[1];
-       ++axis)
-  {
-    extent[1] *= extent[axis];
-    extent[axis] = 1;
-  }
-  const auto bytes = static_cast<std::int64_t>(pixelBytes);
-  for (std::int64_t w = 0; w < extent[3]; ++w)
-  {
-    for (std::int64_t z = 0; z < extent[2]; ++z)
-    {
-      TransferRows(to + (w * toStride[3] + z * toStride[2]) * bytes,
-                   toStride[1] * bytes,
-                   from + (w * fromStride[3] + z * fromStride[2]) * bytes,
-                   fromStride[1] * bytes,
-                   extent[0] * bytes,
-                   extent[1],
-                   cudaMemcpyDeviceToDevice,
-                   stream);
-    }
-  }
-}
-
-/** Writes zeros behind the rows of a slab's input. Kernels load whole vectors there, and must not load memory that
- * nobody has written. */
-void
-ClearPadding(char * input, const Slab & slab, std::size_t pixelBytes, cudaStream_t stream)
-{
-  const auto stride = GetDeviceInputStride(slab, pixelBytes);
-  const auto bytes = static_cast<std::size_t>(slab.input.extent[0]) * pixelBytes;
-  const auto pitch = static_cast<std::size_t>(stride[1]) * pixelBytes;
-  const auto rows = static_cast<std::size_t>(stride[3] * slab.input.extent[3] / stride[1]);
-  if (pitch > bytes && pitch <= static_cast<std::size_t>(largestPitch))
-  {
-    CheckCuda(cudaMemset2DAsync(input + bytes, pitch, 0, pitch - bytes, rows, stream), "cudaMemset2DAsync");
-  }
-}
-
-/** Launches the kernel for each slab, on copies of what it cannot read or write where it lies. */
-void
-Launch(const MedianRequest &     request,
-       const std::vector<Slab> & slabs,
-       const Copies &            copies,
-       const SlabKernel &        kernel,
-       cudaStream_t              stream)
-{
-  const auto pixelBytes = PixelBytes(request.pixelType);
-  const auto bytes = static_cast<std::int64_t>(pixelBytes);
-  const auto stride = GetPackedStride(request.inputExtent);
-
-  std::optional<StreamBuffer> input;
-  std::optional<StreamBuffer> output;
-  if (copies.ofInput)
-  {
-    input.emplace(copies.inputBytes, stream);
-  }
-  if (copies.ofOutput)
-  {
-    output.emplace(copies.outputBytes, stream);
-  }
-  for (const auto & slab : slabs)
-  {
-    if (copies.ofInput && !IsReadAsItIs(request))
-    {
-      CheckCuda(LaunchGather({ request.input,
-                               input->Get(),
-                               slab.input.origin,
-                               slab.input.extent,
-                               GetInputStride(request),
-                               GetDeviceInputStride(slab, pixelBytes),
-                               request.inputExtent,
-                               request.border,
-                               request.borderValue,
-                               request.pixelType },
-                             stream),
-                "copying the image with its border");
-      ClearPadding(static_cast<char *>(input->Get()), slab, pixelBytes, stream);
-    }
-    else if (copies.ofInput)
-    {
-      CopyBox(static_cast<char *>(input->Get()),
-              GetDeviceInputStride(slab, pixelBytes),
-              static_cast<const char *>(request.input) + GetOffset(slab.input.origin, stride) * bytes,
-              stride,
-              slab.input.extent,
-              pixelBytes,
-              stream);
-      ClearPadding(static_cast<char *>(input->Get()), slab, pixelBytes, stream);
-    }
-    CheckCuda(
-      kernel.Launch(
-        slab, copies.ofInput ? input->Get() : request.input, copies.ofOutput ? output->Get() : request.output, stream),
-      "launching the kernel");
-    if (copies.ofOutput && !HasPackedOutput(request))
-    {
-      CheckCuda(LaunchScatter({ static_cast<const char *>(output->Get()) + GetOutputLead(slab, pixelBytes) * bytes,
-                                request.output,
-                                slab.output.origin,
-                                slab.output.extent,
-                                GetDeviceOutputStride(slab, pixelBytes),
-                                request.outputStride,
-                                request.outputExtent,
-                                {},
-                                {},
-                                request.pixelType },
-                              stream),
-                "copying results to their places");
-    }
-    else if (copies.ofOutput)
-    {
-      CopyBox(static_cast<char *>(request.output) + GetOffset(slab.output.origin, stride) * bytes,
-              stride,
-              static_cast<const char *>(output->Get()) + GetOutputLead(slab, pixelBytes) * bytes,
-              GetDeviceOutputStride(slab, pixelBytes),
-              slab.output.extent,
-              pixelBytes,
-              stream);
-    }
-  }
-}
-
 /** A run on an image in device memory, in the order of a stream's work. */
 class DeviceImageRun : public BackendRun
 {
 public:
-  DeviceImageRun(const MedianRequest & request, int device, cudaStream_t stream)
-    : m_Request(request), m_Stream(stream), m_Scope(device), m_Context(device)
+  DeviceImageRun(const MedianRequest & request, int device, cudaStream_t stream, std::uint64_t verdictChanges)
+    : m_Request(request), m_Stream(stream), m_VerdictChanges(verdictChanges), m_Scope(device), m_Context(device)
   {}
 
   Obstacle
   Reserve(const Plan & plan, bool, bool withoutProof) override
   {
-    m_Kernel.reset();
-    m_Slabs = GetSlabs(m_Request, plan);
-    m_Copies.emplace(m_Request, m_Slabs);
-    ReserveKernelMemory(m_Request, plan.candidate, *m_Copies, *m_Context);
-    return PrepareKernel(m_Request, plan.candidate, withoutProof, *m_Context, m_Kernel, m_Origin);
+    ++m_Reservations;
+    m_Launch.emplace(m_Request, plan);
+    ReserveKernelMemory(m_Request, plan.candidate, m_Launch->GetCopyBytes(), *m_Context);
+    std::optional<SlabKernel> kernel;
+    auto obstacle = PrepareKernel(m_Request, plan.candidate, withoutProof, *m_Context, kernel, m_Origin);
+    if (kernel)
+    {
+      m_Launch->SetKernel(std::move(*kernel));
+    }
+    return obstacle;
   }
 
   void
   Execute(const Plan &, ExecutionReport & report) override
   {
-    report.numberOfSlabs = m_Slabs.size();
+    const auto & kernel = m_Launch->GetKernel();
+    report.numberOfSlabs = m_Launch->CountSlabs();
     report.algorithmReason += m_Origin;
-    report.slabReason =
-      m_Copies->ofInput || m_Copies->ofOutput
-        ? (IsReadAsItIs(m_Request) ? "copied on the device to rows that start at multiples of 16 bytes"
-                                   : "copied on the device with its border")
-        : "filtered where it lies";
-    m_Kernel->GetLauncher().Describe(report);
-    report.deviceBytes = m_Context->GetDeviceBytes() + m_Copies->inputBytes + m_Copies->outputBytes;
+    report.slabReason = m_Launch->HasCopies() ? (IsReadAsItIs(m_Request)
+                                                   ? "copied on the device to rows that start at multiples of 16 bytes"
+                                                   : "copied on the device with its border")
+                                              : "filtered where it lies";
+    kernel.GetLauncher().Describe(report);
+    report.deviceBytes = m_Context->GetDeviceBytes() + m_Launch->GetCopyBytes();
     try
     {
-      Launch(m_Request, m_Slabs, *m_Copies, *m_Kernel, m_Stream);
+      m_Launch->Launch(m_Request, m_Stream);
     }
     catch (...)
     {
@@ -435,25 +188,98 @@ public:
       cudaGetLastError();
       throw;
     }
-    if (m_Kernel->UsesContextMemory())
+    if (kernel.UsesContextMemory())
     {
       // The next call takes over the context's memory, and may work in another stream.
       CheckCuda(cudaStreamSynchronize(m_Stream), "cudaStreamSynchronize");
     }
+    Keep(report);
   }
 
 private:
-  const MedianRequest &     m_Request;
-  cudaStream_t              m_Stream;
-  DeviceScope               m_Scope;
-  BorrowedContext           m_Context;
-  std::vector<Slab>         m_Slabs;
-  std::optional<Copies>     m_Copies;
-  std::optional<SlabKernel> m_Kernel;
-  std::string               m_Origin;
+  /** Keeps the call for those like it, if they need nothing of the context and nothing was in its way. */
+  void
+  Keep(const ExecutionReport & report)
+  {
+    const auto & kernel = m_Launch->GetKernel();
+    const auto   cudaContext = FindCudaContext();
+    if (m_Reservations != 1 || kernel.UsesContextMemory() || !kernel.GetLauncher().IsIndependent() ||
+        !HasKey(m_Request) || cudaContext == 0)
+    {
+      return;
+    }
+    auto kept = std::make_shared<KeptCall>(
+      KeptCall{ m_Context->GetDevice(), cudaContext, m_VerdictChanges, std::move(*m_Launch), report });
+    kept->report.deviceBytes = kept->launch.GetCopyBytes();
+    KeepCall(CallKey(m_Request), std::move(kept));
+  }
+
+  const MedianRequest &      m_Request;
+  cudaStream_t               m_Stream;
+  std::uint64_t              m_VerdictChanges;
+  DeviceScope                m_Scope;
+  BorrowedContext            m_Context;
+  std::optional<ImageLaunch> m_Launch;
+  std::string                m_Origin;
+  int                        m_Reservations{ 0 };
 };
 
+/** The device that both images lie on, or -1. */
+int
+FindDeviceOfBoth(const MedianRequest & request)
+{
+  int device = -1;
+  int ofOutput = -1;
+  if (AskForDevice(request.input, device) != cudaSuccess || AskForDevice(request.output, ofOutput) != cudaSuccess)
+  {
+    cudaGetLastError();
+    return -1;
+  }
+  return device == ofOutput ? device : -1;
+}
+
 } // namespace
+
+bool
+RunKeptCall(const MedianRequest & request, void * stream, ExecutionReport * report)
+{
+  if (!HasKey(request))
+  {
+    return false;
+  }
+  const auto calls = FindKeptCalls(CallKey(request));
+  const int  device = calls && !DoesOutputOverlapInput(request) ? FindDeviceOfBoth(request) : -1;
+  if (device < 0)
+  {
+    return false;
+  }
+  const DeviceScope scope(device);
+  const auto        cudaContext = FindCudaContext();
+  const auto        verdictChanges = CountVerdictChanges();
+  for (const auto & call : *calls)
+  {
+    if (call->device != device || call->cudaContext != cudaContext || call->verdictChanges != verdictChanges)
+    {
+      continue;
+    }
+    try
+    {
+      call->launch.Launch(request, static_cast<cudaStream_t>(stream));
+    }
+    catch (const DeviceError &)
+    {
+      // The call as if it were the first one finds out what is wrong.
+      cudaGetLastError();
+      return false;
+    }
+    if (report != nullptr)
+    {
+      *report = call->report;
+    }
+    return true;
+  }
+  return false;
+}
 
 int
 FindImageDevice(const MedianRequest & request)
@@ -472,9 +298,9 @@ FindImageDevice(const MedianRequest & request)
 }
 
 std::unique_ptr<BackendRun>
-StartOnDeviceImage(const MedianRequest & request, int device, void * stream)
+StartOnDeviceImage(const MedianRequest & request, int device, void * stream, std::uint64_t verdictChanges)
 {
-  return std::make_unique<DeviceImageRun>(request, device, static_cast<cudaStream_t>(stream));
+  return std::make_unique<DeviceImageRun>(request, device, static_cast<cudaStream_t>(stream), verdictChanges);
 }
 
 } // namespace cudamedian

@@ -28,10 +28,17 @@ namespace cudamedian
 int
 FindImageDevice(const MedianRequest & request);
 
+/** Filters as an earlier call did whose request was the same but for its addresses and stream. \returns false, with
+ * nothing done, where there was none, its kernels stand no longer, or something is wrong with this request.
+ * \param report gets that of the earlier call, unless null. */
+bool
+RunKeptCall(const MedianRequest & request, void * stream, ExecutionReport * report);
+
 /** Starts a run on images in device memory, in the order of a stream's work (a cudaStream_t). The request outlives it.
- * \throws DeviceError */
+ * What it has prepared is kept for later calls, if it can be.
+ * \param verdictChanges CountVerdictChanges() before it was planned. \throws DeviceError */
 std::unique_ptr<BackendRun>
-StartOnDeviceImage(const MedianRequest & request, int device, void * stream);
+StartOnDeviceImage(const MedianRequest & request, int device, void * stream, std::uint64_t verdictChanges);
 
 } // namespace cudamedian
 

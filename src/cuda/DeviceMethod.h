@@ -62,6 +62,14 @@ public:
     return true;
   }
 
+  /** Whether it may outlive the context that it was prepared with, and threads may launch it at the same time: it has
+   * nothing of that context. */
+  virtual bool
+  IsIndependent() const
+  {
+    return false;
+  }
+
   /** Adds to the report what is known of the algorithm here alone. */
   virtual void
   Describe(ExecutionReport &) const

@@ -18,6 +18,7 @@
 #include "DeviceQuery.h"
 
 #include "BorrowedContext.h"
+#include "CudaDriver.h"
 #include "CurrentDevice.h"
 #include "KernelImage.h"
 
@@ -83,6 +84,10 @@ CountDevices(int & count)
   const auto error = cudaGetDeviceCount(&count);
   if (error != cudaSuccess || count == 0)
   {
+    if (error == cudaSuccess || error == cudaErrorNoDevice || error == cudaErrorInsufficientDriver)
+    {
+      RememberNoDevice();
+    }
     return MakeUnusable(error, "no CUDA device");
   }
   StartCuda();

@@ -51,11 +51,30 @@ struct KernelArguments
   std::uint64_t           signMask;      ///< see KeyMapping::Integer
   std::uint32_t           one;           ///< 1 and ~0, unknown to the compiler: see KeyRegisters::MaxBySum
   std::uint32_t           minusOne;
-  std::int32_t            stripRows;       ///< rows of a strip (StripKernel.h), an even number
+  std::int32_t            stripRows; ///< rows of a strip (StripKernel.h), an even number, or outputs along MarchAxis
   std::int32_t            footprintPixels; ///< pixels of a footprint, for kernels that read it …
   const FootprintMember * footprint;       ///< … from a list in the device's memory
   std::int32_t shorter[4]; ///< 1 where the window has one pixel fewer behind an output than the radius, else 0
+  /** A rank for each output, less `rank`, as far from the first as the output's pixel is from that at `output`; null
+   * where all have the one rank. */
+  const void * rankMap;
+  std::int32_t rankBytes; ///< of a rank in the map: 1 or 4
 };
+
+/** The rank that is wanted of an output, whose pixel lies so far from that at `output`.
+ * \tparam VHasMap whether there is a map of ranks. */
+template <bool VHasMap>
+CUDAMEDIAN_HOST_DEVICE std::int64_t
+                       GetWantedRank(const KernelArguments & arguments, std::int64_t offset)
+{
+  if constexpr (!VHasMap)
+  {
+    return arguments.rank;
+  }
+  return arguments.rank + (arguments.rankBytes == 1
+                             ? static_cast<std::int64_t>(static_cast<const std::uint8_t *>(arguments.rankMap)[offset])
+                             : static_cast<const std::int32_t *>(arguments.rankMap)[offset]);
+}
 
 } // namespace cudamedian
 

@@ -31,7 +31,7 @@ public:
   FunctionLauncher(LaunchFunction              launch,
                    KeyFormat                   keyFormat,
                    std::size_t                 scratchBytes,
-                   DeviceContext &             context,
+                   DeviceContext *             context,
                    std::optional<std::int64_t> largestLaunch)
     : m_Launch(std::move(launch)), m_KeyFormat(keyFormat), m_ScratchBytes(scratchBytes), m_Context(context),
       m_LargestLaunch(largestLaunch)
@@ -40,8 +40,19 @@ public:
   cudaError_t
   Launch(const KernelArguments & arguments, cudaStream_t stream) const override
   {
+    if (m_Context == nullptr)
+    {
+      static auto & none = *new MergeStreams; // never destroyed: a thread may be at work when the process ends
+      return m_Launch(arguments, { m_KeyFormat, nullptr, 0, none }, stream);
+    }
     return m_Launch(
-      arguments, { m_KeyFormat, m_Context.scratch.Get(), m_ScratchBytes, m_Context.mergeStreams }, stream);
+      arguments, { m_KeyFormat, m_Context->scratch.Get(), m_ScratchBytes, m_Context->mergeStreams }, stream);
+  }
+
+  bool
+  IsIndependent() const override
+  {
+    return m_Context == nullptr;
   }
 
   std::int64_t
@@ -54,7 +65,7 @@ private:
   LaunchFunction              m_Launch;
   KeyFormat                   m_KeyFormat;
   std::size_t                 m_ScratchBytes;
-  DeviceContext &             m_Context;
+  DeviceContext *             m_Context; ///< null where nothing of it is used
   std::optional<std::int64_t> m_LargestLaunch;
 };
 
@@ -79,8 +90,9 @@ public:
     {
       largest = m_GetLargestLaunch(request);
     }
+    const bool isIndependent = candidate.scratchBytes == 0 && m_Means != KernelMeans::Merges;
     return std::make_unique<FunctionLauncher>(
-      m_Launch, GetKeyFormat(request.pixelType), candidate.scratchBytes, context, largest);
+      m_Launch, GetKeyFormat(request.pixelType), candidate.scratchBytes, isIndependent ? nullptr : &context, largest);
   }
 
 private:

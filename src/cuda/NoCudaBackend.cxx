@@ -115,8 +115,14 @@ FindImageDevice(const MedianRequest &)
   Refuse();
 }
 
+bool
+RunKeptCall(const MedianRequest &, void *, ExecutionReport *)
+{
+  return false;
+}
+
 std::unique_ptr<BackendRun>
-StartOnDeviceImage(const MedianRequest &, int, void *)
+StartOnDeviceImage(const MedianRequest &, int, void *, std::uint64_t)
 {
   Refuse();
 }

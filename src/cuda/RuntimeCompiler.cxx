@@ -18,6 +18,8 @@
 #include "RuntimeCompiler.h"
 
 #include <algorithm>
+#include <mutex>
+#include <set>
 #include <sstream>
 
 #ifdef _WIN32
@@ -70,6 +72,13 @@ Find(void * library, const char * name, TFunction & function)
   return function != nullptr;
 }
 
+/** What NVRTC asks now and then: 1 ends the compilation. */
+int
+IsStopped(void * isStopped, void *)
+{
+  return static_cast<const std::atomic<bool> *>(isStopped)->load() ? 1 : 0;
+}
+
 } // namespace
 
 RuntimeCompiler::RuntimeCompiler()
@@ -91,6 +100,7 @@ RuntimeCompiler::RuntimeCompiler()
       m_Version(&major, &minor);
       m_Release = 100 * major + minor;
       m_Description = "NVRTC " + std::to_string(major) + "." + std::to_string(minor);
+      Find(library, "nvrtcSetFlowCallback", m_SetFlowCallback); // newer releases have it
       return;
     }
     m_CreateProgram = nullptr;
@@ -128,8 +138,24 @@ RuntimeCompiler::GetNewestArchitecture(int computeCapability) const
   return newest;
 }
 
+void
+RuntimeCompiler::Settle(const KernelTarget & target) const
+{
+  static auto &                     mutex = *new std::mutex;
+  static auto &                     settled = *new std::set<std::string>;
+  const std::lock_guard<std::mutex> lock(mutex);
+  if (settled.insert(target.GetName()).second)
+  {
+    std::string error;
+    Compile("extern \"C\" __global__ void Settle(int * p) { p[threadIdx.x] = p[threadIdx.x + 1]; }", target, error);
+  }
+}
+
 std::string
-RuntimeCompiler::Compile(const std::string & source, const KernelTarget & target, std::string & error) const
+RuntimeCompiler::Compile(const std::string &       source,
+                         const KernelTarget &      target,
+                         std::string &             error,
+                         const std::atomic<bool> * isStopped) const
 {
   if (!IsAvailable())
   {
@@ -150,6 +176,10 @@ RuntimeCompiler::Compile(const std::string & source, const KernelTarget & target
   {
     error = m_GetErrorString(result);
     return {};
+  }
+  if (isStopped != nullptr && m_SetFlowCallback != nullptr)
+  {
+    m_SetFlowCallback(program, IsStopped, const_cast<std::atomic<bool> *>(isStopped));
   }
   const std::string  option = "--gpu-architecture=" + target.GetName();
   const char * const options[] = { option.c_str(), "--std=c++17" };

@@ -18,6 +18,7 @@
 #ifndef RuntimeCompiler_h
 #define RuntimeCompiler_h
 
+#include <atomic>
 #include <string>
 #include <vector>
 
@@ -88,9 +89,20 @@ public:
   }
 
   /** Compiles a source for a target, to a cubin or to PTX.
+   * \param isStopped where not null: once it is true, the compilation fails as soon as the compiler asks. NVRTC 13.0
+   * asks some 60 times, and last before its assembler runs, which takes a third of the time. Older releases never ask.
    * \returns what was made; "" where it failed, and the compiler's words in `error`. */
   std::string
-  Compile(const std::string & source, const KernelTarget & target, std::string & error) const;
+  Compile(const std::string &       source,
+          const KernelTarget &      target,
+          std::string &             error,
+          const std::atomic<bool> * isStopped = nullptr) const;
+
+  /** Compiles next to nothing for a target, once in a process, in less than 0.1 s. What NVRTC destroys when the process
+   * ends is known from then on, so that whoever is to be called before that can say so: NVRTC 13.0 makes 3,331 such
+   * things as it is loaded, and up to 16 when it first compiles for an architecture. Thread-safe. */
+  void
+  Settle(const KernelTarget & target) const;
 
 private:
   RuntimeCompiler();
@@ -111,6 +123,7 @@ private:
   int (*m_GetLogSize)(Program, std::size_t *){ nullptr };
   int (*m_GetLog)(Program, char *){ nullptr };
   const char * (*m_GetErrorString)(int){ nullptr };
+  int (*m_SetFlowCallback)(Program, int (*)(void *, void *), void *){ nullptr }; ///< null where there is none
   std::string m_Description;
   int         m_Release{ 0 }; ///< major * 100 + minor
 };

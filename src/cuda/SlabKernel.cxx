@@ -26,19 +26,24 @@ namespace cudamedian
 {
 
 SlabKernel::SlabKernel(const MedianRequest & request, const Candidate & candidate, DeviceContext & context)
-  : m_Request(request), m_PixelBytes(PixelBytes(request.pixelType)),
+  : m_PixelBytes(PixelBytes(request.pixelType)), m_RankBytes(GetDeviceRankBytes(request)),
     m_UsesContextMemory(candidate.programBytes + candidate.scratchBytes > 0),
     m_Launcher(candidate.onDevice->Prepare(request, candidate, context))
-{}
-
-cudaError_t
-SlabKernel::Launch(const Slab & slab, const void * input, void * output, cudaStream_t stream) const
 {
-  cudaGetLastError(); // an error that another's call left behind is none of this launch
-  KernelArguments arguments{};
-  arguments.input = input;
-  arguments.output = output;
-  arguments.signMask = GetSignMask(m_Request.pixelType);
+  m_Arguments.signMask = GetSignMask(request.pixelType);
+  m_Arguments.rank = GetWindow(request).rank;
+  m_Arguments.rankBytes = static_cast<std::int32_t>(m_RankBytes);
+  for (int axis = 0; axis < Dimension; ++axis)
+  {
+    m_Arguments.radius[axis] = request.radius[axis];
+    m_Arguments.shorter[axis] = static_cast<std::int32_t>(request.shorter[axis]);
+  }
+}
+
+std::vector<SlabLaunch>
+SlabKernel::Cut(const Slab & slab) const
+{
+  auto       arguments = m_Arguments;
   const auto inputStride = GetDeviceInputStride(slab, m_PixelBytes);
   const auto outputStride = GetDeviceOutputStride(slab, m_PixelBytes);
   for (int axis = 0; axis < Dimension; ++axis)
@@ -48,16 +53,33 @@ SlabKernel::Launch(const Slab & slab, const void * input, void * output, cudaStr
     arguments.inputExtent[axis] = static_cast<std::int32_t>(slab.input.extent[axis]);
     arguments.outputExtent[axis] = static_cast<std::int32_t>(slab.output.extent[axis]);
     arguments.outputOrigin[axis] = static_cast<std::int32_t>(slab.GetPlace(axis));
-    arguments.radius[axis] = m_Request.radius[axis];
-    arguments.shorter[axis] = static_cast<std::int32_t>(m_Request.shorter[axis]);
   }
-  arguments.rank = GetWindow(m_Request).rank;
   arguments.gridOrigin = arguments.outputOrigin[0] - static_cast<std::int32_t>(GetOutputLead(slab, m_PixelBytes));
   PixelBox box;
   box.extent = slab.output.extent;
+  std::vector<SlabLaunch> launches;
   for (const auto & piece : CutIntoLaunches(box, m_Launcher->GetLargestLaunch()))
   {
-    const auto error = m_Launcher->Launch(CutArguments(arguments, piece), stream);
+    launches.push_back(CutArguments(arguments, piece));
+  }
+  return launches;
+}
+
+cudaError_t
+SlabKernel::Launch(const std::vector<SlabLaunch> & launches,
+                   const void *                    input,
+                   void *                          output,
+                   const void *                    ranks,
+                   cudaStream_t                    stream) const
+{
+  cudaGetLastError(); // an error that another's call left behind is none of this launch
+  for (const auto & launch : launches)
+  {
+    auto arguments = launch.arguments;
+    arguments.input = input;
+    arguments.output = static_cast<char *>(output) + launch.outputOffset;
+    arguments.rankMap = ranks == nullptr ? nullptr : static_cast<const char *>(ranks) + launch.rankOffset;
+    const auto error = m_Launcher->Launch(arguments, stream);
     if (error != cudaSuccess)
     {
       return error;
@@ -66,8 +88,8 @@ SlabKernel::Launch(const Slab & slab, const void * input, void * output, cudaStr
   return cudaSuccess;
 }
 
-/** The arguments for a piece of the output. The piece's origin is relative to the output's. */
-KernelArguments
+/** The launch for a piece of the output. The piece's origin is relative to the output's. */
+SlabLaunch
 SlabKernel::CutArguments(const KernelArguments & whole, const PixelBox & piece) const
 {
   auto arguments = whole;
@@ -81,8 +103,9 @@ SlabKernel::CutArguments(const KernelArguments & whole, const PixelBox & piece) 
   const auto vector = static_cast<std::int32_t>(GetDevicePitch(1, m_PixelBytes));
   arguments.gridOrigin = arguments.outputOrigin[0] / vector * vector;
   offset += arguments.gridOrigin - whole.gridOrigin;
-  arguments.output = static_cast<char *>(whole.output) + offset * static_cast<std::int64_t>(m_PixelBytes);
-  return arguments;
+  return { arguments,
+           offset * static_cast<std::int64_t>(m_PixelBytes),
+           offset * static_cast<std::int64_t>(m_RankBytes) };
 }
 
 Obstacle

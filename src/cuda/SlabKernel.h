@@ -22,9 +22,19 @@
 #include "MedianBackend.h"
 
 #include <optional>
+#include <vector>
 
 namespace cudamedian
 {
+
+/** A launch of a slab's kernels: what they are told but for where pixels lie, and the places of its outputs and of
+ * their ranks in bytes from the slab's first ones. */
+struct SlabLaunch
+{
+  KernelArguments arguments;
+  std::int64_t    outputOffset;
+  std::int64_t    rankOffset;
+};
 
 /** The kernels of a candidate on one device, and what every kernel is told of a slab. */
 class SlabKernel
@@ -33,10 +43,19 @@ public:
   /** Prepares the candidate's kernels on the current device. \throws KernelMissing, DeviceError */
   SlabKernel(const MedianRequest & request, const Candidate & candidate, DeviceContext & context);
 
-  /** Launches the kernels for a slab whose input is in device memory, in launches that are short enough. Asynchronous.
+  /** The launches that filter a slab, each of which is short enough. */
+  std::vector<SlabLaunch>
+  Cut(const Slab & slab) const;
+
+  /** Launches the kernels for a slab whose input is in device memory. Asynchronous.
+   * \param ranks the slab's map of ranks, laid out as its output is; null where the request has none.
    * \returns CUDA's error. */
   cudaError_t
-  Launch(const Slab & slab, const void * input, void * output, cudaStream_t stream) const;
+  Launch(const std::vector<SlabLaunch> & launches,
+         const void *                    input,
+         void *                          output,
+         const void *                    ranks,
+         cudaStream_t                    stream) const;
 
   /** Whether launches work in the context's memory. It must not pass to another call before they have ended. */
   bool
@@ -53,11 +72,12 @@ public:
   }
 
 private:
-  KernelArguments
+  SlabLaunch
   CutArguments(const KernelArguments & whole, const PixelBox & piece) const;
 
-  const MedianRequest &         m_Request;
+  KernelArguments               m_Arguments{}; ///< what they are told of every slab
   std::size_t                   m_PixelBytes;
+  std::size_t                   m_RankBytes;
   bool                          m_UsesContextMemory;
   std::unique_ptr<SlabLauncher> m_Launcher;
 };

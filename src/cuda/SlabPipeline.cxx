@@ -67,7 +67,8 @@ SlabPipeline::SlabPipeline(const MedianRequest & request,
                            ExecutionReport &     report)
   : m_Request(request), m_Plan(plan), m_Context(context), m_Kernel(kernel), m_Report(report),
     m_PixelBytes(PixelBytes(request.pixelType)), m_InputIsPinned(FindImageMemory(request).pinnedInput),
-    m_OutputIsPinned(FindImageMemory(request).pinnedOutput), m_NoThreads(1), m_Team(ChooseTeam())
+    m_OutputIsPinned(FindImageMemory(request).pinnedOutput), m_RankBytes(GetDeviceRankBytes(request)), m_NoThreads(1),
+    m_Team(ChooseTeam())
 {
   const auto last =
     GetOffset(request.outputExtent, request.outputStride) - GetOffset({ { 1, 1, 1, 1 } }, request.outputStride);
@@ -80,8 +81,8 @@ SlabPipeline::ChooseTeam()
 {
   // Waking threads takes as long as copying some hundred kilobytes.
   constexpr std::size_t alone = std::size_t{ 1 } << 19;
-  const auto            copied =
-    (m_InputIsPinned ? 0 : m_Plan.deviceInputBytes) + (m_OutputIsPinned ? 0 : m_Plan.deviceOutputBytes);
+  const auto            copied = (m_InputIsPinned ? 0 : m_Plan.deviceInputBytes) +
+                      (m_OutputIsPinned ? 0 : m_Plan.deviceOutputBytes) + m_Plan.deviceRankBytes;
   return copied < alone ? m_NoThreads : m_Context.GetTeam(CountCopiers(m_Request, 1));
 }
 
@@ -91,6 +92,7 @@ SlabPipeline::~SlabPipeline()
   for (auto & passage : m_Passages)
   {
     m_Team.Finish(passage.copyIn);
+    m_Team.Finish(passage.copyRanks);
     m_Team.Finish(passage.getPages);
     m_Team.Finish(passage.copyOut);
   }
@@ -110,9 +112,11 @@ SlabPipeline::Reserve(const MedianRequest & request, const Plan & plan, bool ord
   {
     const auto & place = context.places[i];
     device += std::max(place.input.GetBytes(), i < inFlight ? plan.deviceInputBytes : 0) +
-              std::max(place.output.GetBytes(), i < inFlight ? plan.deviceOutputBytes : 0);
+              std::max(place.output.GetBytes(), i < inFlight ? plan.deviceOutputBytes : 0) +
+              std::max(place.ranks.GetBytes(), i < inFlight ? plan.deviceRankBytes : 0);
     staged += std::max(place.stagedInput.GetBytes(), i < inFlight ? stagedInputBytes : 0) +
-              std::max(place.stagedOutput.GetBytes(), i < inFlight ? stagedOutputBytes : 0);
+              std::max(place.stagedOutput.GetBytes(), i < inFlight ? stagedOutputBytes : 0) +
+              std::max(place.stagedRanks.GetBytes(), i < inFlight ? plan.deviceRankBytes : 0);
   }
   // An earlier request may have left too much for these budgets.
   if (device > plan.deviceMemoryBudget)
@@ -135,11 +139,13 @@ SlabPipeline::Reserve(const MedianRequest & request, const Plan & plan, bool ord
   {
     auto & place = context.places[i];
     if (!context.ReservePixels(place.input, plan.deviceInputBytes) ||
-        !context.ReservePixels(place.output, plan.deviceOutputBytes))
+        !context.ReservePixels(place.output, plan.deviceOutputBytes) ||
+        !context.ReservePixels(place.ranks, plan.deviceRankBytes))
     {
       return MemoryShortage::Device;
     }
-    if (!stage(place.stagedInput, stagedInputBytes) || !stage(place.stagedOutput, stagedOutputBytes))
+    if (!stage(place.stagedInput, stagedInputBytes) || !stage(place.stagedOutput, stagedOutputBytes) ||
+        !stage(place.stagedRanks, plan.deviceRankBytes))
     {
       return MemoryShortage::Host;
     }
@@ -156,6 +162,14 @@ SlabPipeline::StartCopyIn(Passage & passage)
       passage.copyIn, CountPieces(GetFresh(passage).box.extent, m_PixelBytes), [this, &passage](std::size_t piece) {
         CopyPieceIn(m_Request, *passage.slab, GetFresh(passage), passage.place->stagedInput.Get(), piece);
       });
+  }
+  if (m_RankBytes > 0)
+  {
+    m_Team.Start(passage.copyRanks,
+                 CountPieces(passage.slab->output.extent, sizeof(std::int32_t)),
+                 [this, &passage](std::size_t piece) {
+                   CopyRanksIn(m_Request, *passage.slab, passage.place->stagedRanks.Get(), piece);
+                 });
   }
 }
 
@@ -198,6 +212,25 @@ SlabPipeline::StartCopyOut(Passage & passage)
   }
 }
 
+/** Uploads the ranks of a slab's outputs, if there is a map. */
+void
+SlabPipeline::UploadRanks(const Passage & passage) const
+{
+  if (m_RankBytes > 0)
+  {
+    const auto & extent = passage.slab->output.extent;
+    const auto   stride = GetDeviceOutputStride(*passage.slab, m_PixelBytes);
+    TransferBox(static_cast<char *>(passage.place->ranks.Get()),
+                stride,
+                static_cast<const char *>(passage.place->stagedRanks.Get()),
+                stride,
+                { { stride[1], extent[1], extent[2], extent[3] } },
+                m_RankBytes,
+                cudaMemcpyHostToDevice,
+                m_Context.upload);
+  }
+}
+
 void
 SlabPipeline::Enqueue(const Passage & passage) const
 {
@@ -225,6 +258,7 @@ SlabPipeline::Enqueue(const Passage & passage) const
               m_PixelBytes,
               cudaMemcpyHostToDevice,
               m_Context.upload);
+  UploadRanks(passage);
   CheckCuda(cudaEventRecord(place.uploaded, m_Context.upload), "cudaEventRecord");
 
   if (fresh.overlap > 0)
@@ -240,7 +274,12 @@ SlabPipeline::Enqueue(const Passage & passage) const
   }
   CheckCuda(cudaStreamWaitEvent(m_Context.compute, place.uploaded, 0), "cudaStreamWaitEvent");
   CheckCuda(cudaEventRecord(place.started, m_Context.compute), "cudaEventRecord");
-  CheckCuda(m_Kernel.Launch(slab, place.input.Get(), place.output.Get(), m_Context.compute), "The kernel launch");
+  CheckCuda(m_Kernel.Launch(m_Kernel.Cut(slab),
+                            place.input.Get(),
+                            place.output.Get(),
+                            m_RankBytes > 0 ? place.ranks.Get() : nullptr,
+                            m_Context.compute),
+            "The kernel launch");
   CheckCuda(cudaEventRecord(place.filtered, m_Context.compute), "cudaEventRecord");
 
   CheckCuda(cudaStreamWaitEvent(m_Context.download, place.filtered, 0), "cudaStreamWaitEvent");
@@ -279,7 +318,7 @@ SlabPipeline::HasHappened(cudaEvent_t event)
 bool
 SlabPipeline::IsBack(const Passage & passage) const
 {
-  if (m_InputIsPinned && m_OutputIsPinned)
+  if (IsPinnedAlone())
   {
     // Nothing else is to be done meanwhile.
     CheckCuda(cudaEventSynchronize(passage.place->downloaded), "cudaEventSynchronize");
@@ -341,14 +380,15 @@ SlabPipeline::Advance(SlabHand & hand)
       advanced = true;
     }
   }
-  if (m_Enqueued < m_Taken && m_Enqueued < m_Finished + inFlight && GetPassage(m_Enqueued).copyIn.IsDone())
+  if (m_Enqueued < m_Taken && m_Enqueued < m_Finished + inFlight && GetPassage(m_Enqueued).copyIn.IsDone() &&
+      GetPassage(m_Enqueued).copyRanks.IsDone())
   {
     Enqueue(GetPassage(m_Enqueued));
     ++m_Enqueued;
     advanced = true;
   }
   // IsBack() may wait, but only when no more slabs can be sent.
-  const bool maySendMore = m_InputIsPinned && m_OutputIsPinned && advanced;
+  const bool maySendMore = IsPinnedAlone() && advanced;
   if (m_Returned < m_Enqueued && !maySendMore && IsBack(GetPassage(m_Returned)))
   {
     auto & passage = GetPassage(m_Returned);

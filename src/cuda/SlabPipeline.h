@@ -58,7 +58,8 @@ CountCopiers(const MedianRequest & request, std::size_t devices);
  * memory, staging memory, which the bus reads and writes at full speed. The thread that calls Run() looks after the
  * slabs. It has the next one copied to its place, starts what the device does with one that was copied, and has one
  * that came back copied to the image. The context's threads do the copies, and this one helps while the device has
- * nothing to do. An image in pinned memory is transferred from and to where it lies. */
+ * nothing to do. An image in pinned memory is transferred from and to where it lies. A map of ranks passes through
+ * staging memory beside the input, since devices have its ranks in fewer bytes. */
 class SlabPipeline
 {
 public:
@@ -94,6 +95,7 @@ private:
     const Slab *                 before{ nullptr };      ///< null, or the slab before it in the image, if that is
     const DeviceContext::Place * placeBefore{ nullptr }; ///< still on the device, here
     ThreadTeam::Task             copyIn;
+    ThreadTeam::Task             copyRanks;
     ThreadTeam::Task             getPages;
     ThreadTeam::Task             copyOut;
   };
@@ -125,6 +127,8 @@ private:
   void
   StartCopyOut(Passage & passage);
   void
+  UploadRanks(const Passage & passage) const;
+  void
   Enqueue(const Passage & passage) const;
   static bool
   HasHappened(cudaEvent_t event);
@@ -134,6 +138,12 @@ private:
   Advance(SlabHand & hand);
   ThreadTeam &
   ChooseTeam();
+  /** Whether the host has nothing to copy. */
+  bool
+  IsPinnedAlone() const
+  {
+    return m_InputIsPinned && m_OutputIsPinned && m_RankBytes == 0;
+  }
 
   const MedianRequest & m_Request;
   const Plan &          m_Plan;
@@ -143,6 +153,7 @@ private:
   std::size_t           m_PixelBytes;
   bool                  m_InputIsPinned;
   bool                  m_OutputIsPinned;
+  std::size_t           m_RankBytes;              ///< of a rank in the map that the device gets; 0 without a map
   char *                m_OutputFirst{ nullptr }; ///< the bytes of the image's memory between the first and the last
   char *                m_OutputLast{ nullptr };  ///< pixel of the request's output
   ThreadTeam            m_NoThreads;

@@ -154,6 +154,38 @@ CopyPieceIn(const MedianRequest & request,
 }
 
 void
+CopyRanksIn(const MedianRequest & request, const Slab & slab, void * stagedRanks, std::size_t piece)
+{
+  const auto pixelBytes = PixelBytes(request.pixelType);
+  const auto lead = GetOutputLead(slab, pixelBytes);
+  const auto least = static_cast<std::int32_t>(request.rank);
+  ForEachRowOfPiece(
+    slab.output,
+    GetDeviceOutputStride(slab, pixelBytes),
+    piece,
+    CountPieces(slab.output.extent, sizeof(std::int32_t)),
+    [&](const Extent & position, std::int64_t offset) {
+      Extent place;
+      for (int axis = 0; axis < Dimension; ++axis)
+      {
+        place[axis] = position[axis] - request.outputOrigin[axis];
+      }
+      const auto * ranks = request.rankMap + GetOffset(place, GetPackedStride(request.outputExtent));
+      const auto * end = ranks + slab.output.extent[0];
+      if (GetDeviceRankBytes(request) == 1)
+      {
+        auto * to = static_cast<std::uint8_t *>(stagedRanks) + lead + offset;
+        std::transform(ranks, end, to, [least](std::int32_t rank) { return static_cast<std::uint8_t>(rank - least); });
+      }
+      else
+      {
+        auto * to = static_cast<std::int32_t *>(stagedRanks) + lead + offset;
+        std::transform(ranks, end, to, [least](std::int32_t rank) { return rank - least; });
+      }
+    });
+}
+
+void
 CopyPieceOut(const MedianRequest & request, const Slab & slab, const void * stagedOutput, std::size_t piece)
 {
   const auto   pixelBytes = PixelBytes(request.pixelType);

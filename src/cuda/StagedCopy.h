@@ -70,6 +70,10 @@ CopyPieceIn(const MedianRequest & request,
             void *                stagedInput,
             std::size_t           piece);
 
+/** Copies a piece of the ranks of a slab's outputs to their place, as devices have them: see GetDeviceRankBytes(). */
+void
+CopyRanksIn(const MedianRequest & request, const Slab & slab, void * stagedRanks, std::size_t piece);
+
 /** Copies a piece of a slab's output from its place to the image, and converts it where the image has other pixels. */
 void
 CopyPieceOut(const MedianRequest & request, const Slab & slab, const void * stagedOutput, std::size_t piece);

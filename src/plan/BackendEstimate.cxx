@@ -22,6 +22,7 @@
 
 #include <algorithm>
 #include <set>
+#include <sstream>
 
 namespace cudamedian
 {
@@ -52,6 +53,15 @@ GetImageRate(const MedianRequest & request, const HostTraits & host)
 {
   const double threads = CountThreads(request, host);
   return host.copyBytes * 3.3 * threads / (threads + 5.2);
+}
+
+constexpr double perSlab = 20e-6;
+
+/** Seconds of the calls of a run that copies so many bytes, and of waking the threads that copy. */
+double
+GetCallSeconds(double copied)
+{
+  return copied < 1 << 19 ? 60e-6 : 120e-6;
 }
 
 } // namespace
@@ -92,21 +102,53 @@ EstimateCudaSeconds(const MedianRequest & request,
       static_cast<double>(Volume(GetInputBox(request, { request.outputOrigin, request.outputExtent }).extent));
   }
   const auto   keyBytes = static_cast<double>(PixelBytes(request.pixelType));
+  const double ranks = outputPixels * static_cast<double>(GetDeviceRankBytes(request));
   const double copied = (memory.pinnedInput ? 0 : inputPixels * keyBytes) +
-                        (memory.pinnedOutput ? 0 : outputPixels * static_cast<double>(request.outputPixelBytes));
+                        (memory.pinnedOutput ? 0 : outputPixels * static_cast<double>(request.outputPixelBytes)) +
+                        ranks;
   const double        copies = copied / GetRingRate(request, host);
-  const double        upload = inputPixels * keyBytes / copyBytes;
+  const double        upload = (inputPixels * keyBytes + ranks) / copyBytes;
   const double        download = outputPixels * keyBytes / copyBytes;
   const std::set<int> devices(request.devices.begin(), request.devices.end());
   const double        kernels = plan.candidate.seconds / static_cast<double>(std::max<std::size_t>(1, devices.size()));
   // Of one slab nothing overlaps; of many, all but the first and the last.
-  const double     longest = std::max({ copies, upload, download, kernels });
-  const double     slabs = plan.slabsInFlight > 1 ? static_cast<double>(plan.slabs.size()) : 1;
-  constexpr double perSlab = 20e-6;
-  // Calls, and waking the threads that copy.
-  const double start = copied < 1 << 19 ? 60e-6 : 120e-6;
-  return start + perSlab * static_cast<double>(plan.slabs.size()) + longest +
+  const double longest = std::max({ copies, upload, download, kernels });
+  const double slabs = plan.slabsInFlight > 1 ? static_cast<double>(plan.slabs.size()) : 1;
+  return GetCallSeconds(copied) + perSlab * static_cast<double>(plan.slabs.size()) + longest +
          (copies + upload + download + kernels - longest) / slabs;
+}
+
+double
+EstimateLeastCudaSeconds(const MedianRequest & request, const HostTraits & host)
+{
+  // No bus of today carries more in either direction.
+  constexpr double most = 64e9;
+  const auto       keyBytes = static_cast<double>(PixelBytes(request.pixelType));
+  const auto       outputPixels = static_cast<double>(Volume(request.outputExtent));
+  const auto       input = GetInputBox(request, { request.outputOrigin, request.outputExtent });
+  const double     uploaded = static_cast<double>(Volume(input.extent)) * keyBytes;
+  const double     copied = uploaded + outputPixels * static_cast<double>(request.outputPixelBytes);
+  const auto       devices = static_cast<double>(std::max<std::size_t>(1, request.devices.size()));
+  return GetCallSeconds(copied) + perSlab +
+         std::max({ copied / GetRingRate(request, host),
+                    uploaded / most / devices,
+                    outputPixels * keyBytes / most / devices });
+}
+
+std::string
+ToMilliseconds(double seconds)
+{
+  std::ostringstream text;
+  text.precision(3);
+  text << seconds * 1e3 << " ms";
+  return text.str();
+}
+
+std::string
+DescribeEstimates(const MedianRequest & request, double cudaSeconds, double cpuSeconds)
+{
+  return "CUDA estimated at " + ToMilliseconds(cudaSeconds) + ", the CPU with " +
+         std::to_string(std::max(1U, request.workUnits)) + " threads at " + ToMilliseconds(cpuSeconds);
 }
 
 } // namespace cudamedian

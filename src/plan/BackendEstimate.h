@@ -29,15 +29,28 @@ double
 EstimateCpuSeconds(const MedianRequest & request, const Plan & plan, const HostTraits & host);
 
 /** Seconds that the CUDA backend takes for a plan: copies between the image and pinned memory, transfers and kernels,
- * which overlap as far as there are slabs, and what starting costs. Neither the creation of a context nor the
- * compilation of a kernel at first use counts: they happen once in a process.
- * \param copyBytes bytes a second over the buses of all devices together, in either direction. */
+ * which overlap as far as there are slabs, and what calls cost. Neither the start of CUDA nor the compilation of a
+ * kernel at first use counts: they happen once in a process. \param copyBytes bytes a second over the buses of all
+ * devices together, in either direction. */
 double
 EstimateCudaSeconds(const MedianRequest & request,
                     const Plan &          plan,
                     const ImageMemory &   memory,
                     const HostTraits &    host,
                     double                copyBytes);
+
+/** Seconds that the CUDA backend takes for a request at least, on whatever devices: its calls, and the longest of the
+ * copies, the upload and the download. Asks no device. */
+double
+EstimateLeastCudaSeconds(const MedianRequest & request, const HostTraits & host);
+
+/** "0.25 ms", in three digits. */
+std::string
+ToMilliseconds(double seconds);
+
+/** "CUDA estimated at 0.25 ms, the CPU with 4 threads at 0.5 ms" */
+std::string
+DescribeEstimates(const MedianRequest & request, double cudaSeconds, double cpuSeconds);
 
 } // namespace cudamedian
 

@@ -46,6 +46,9 @@ constexpr std::int64_t cudaCopyBytes = std::int64_t{ 128 } << 20;
 constexpr std::int64_t maskedCpuCopyBytes = std::int64_t{ 128 } << 10;
 constexpr std::int64_t maskedCudaCopyBytes = std::int64_t{ 2 } << 20;
 
+/** The least that is worth a transfer, where that makes a copy for each thread. */
+constexpr std::int64_t leastMaskedCudaCopyBytes = std::int64_t{ 256 } << 10;
+
 /** Threads at most that prepare such copies for a device, whose memory they take turns with. */
 constexpr unsigned int mostPreparing = 8;
 
@@ -205,8 +208,11 @@ private:
   {
     const bool isOnCpu = request.backend == Backend::Cpu;
     const bool hasRules = HasRules(request);
-    const auto most =
-      hasRules ? (isOnCpu ? maskedCpuCopyBytes : maskedCudaCopyBytes) : (isOnCpu ? cpuCopyBytes : cudaCopyBytes);
+    const auto all = Volume(box.extent) * static_cast<std::int64_t>(m_PixelBytes);
+    const auto share = all / std::max(1U, std::min(request.workUnits, mostPreparing));
+    const auto masked =
+      isOnCpu ? maskedCpuCopyBytes : std::min(maskedCudaCopyBytes, std::max(leastMaskedCudaCopyBytes, share));
+    const auto most = hasRules ? masked : isOnCpu ? cpuCopyBytes : cudaCopyBytes;
     const auto stride = GetInputStride(request);
     Extent     extent = box.extent;
     const auto copied = [&](const Extent & outputs) {
@@ -247,7 +253,8 @@ private:
   {
     const bool isOnCpu = m_Request.backend == Backend::Cpu;
     const bool isShared = isOnCpu || HasRules(m_Request);
-    const auto units = std::max(1U, isOnCpu ? m_Request.workUnits : std::min(m_Request.workUnits, mostPreparing));
+    const auto preparing = static_cast<unsigned int>(std::min<std::size_t>(m_Copies.size(), mostPreparing));
+    const auto units = std::max(1U, isOnCpu ? m_Request.workUnits : std::min(m_Request.workUnits, preparing));
     if (!isShared || units == 1 || !m_Request.parallelFor || m_Copies.size() < units)
     {
       std::for_each(

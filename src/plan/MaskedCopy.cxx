@@ -17,6 +17,7 @@
  *=========================================================================*/
 #include "MaskedCopy.h"
 
+#include "MedianAlgorithm.h"
 #include "PixelFormat.h"
 #include "PixelValues.h"
 #include "RequestWindow.h"
@@ -121,24 +122,63 @@ GetExtreme(PixelType copiedType, bool isGreatest)
   return pixel;
 }
 
-/** A stretch of ranks around the middle one. */
+/** A stretch of ranks. */
 struct RankSpan
 {
   std::int64_t least;
   std::int64_t greatest;
 };
 
-/** The stretch that holds two ranks, of few widths: one program of all its ranks then serves many copies. */
-RankSpan
-WidenSpan(std::int64_t least, std::int64_t greatest, std::int64_t pixels)
+/** The axis along which pixels that are not valid get least and greatest keys in turn: the window's longest, since then
+ * there are the fewest lines in a window, each of which may be out of balance by one. Of axes alike it is not that of
+ * rows, whose pixels then take vectors. */
+int
+GetFilledAxis(const Window & window)
 {
+  int longest = 0;
+  for (int axis = 1; axis < Dimension; ++axis)
+  {
+    const bool isLonger =
+      longest == 0 ? window.GetSize(axis) >= window.GetSize(longest) : window.GetSize(axis) > window.GetSize(longest);
+    longest = isLonger && window.GetSize(axis) > 1 ? axis : longest;
+  }
+  return longest;
+}
+
+/** The stretch that holds two ranks, of few widths: one program of all its ranks then serves many copies. On a device
+ * there are fewer, since a program is compiled there.
+ * \param isLower whether the lower ones of two middle values have these ranks. */
+RankSpan
+WidenSpan(std::int64_t least, std::int64_t greatest, const Window & window, bool isLower, Backend backend)
+{
+  const auto   pixels = window.CountPixels();
   const auto   middle = pixels / 2;
   std::int64_t half = 1;
   while (middle - half > least || middle + half < greatest)
   {
-    half *= 2;
+    half *= backend == Backend::Cpu ? 2 : 4;
   }
-  return { std::max<std::int64_t>(0, middle - half), std::min(pixels - 1, middle + half) };
+  RankSpan span{ std::max<std::int64_t>(0, middle - half), std::min(pixels - 1, middle + half) };
+  if (window.footprint == nullptr)
+  {
+    // No more ranks than a box can have: each of its lines is out of balance by at most one.
+    const auto lines = pixels / window.GetSize(GetFilledAxis(window));
+    const auto first = isLower ? pixels - 1 : pixels;
+    span.least = std::max(span.least, (first - lines) / 2);
+    span.greatest = std::min(span.greatest, (first + lines) / 2);
+  }
+  return span;
+}
+
+/** The algorithm that was asked for, where it covers maps of ranks. On the CPU those that do are chosen among. */
+Algorithm
+GetAlgorithmOfMap(const MedianRequest & request)
+{
+  const auto & algorithms = GetMedianAlgorithms();
+  const bool   covers = std::any_of(algorithms.begin(), algorithms.end(), [&](const auto * algorithm) {
+    return algorithm->GetAlgorithm() == request.algorithm && algorithm->CoversRankMaps(Backend::Cuda);
+  });
+  return covers && request.backend != Backend::Cpu ? request.algorithm : Algorithm::Automatic;
 }
 
 } // namespace
@@ -294,16 +334,8 @@ MaskedCopy::FillInvalid()
   const auto wanted = GetWanted(m_Request);
   m_Filled = m_Input;
   m_Colour.assign(m_Valid.size(), 0);
-  // Along the window's longest axis least and greatest keys alternate: then there are the fewest lines in a window,
-  // each of which may be out of balance by one. Of axes alike it is not that of rows, whose pixels then take vectors.
-  int longest = 0;
-  for (int axis = 1; axis < Dimension; ++axis)
-  {
-    const bool isLonger = longest == 0 ? m_Window.GetSize(axis) >= m_Window.GetSize(longest)
-                                       : m_Window.GetSize(axis) > m_Window.GetSize(longest);
-    longest = isLonger && m_Window.GetSize(axis) > 1 ? axis : longest;
-  }
-  auto lines = m_Copied.extent;
+  const int longest = GetFilledAxis(m_Window);
+  auto      lines = m_Copied.extent;
   lines[longest] = 1;
   std::vector<std::int8_t> next(static_cast<std::size_t>(Volume(lines)));
   DispatchPixel(GetCopiedType(m_Request.pixelType), [&](auto pixel) {
@@ -400,62 +432,40 @@ MaskedCopy::RunRank(std::int64_t rank, double share)
 }
 
 Pixels
-MaskedCopy::RunRankMap(const std::vector<std::int32_t> & ranks, std::int64_t least, std::int64_t greatest, double share)
+MaskedCopy::RunRanks(const std::vector<std::int32_t> & ranks, bool isLower, double share)
 {
-  Pixels result(static_cast<std::size_t>(m_Count) * m_PixelBytes);
-  auto   request = MakeInnerRequest();
-  request.rank = least;
-  request.greatestRank = greatest;
-  request.rankMap = ranks.data();
-  request.output = result.data();
-  request.algorithm = Algorithm::Automatic;
-  m_Run(request, share);
-  return result;
-}
-
-Pixels
-MaskedCopy::RunRanks(const std::vector<std::int32_t> & ranks, double share)
-{
-  auto least = ranks.front();
-  auto greatest = ranks.front();
-  for (const auto rank : ranks)
+  std::int64_t least = ranks.front();
+  std::int64_t greatest = ranks.front();
+  for (const std::int64_t rank : ranks)
   {
     least = std::min(least, rank);
     greatest = std::max(greatest, rank);
   }
-  if (m_Request.backend == Backend::Cpu && least < greatest)
+  if (least == greatest)
   {
-    const auto span = WidenSpan(least, greatest, m_Window.CountPixels());
-    return RunRankMap(ranks, span.least, span.greatest, share);
+    return RunRank(least, share);
   }
-  std::vector<char> occurs(static_cast<std::size_t>(greatest - least) + 1, 0);
-  for (const auto rank : ranks)
+  const auto span = WidenSpan(least, greatest, m_Window, isLower, m_Request.backend);
+  Pixels     result(static_cast<std::size_t>(m_Count) * m_PixelBytes);
+  auto       request = MakeInnerRequest();
+  request.rank = span.least;
+  request.greatestRank = span.greatest;
+  request.rankMap = ranks.data();
+  request.output = result.data();
+  request.algorithm = GetAlgorithmOfMap(request);
+  try
   {
-    occurs[static_cast<std::size_t>(rank - least)] = 1;
+    m_Run(request, share);
   }
-  std::vector<std::int32_t> different;
-  for (auto rank = least; rank <= greatest; ++rank)
+  catch (const RequestError &)
   {
-    if (occurs[static_cast<std::size_t>(rank - least)] != 0)
+    // The algorithm covers the window, and not with so many ranks: any other finds the same.
+    if (request.algorithm == Algorithm::Automatic)
     {
-      different.push_back(rank);
+      throw;
     }
-  }
-  const auto count = static_cast<std::int64_t>(different.size());
-  auto       result = RunRank(different.front(), share / static_cast<double>(count));
-  for (std::size_t i = 1; i < different.size(); ++i)
-  {
-    const auto other = RunRank(different[i], share / static_cast<double>(count));
-    DispatchPixel(GetCopiedType(m_Request.pixelType), [&](auto pixel) {
-      using T = decltype(pixel);
-      auto *       ours = reinterpret_cast<T *>(result.data());
-      const auto * theirs = reinterpret_cast<const T *>(other.data());
-      const auto   rank = different[i];
-      for (std::int64_t k = 0; k < m_Count; ++k)
-      {
-        ours[k] = ranks[static_cast<std::size_t>(k)] == rank ? theirs[k] : ours[k];
-      }
-    });
+    request.algorithm = Algorithm::Automatic;
+    m_Run(request, share);
   }
   return result;
 }
@@ -498,13 +508,13 @@ MaskedCopy::FindMedians()
   }
   if (!isMean)
   {
-    return RunRanks(FindRanks(balance, isLower), whole);
+    return RunRanks(FindRanks(balance, isLower), isLower, whole);
   }
   const auto upper = FindRanks(balance, false);
   const auto lower = FindRanks(balance, true);
-  auto       result = RunRanks(upper, whole / 2);
+  auto       result = RunRanks(upper, false, whole / 2);
   const auto single = result;
-  const auto other = RunRanks(lower, whole / 2);
+  const auto other = RunRanks(lower, true, whole / 2);
   TakeMeans(m_Request.pixelType, result, other);
   for (std::size_t i = 0; i < upper.size(); ++i)
   {

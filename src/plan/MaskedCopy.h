@@ -45,7 +45,7 @@ DescribeValidity(const MedianRequest & request);
  * Pixels that are not valid get the least and the greatest key in turn. Where a window has N values, L of them such a
  * least one and H such a greatest one, the upper one of the two middle values of its valid pixels has the rank
  * floor((N + L - H) / 2) among all of them, and the lower one floor((N + L - H - 1) / 2). Least and greatest nearly
- * balance each other in every window, so few ranks occur, next to the median's, and each is found as any rank is.
+ * balance each other in every window, so few ranks occur, next to the median's: a map says which output has which.
  *
  * Outliers are taken from the same copy: the median absolute deviation of each window is the median of a column of
  * deviations, which is found as any window's. */
@@ -79,9 +79,7 @@ private:
   Pixels
   RunRank(std::int64_t rank, double share);
   Pixels
-  RunRanks(const std::vector<std::int32_t> & ranks, double share);
-  Pixels
-  RunRankMap(const std::vector<std::int32_t> & ranks, std::int64_t least, std::int64_t greatest, double share);
+  RunRanks(const std::vector<std::int32_t> & ranks, bool isLower, double share);
   MedianRequest
   MakeInnerRequest() const;
 

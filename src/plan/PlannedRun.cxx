@@ -97,6 +97,7 @@ public:
   {
     DescribePlan(m_Plan, report);
     report.slabReason += m_Problems.empty() ? "" : ", after " + m_Problems;
+    CompileAwaited(m_Plan, report);
     m_Run->Execute(m_Plan, report);
   }
 
@@ -229,6 +230,16 @@ Compare(const MedianBackend & backend, const KernelSubject & subject)
 }
 
 } // namespace
+
+void
+CompileAwaited(const Plan & plan, ExecutionReport & report)
+{
+  if (plan.awaited)
+  {
+    plan.awaited->compile();
+    report.compiling = plan.awaited->name;
+  }
+}
 
 void
 RunPlanned(const MedianBackend &       backend,

@@ -46,6 +46,10 @@ RunPlanned(const MedianBackend & backend,
            const PlanLimits &    limits,
            ExecutionReport &     report);
 
+/** Has the faster kernel that a plan does without compiled in the background; the report says so. */
+void
+CompileAwaited(const Plan & plan, ExecutionReport & report);
+
 /** Filters a small image with a kind of kernel on a device, and compares with the host. \returns "" if the result is
  * the host's, else what was wrong. \throws NoMemoryForProof, and DeviceError when the device is lost. */
 std::string

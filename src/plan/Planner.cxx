@@ -31,9 +31,10 @@ namespace
 /** What was offered, and why by others nothing was. */
 struct Offers
 {
-  std::vector<Candidate> candidates;
-  std::string            refusals;
-  bool                   anyOutOfUse{ false };
+  std::vector<Candidate>               candidates;
+  std::string                          refusals;
+  bool                                 anyOutOfUse{ false };
+  std::shared_ptr<const AwaitedKernel> awaited;
 };
 
 /** What an algorithm does not cover of a request at all, in words; "" where it is to be asked. */
@@ -64,6 +65,7 @@ Ask(const MedianAlgorithm & algorithm, const Problem & problem, Backend backend,
     return false;
   }
   auto proposal = backend == Backend::Cuda ? algorithm.ProposeOnDevice(problem) : algorithm.ProposeOnHost(problem);
+  offers.awaited = proposal.awaited ? proposal.awaited : offers.awaited;
   if (!proposal.candidate)
   {
     offers.refusals += (offers.refusals.empty() ? "" : "; ") + proposal.whyNot;
@@ -122,14 +124,42 @@ AskFor(Algorithm wanted, const Problem & problem, Backend backend)
   return offers;
 }
 
+/** Whether the first of two offers, or kernels that are not compiled yet, is faster than the second. */
+template <typename TOne, typename TOther>
+bool
+IsFaster(const TOne & one, const TOther & other)
+{
+  return one.standing != other.standing ? one.standing < other.standing : one.seconds < other.seconds;
+}
+
+std::vector<Candidate>::const_iterator
+FindFastest(const Offers & offers)
+{
+  return std::min_element(offers.candidates.begin(), offers.candidates.end(), [](const auto & one, const auto & other) {
+    return IsFaster(one, other);
+  });
+}
+
+/** Asks all algorithms, and once more for kernels that are worth waiting for: those whose compilation takes less than
+ * they save. */
+Offers
+AskAllOrWait(Problem & problem, Backend backend)
+{
+  auto offers = AskAll(problem, backend);
+  if (offers.awaited && (offers.candidates.empty() ||
+                         offers.awaited->seconds + offers.awaited->compileSeconds < FindFastest(offers)->seconds))
+  {
+    problem.waits = true;
+    offers = AskAll(problem, backend);
+  }
+  return offers;
+}
+
 /** Takes the fastest of what was offered, and says why. */
 Candidate
 TakeFastest(const Offers & offers, std::string & reason)
 {
-  const auto fastest =
-    std::min_element(offers.candidates.begin(), offers.candidates.end(), [](const auto & one, const auto & other) {
-      return one.standing != other.standing ? one.standing < other.standing : one.seconds < other.seconds;
-    });
+  const auto fastest = FindFastest(offers);
   reason = fastest->reason;
   for (const auto & other : offers.candidates)
   {
@@ -150,6 +180,7 @@ ChooseCandidate(Problem & problem, Plan & plan)
   const auto wanted = problem.request.algorithm;
   Offers     offers;
   problem.isForced = wanted != Algorithm::Automatic || problem.only;
+  problem.waits = problem.isForced || problem.request.compilation == Compilation::Wait;
   if (wanted != Algorithm::Automatic)
   {
     offers = AskFor(wanted, problem, plan.backend);
@@ -163,16 +194,17 @@ ChooseCandidate(Problem & problem, Plan & plan)
     return;
   }
   const auto missing = offers.refusals;
-  offers = AskAll(problem, plan.backend);
+  problem.waits = problem.only || problem.request.compilation == Compilation::Wait;
+  offers = AskAllOrWait(problem, plan.backend);
   if (offers.candidates.empty())
   {
-    if (problem.request.rankMap != nullptr)
-    {
-      throw RequestError(offers.refusals);
-    }
     throw DeviceError("No kernel gives right results on this device: " + offers.refusals);
   }
   plan.candidate = TakeFastest(offers, plan.algorithmReason);
+  if (offers.awaited && IsFaster(*offers.awaited, plan.candidate))
+  {
+    plan.awaited = offers.awaited;
+  }
   if (!missing.empty())
   {
     plan.algorithmReason = missing;
@@ -186,8 +218,8 @@ PlanMedian(const MedianRequest & request, Backend backend, const PlanLimits & li
 {
   Plan plan;
   plan.backend = backend;
-  Problem problem{ request, limits.device, limits.devices, limits.budget, GetH200HostTraits(),
-                   false,   limits.only,   limits.excluded };
+  Problem problem{ request, limits.device, limits.devices,  limits.budget, GetH200HostTraits(),
+                   false,   limits.only,   limits.excluded, false };
   ChooseCandidate(problem, plan);
   if (backend == Backend::Cuda)
   {

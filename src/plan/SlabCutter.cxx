@@ -65,9 +65,29 @@ GetInputExtent(const MedianRequest & request, int axis, std::int64_t extent)
   return HasCopiedBorder(request, axis) ? whole : std::min(whole, request.inputExtent[axis]);
 }
 
-/** Bytes of the input and output buffers of a slab with the given output extent, wherever it lies; with `wholeHalo`
- * also in another piece of a stream, whose halo the image does not crop. */
-std::pair<std::size_t, std::size_t>
+/** Bytes of the buffers of a slab. */
+struct SlabBytes
+{
+  std::size_t input;
+  std::size_t output;
+  std::size_t ranks; ///< of a map; 0 without one
+
+  std::size_t
+  GetDeviceBytes() const
+  {
+    return input + output + ranks;
+  }
+
+  std::size_t
+  GetStagedBytes(const Staging & staging) const
+  {
+    return (staging.input ? input : 0) + (staging.output ? output : 0) + ranks;
+  }
+};
+
+/** Those of a slab with the given output extent, wherever it lies; with `wholeHalo` also in another piece of a stream,
+ * whose halo the image does not crop. */
+SlabBytes
 GetSlabBytes(const MedianRequest & request, const Extent & extent, bool wholeHalo = false)
 {
   const auto  bytes = PixelBytes(request.pixelType);
@@ -92,7 +112,7 @@ GetSlabBytes(const MedianRequest & request, const Extent & extent, bool wholeHal
     inputPixels *= static_cast<std::size_t>(input);
     outputPixels *= static_cast<std::size_t>(output);
   }
-  return { inputPixels * bytes, outputPixels * bytes };
+  return { inputPixels * bytes, outputPixels * bytes, outputPixels * GetDeviceRankBytes(request) };
 }
 
 /** The largest slab within the budgets: full along the inner axes, cut along the outermost axes first; down to a tile
@@ -103,12 +123,10 @@ ChooseSlabExtent(const MedianRequest & request, const Plan & plan, std::size_t b
   const auto tile = GetSlabTile(plan.candidate);
   const auto inFlight = static_cast<std::size_t>(plan.slabsInFlight);
   const auto needed = [&](const Extent & extent) {
-    const auto bytes = GetSlabBytes(request, extent);
-    return inFlight * (bytes.first + bytes.second) + GetKernelBytes(plan.candidate);
+    return inFlight * GetSlabBytes(request, extent).GetDeviceBytes() + GetKernelBytes(plan.candidate);
   };
   const auto staged = [&](const Extent & extent) {
-    const auto bytes = GetSlabBytes(request, extent);
-    return inFlight * ((plan.staging.input ? bytes.first : 0) + (plan.staging.output ? bytes.second : 0));
+    return inFlight * GetSlabBytes(request, extent).GetStagedBytes(plan.staging);
   };
   const auto fitting = [&](const Extent & extent) {
     return needed(extent) <= budget && staged(extent) <= plan.staging.budget && Volume(extent) <= mostPixels;
@@ -195,7 +213,7 @@ ChooseSlabs(const MedianRequest & request, std::size_t budget, Plan & plan)
 {
   const auto mostPixels = plan.candidate.mostPixels;
   const auto whole = GetSlabBytes(request, request.outputExtent, true);
-  if (whole.first + whole.second > smallestOverlapped)
+  if (whole.input + whole.output > smallestOverlapped)
   {
     // A halo passes from slab to slab on the device. Slabs of long kernels are at least twice as long as what they
     // share.
@@ -211,14 +229,15 @@ ChooseSlabs(const MedianRequest & request, std::size_t budget, Plan & plan)
     }
     const auto layer = static_cast<std::size_t>(Volume(slice)) * PixelBytes(request.pixelType);
     const auto halo = static_cast<std::size_t>(GetHalo(request, cut));
-    const auto fresh = GetOverlappedSlab(request, plan, whole.first);
+    const auto fresh = GetOverlappedSlab(request, plan, whole.input);
     const auto shared = halo * layer;
     const auto outputs = !plan.candidate.hasLongBlocks ? fresh : std::max(fresh, 3 * shared);
-    const auto staged = ((plan.staging.input ? 1 : 0) + (plan.staging.output ? 1 : 0)) * (shared + outputs);
+    const auto ranks = outputs / PixelBytes(request.pixelType) * GetDeviceRankBytes(request);
+    const auto staged = ((plan.staging.input ? 1 : 0) + (plan.staging.output ? 1 : 0)) * (shared + outputs) + ranks;
     for (const int inFlight : { overlappedSlabs, 3, 2 })
     {
       plan.slabsInFlight = inFlight;
-      const auto buffers = static_cast<std::size_t>(inFlight) * 2 * (shared + outputs);
+      const auto buffers = static_cast<std::size_t>(inFlight) * (2 * (shared + outputs) + ranks);
       const bool isStaged = static_cast<std::size_t>(inFlight) * staged <= plan.staging.budget;
       for (const auto limit : { std::min(budget, buffers + GetKernelBytes(plan.candidate)), budget })
       {
@@ -226,7 +245,7 @@ ChooseSlabs(const MedianRequest & request, std::size_t budget, Plan & plan)
         {
           const auto extent = ChooseSlabExtent(request, plan, limit, mostPixels);
           // Rather fewer slabs on their way than slabs that are small against the halo, which they all stage.
-          if (isStaged || inFlight == 2 || GetSlabBytes(request, extent).second >= outputs / 2)
+          if (isStaged || inFlight == 2 || GetSlabBytes(request, extent).output >= outputs / 2)
           {
             return extent;
           }
@@ -274,8 +293,9 @@ CutIntoDeviceSlabs(const MedianRequest & request, Plan & plan)
   for (const bool wholeHalo : { true, false })
   {
     const auto bytes = GetSlabBytes(request, slabExtent, wholeHalo);
-    plan.deviceInputBytes = bytes.first;
-    plan.deviceOutputBytes = bytes.second;
+    plan.deviceInputBytes = bytes.input;
+    plan.deviceOutputBytes = bytes.output;
+    plan.deviceRankBytes = bytes.ranks;
     if (plan.GetDeviceBytes() <= budget && plan.GetStagedBytes() <= plan.staging.budget)
     {
       break;

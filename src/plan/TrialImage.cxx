@@ -77,6 +77,17 @@ TrialImage::TrialImage(const Window & window, PixelType type)
   request.outputStride = GetPackedStride(request.outputExtent);
   pixels = MakePixels(type, static_cast<std::size_t>(Volume(request.inputExtent)));
   result.resize(pixels.size());
+  if (window.ranks > 1)
+  {
+    std::mt19937_64 random(20261124);
+    ranks.resize(static_cast<std::size_t>(Volume(request.outputExtent)));
+    for (auto & rank : ranks)
+    {
+      rank = static_cast<std::int32_t>(window.rank + static_cast<std::int64_t>(random() % window.ranks));
+    }
+    request.greatestRank = window.GetGreatestRank();
+    request.rankMap = ranks.data();
+  }
   request.input = pixels.data();
   request.output = result.data();
 }

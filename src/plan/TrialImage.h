@@ -28,7 +28,8 @@ namespace cudamedian
 {
 
 /** A small image of random pixels that kernels prove themselves on: of several blocks and with all borders, and
- * filtered by the host in milliseconds, whatever the window. */
+ * filtered by the host in milliseconds, whatever the window. Of a window with several ranks each output has one of
+ * them. */
 struct TrialImage
 {
   TrialImage(const Window & window, PixelType type);
@@ -40,9 +41,10 @@ struct TrialImage
   std::string
   Compare(const std::vector<char> & expected) const;
 
-  std::vector<char> pixels;
-  std::vector<char> result;
-  MedianRequest     request; ///< from the pixels to the result
+  std::vector<char>         pixels;
+  std::vector<char>         result;
+  std::vector<std::int32_t> ranks;   ///< of the outputs; empty where all have the window's
+  MedianRequest             request; ///< from the pixels to the result
 };
 
 } // namespace cudamedian

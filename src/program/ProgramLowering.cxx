@@ -83,53 +83,188 @@ JoinOperands(const TileProgram & program, bool threeInput)
   return operands;
 }
 
+/** Turns the instructions of a tile program into those of a GPU, one after the other. */
+class Lowering
+{
+public:
+  Lowering(const TileProgram & program, const LoweringOptions & options)
+    : m_Program(program), m_Options(options), m_Inputs(program.GetNumberOfInputs()),
+      m_Operands(JoinOperands(program, options.threeInput)), m_MinOf(m_Operands.size(), none),
+      m_Excess(m_Operands.size())
+  {
+    m_Lowered.numberOfValues = m_Inputs + m_Operands.size();
+    FindMinima();
+    if (options.excessPercent > 0)
+    {
+      ChooseExcesses();
+    }
+  }
+
+  LoweredProgram
+  Run()
+  {
+    for (std::size_t n = 0; n < m_Operands.size(); ++n)
+    {
+      if (!m_Operands[n].empty())
+      {
+        Lower(n);
+      }
+    }
+    return std::move(m_Lowered);
+  }
+
+private:
+  using Value = TileProgram::Value;
+  static constexpr Value none = ~Value{ 0 };
+
+  /** A maximum that exists as a sum alone. */
+  struct Sum
+  {
+    Value a{ none };
+    Value excess{ none }; ///< none: it exists itself
+  };
+
+  bool
+  IsMin(std::size_t n) const
+  {
+    return m_Program.GetInstructions()[n].operation == TileProgram::Operation::Min;
+  }
+
+  /** For each max of two operands the min of the same two, if it is computed before. */
+  void
+  FindMinima()
+  {
+    std::map<std::pair<Value, Value>, Value> minOfPair;
+    for (std::size_t n = 0; n < m_Operands.size(); ++n)
+    {
+      if (m_Operands[n].size() == 2)
+      {
+        const std::pair<Value, Value> pair(std::minmax(m_Operands[n][0], m_Operands[n][1]));
+        if (IsMin(n))
+        {
+          minOfPair[pair] = static_cast<Value>(m_Inputs + n);
+        }
+        else if (const auto min = minOfPair.find(pair); min != minOfPair.end())
+        {
+          m_MinOf[n] = min->second;
+        }
+      }
+    }
+  }
+
+  /** Chooses maxima that exist as sums alone: those that are no results, whose users take two operands, and neither two
+   * sums nor, for a sum of their own, one. The operand that is used last is added, since it stays in its register. */
+  void
+  ChooseExcesses()
+  {
+    std::vector<std::vector<std::size_t>> users(m_Inputs + m_Operands.size());
+    for (std::size_t n = 0; n < m_Operands.size(); ++n)
+    {
+      for (const auto operand : m_Operands[n])
+      {
+        users[operand].push_back(n);
+      }
+    }
+    std::vector<bool> isResult(users.size(), false);
+    for (const auto * results : { &m_Program.GetOutputs(), &m_Program.GetExports() })
+    {
+      for (const auto result : *results)
+      {
+        isResult[result] = true;
+      }
+    }
+    int share = 0;
+    for (std::size_t n = 0; n < m_Operands.size(); ++n)
+    {
+      const auto value = m_Inputs + n;
+      const bool isSum = m_MinOf[n] != none && !isResult[value] && !FindSum(n).first &&
+                         std::none_of(users[value].begin(), users[value].end(), [&](std::size_t user) {
+                           return m_Operands[user].size() != 2 || FindSum(user).first;
+                         });
+      if (isSum && !users[value].empty() && (share += m_Options.excessPercent) >= 100)
+      {
+        share -= 100;
+        const auto & pair = m_Operands[n];
+        m_Excess[n].a = users[pair[0]].back() >= users[pair[1]].back() ? pair[0] : pair[1];
+        m_Excess[n].excess = static_cast<Value>(m_Lowered.numberOfValues++);
+      }
+    }
+  }
+
+  /** An operand of an instruction that exists as a sum alone, and the other operand. */
+  std::pair<const Sum *, Value>
+  FindSum(std::size_t n) const
+  {
+    for (std::size_t i = 0; i < m_Operands[n].size(); ++i)
+    {
+      const auto operand = m_Operands[n][i];
+      if (operand >= m_Inputs && m_Excess[operand - m_Inputs].excess != none)
+      {
+        return { &m_Excess[operand - m_Inputs], m_Operands[n][1 - i] };
+      }
+    }
+    return { nullptr, none };
+  }
+
+  void
+  Lower(std::size_t n)
+  {
+    const auto & operands = m_Operands[n];
+    const auto   result = static_cast<Value>(m_Inputs + n);
+    const bool   isMin = IsMin(n);
+    if (operands.size() == 3)
+    {
+      Add(isMin ? LoweredOperation::Min3 : LoweredOperation::Max3, result, operands);
+    }
+    else if (m_Excess[n].excess != none)
+    {
+      const auto b = operands[0] == m_Excess[n].a ? operands[1] : operands[0];
+      Add(LoweredOperation::Excess, m_Excess[n].excess, { b, m_MinOf[n] });
+    }
+    else if (const auto sum = FindSum(n); sum.first != nullptr)
+    {
+      Add(isMin ? LoweredOperation::MinOfSum : LoweredOperation::MaxOfSum,
+          result,
+          { sum.first->a, sum.first->excess, sum.second });
+    }
+    else if (m_MinOf[n] != none && (m_Share += m_Options.sumPercent) >= 100)
+    {
+      m_Share -= 100;
+      Add(LoweredOperation::MaxBySum, result, { operands[0], operands[1], m_MinOf[n] });
+    }
+    else
+    {
+      Add(isMin ? LoweredOperation::Min : LoweredOperation::Max, result, operands);
+    }
+  }
+
+  void
+  Add(LoweredOperation operation, Value result, const std::vector<Value> & operands)
+  {
+    LoweredProgram::Instruction instruction{};
+    instruction.operation = operation;
+    instruction.result = result;
+    instruction.numberOfOperands = static_cast<int>(operands.size());
+    std::copy(operands.begin(), operands.end(), instruction.operands);
+    m_Lowered.instructions.push_back(instruction);
+  }
+
+  const TileProgram &             m_Program;
+  LoweringOptions                 m_Options;
+  std::size_t                     m_Inputs;
+  std::vector<std::vector<Value>> m_Operands; ///< empty where an instruction was joined into its only user
+  std::vector<Value>              m_MinOf;
+  std::vector<Sum>                m_Excess;
+  int                             m_Share{ 0 };
+  LoweredProgram                  m_Lowered{};
+};
+
 } // namespace
 
 LoweredProgram
 LowerProgram(const TileProgram & program, const LoweringOptions & options)
 {
-  using Operation = TileProgram::Operation;
-  using Pair = std::pair<TileProgram::Value, TileProgram::Value>;
-  const auto & instructions = program.GetInstructions();
-  const auto   operands = JoinOperands(program, options.threeInput);
-
-  LoweredProgram                     lowered;
-  std::map<Pair, TileProgram::Value> minOfPair;
-  int                                share = 0;
-  for (std::size_t n = 0; n < instructions.size(); ++n)
-  {
-    if (operands[n].empty())
-    {
-      continue;
-    }
-    const bool                  isMin = instructions[n].operation == Operation::Min;
-    LoweredProgram::Instruction instruction{};
-    instruction.result = static_cast<TileProgram::Value>(program.GetNumberOfInputs() + n);
-    instruction.numberOfOperands = static_cast<int>(operands[n].size());
-    std::copy(operands[n].begin(), operands[n].end(), instruction.operands);
-    if (instruction.numberOfOperands == 3)
-    {
-      instruction.operation = isMin ? LoweredOperation::Min3 : LoweredOperation::Max3;
-    }
-    else
-    {
-      instruction.operation = isMin ? LoweredOperation::Min : LoweredOperation::Max;
-      const Pair pair(std::min(operands[n][0], operands[n][1]), std::max(operands[n][0], operands[n][1]));
-      const auto min = minOfPair.find(pair);
-      if (isMin)
-      {
-        minOfPair[pair] = instruction.result;
-      }
-      else if (min != minOfPair.end() && (share += options.sumPercent) >= 100)
-      {
-        share -= 100;
-        instruction.operation = LoweredOperation::MaxBySum;
-        instruction.operands[instruction.numberOfOperands++] = min->second;
-      }
-    }
-    lowered.instructions.push_back(instruction);
-  }
-  return lowered;
+  return Lowering(program, options).Run();
 }
 
 double
@@ -147,11 +282,12 @@ CountProgram(const TileProgram & program, const LoweredProgram & lowered)
   ProgramCost cost;
   for (const auto & instruction : lowered.instructions)
   {
-    (instruction.operation == LoweredOperation::MaxBySum ? cost.multiplyAdd : cost.minMax) +=
-      instruction.operation == LoweredOperation::MaxBySum ? 2 : 1;
+    const bool isSum = instruction.operation == LoweredOperation::MaxBySum;
+    const bool isExcess = instruction.operation == LoweredOperation::Excess;
+    (isSum || isExcess ? cost.multiplyAdd : cost.minMax) += isSum ? 2 : 1;
   }
 
-  const auto               values = inputs + program.GetInstructions().size();
+  const auto               values = lowered.numberOfValues;
   std::vector<std::size_t> lastUse(values, 0);
   for (std::size_t n = 0; n < lowered.instructions.size(); ++n)
   {

@@ -26,14 +26,21 @@ namespace cudamedian
 /** What a GPU executes for an operation of a tile program.
  *
  * Min and max run on one pipe of the multiprocessor (62 a clock and SM on an H200), multiply-add on another (64), and
- * both are issued at once: 58 and 58 measured. */
+ * both are issued at once: 58 and 58 measured.
+ *
+ * A maximum whose minimum exists too need not exist itself: max(a, b) = a + excess, where the excess is b - min(a, b),
+ * and one instruction (VIADDMNMX) adds two operands and takes min or max of the sum and a third. That is exact for
+ * unsigned keys, since the sum is a key. */
 enum class LoweredOperation : std::uint8_t
 {
   Min,
   Max,
-  Min3,    ///< of three operands, the price of two (VIMNMX3)
-  Max3,    ///< of three operands
-  MaxBySum ///< max(a, b) = a + b - min(a, b), modulo the register: two multiply-adds; the third operand is the min
+  Min3,     ///< of three operands, the price of two (VIMNMX3)
+  Max3,     ///< of three operands
+  MaxBySum, ///< max(a, b) = a + b - min(a, b), modulo the register: two multiply-adds; the third operand is the min
+  Excess,   ///< b - min(a, b), one multiply-add; the operands are b and the min
+  MinOfSum, ///< min(a + b, c), on the pipe of min and max
+  MaxOfSum  ///< max(a + b, c)
 };
 
 /** A tile program in the instructions of a GPU. */
@@ -42,11 +49,12 @@ struct LoweredProgram
   struct Instruction
   {
     LoweredOperation   operation;
-    TileProgram::Value result; ///< numbered as in the tile program
+    TileProgram::Value result; ///< numbered as in the tile program; an excess follows behind its values
     TileProgram::Value operands[3];
     int                numberOfOperands;
   };
   std::vector<Instruction> instructions;
+  std::size_t              numberOfValues; ///< inputs, results of the tile program and excesses
 };
 
 /** How a program is lowered. */
@@ -54,9 +62,10 @@ struct LoweringOptions
 {
   bool threeInput{ true }; ///< join two operations of one kind whose intermediate value has no other use
   int  sumPercent{ 0 };    ///< share of the max operations whose min exists too that become MaxBySum
+  int  excessPercent{ 0 }; ///< share of those whose users can add two operands that are left to them, before
 };
 
-/** Lowers a program; the MaxBySum operations are spread evenly over it. */
+/** Lowers a program; the MaxBySum operations are spread evenly over it, and so are the excesses. */
 LoweredProgram
 LowerProgram(const TileProgram & program, const LoweringOptions & options);
 

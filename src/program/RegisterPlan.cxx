@@ -36,7 +36,7 @@ public:
                   std::size_t                               registers,
                   const std::function<std::size_t(Value)> & groupOf)
     : m_Lowered(lowered), m_Registers(registers), m_Inputs(program.GetNumberOfInputs()),
-      m_Values(m_Inputs + program.GetInstructions().size()), m_GroupOf(groupOf)
+      m_Values(lowered.numberOfValues), m_GroupOf(groupOf)
   {
     for (std::size_t n = 0; n < lowered.instructions.size(); ++n)
     {

@@ -25,6 +25,7 @@ if(NOT TARGET CudaMedianEmitPrograms)
     ${rooms}/program/ProgramPhases.cxx
     ${rooms}/program/RegisterPlan.cxx
     ${rooms}/algorithm/tile/KernelPolicy.cxx
+    ${rooms}/algorithm/tile/LinePolicy.cxx
     ${rooms}/algorithm/tile/KernelProgram.cxx
     ${rooms}/algorithm/tile/TilePolicy.cxx)
   # The tool is no part of the library, and exports nothing.

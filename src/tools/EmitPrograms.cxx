@@ -122,10 +122,13 @@ IsSame(const KernelPolicy & one, const KernelPolicy & other)
                            policy.phases.columns,
                            policy.lowering.threeInput,
                            policy.lowering.sumPercent,
+                           policy.lowering.excessPercent,
                            policy.blockX,
                            policy.blockY,
                            policy.registers,
-                           policy.residentBlocks);
+                           policy.residentBlocks,
+                           policy.lineBytes,
+                           policy.steps);
   };
   return list(one) == list(other);
 }
@@ -186,7 +189,9 @@ WriteProgramsOfArchitectures(const Window & window, const std::vector<Variant> &
     for (const int architecture : variant.architectures)
     {
       os << "template <>\nstruct " << name << "::Of<" << architecture << ">\n{\n  using Type = " << variant.name
-         << ";\n  static constexpr auto Packing = KeyPacking::" << ToString(variant.kind.packing) << ";\n};\n";
+         << ";\n  static constexpr auto Packing = KeyPacking::"
+         << ToString(variant.policy.lineBytes > 0 ? GetLinePacking(variant.kind.packing) : variant.kind.packing)
+         << ";\n};\n";
     }
   }
 }
@@ -318,17 +323,17 @@ WriteFile(const std::string & path, const std::string & text)
   }
 }
 
-constexpr char usage[] =
-  "usage: EmitPrograms [cross|ellipsoid|centreWEIGHT|METHODof] radiusX radiusY radiusZ radiusW [rank] pixelBytes "
-  "architecture[f][,architecture[f]...] file";
+constexpr char usage[] = "usage: EmitPrograms [cross|ellipsoid|centreWEIGHT|METHODof] radiusX radiusY radiusZ radiusW "
+                         "[rank[torank]] pixelBytes "
+                         "architecture[f][,architecture[f]...] file";
 
 } // namespace
 
 /** Build-time program: writes the tile programs of one window and pixel width, as the source of the kernels that are
  * compiled ahead (.cu), as a header without kernels (.h), or for the CPU (-inl.h). Kernels compiled ahead are for
- * medians of odd sizes; headers take any rank and size, 1.5 being the radius of 4 pixels. The name of a published
- * program (PublishedPrograms.h) with "of" behind it, such as forgetful1x2of, writes that one, as a header or for the
- * CPU. */
+ * medians of odd sizes; headers take any rank and size, 1.5 being the radius of 4 pixels, and several ranks: 3to6. The
+ * name of a published program (PublishedPrograms.h) with "of" behind it, such as forgetful1x2of, writes that one, as a
+ * header or for the CPU. */
 int
 main(int argc, char * argv[])
 {
@@ -360,8 +365,11 @@ main(int argc, char * argv[])
       shorter[axis] = text.size() > 2 && text.substr(text.size() - 2) == ".5" ? 1 : 0;
       radius[axis] = std::stoll(text) + shorter[axis];
     }
-    const auto        rank = argc == 9 ? std::stoll(argv[5]) : -1;
-    const Window      window = shape.empty() ? Window(radius, shorter, rank) : Window(MakeShape(shape, radius), rank);
+    const std::string ranks = argc == 9 ? argv[5] : "-1";
+    const auto        rank = std::stoll(ranks);
+    Window            window = shape.empty() ? Window(radius, shorter, rank) : Window(MakeShape(shape, radius), rank);
+    const auto        to = ranks.find("to");
+    window.ranks = to == std::string::npos ? 1 : std::stoll(ranks.substr(to + 2)) - rank + 1;
     const int         pixelBytes = std::stoi(argv[argc - 3]);
     const std::string path = argv[argc - 1];
     const auto        extension = path.substr(path.rfind('.'));

@@ -134,6 +134,8 @@ AdaptPolicy(KernelPolicy policy, const TileProgram & program)
   policy.phases = {};
   // That many were counted for the window's own program.
   policy.residentBlocks = 0;
+  policy.lineBytes = 0;
+  policy.steps = 0;
   return policy;
 }
 

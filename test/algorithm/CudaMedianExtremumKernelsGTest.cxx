@@ -18,9 +18,11 @@
 #include "CudaMedianTestDevice.h"
 #include "CudaMedianTestSlabs.h"
 #include "DeviceProfiles.h"
+#include "ExtremumKernels.h"
 #include "ExtremumSteps.h"
 
 #include <algorithm>
+#include <cstring>
 
 /** Reduction along axes, its kernels' own code run by the host: blocks and threads are loops. */
 namespace
@@ -29,47 +31,97 @@ namespace
 using namespace cudamedian;
 using cudamediantest::CheckSlabs;
 
-/** Between barriers no thread depends on another's turn. */
-struct ReversedThreads
+/** The lanes of a warp as a loop: between exchanges none depends on another's turn. */
+template <typename TBody>
+class LoopedWarp
 {
+public:
+  using Lane = typename TBody::Lane;
+  using Word = typename TBody::Word;
+
   template <typename TFunction>
   void
-  ForEachThread(const TFunction & function) const
+  ForEach(const TFunction & function)
   {
-    for (int thread = extremumThreads - 1; thread >= 0; --thread)
+    for (int index = extremumLanes - 1; index >= 0; --index)
     {
-      function(thread);
+      function(index, m_Lanes[index]);
     }
   }
   void
   Synchronize() const
   {}
+  template <int VWords, typename TGive, typename TTake>
+  void
+  Fetch(int distance, const TGive & give, const TTake & take)
+  {
+    std::vector<Word> fetched;
+    for (int index = 0; index < extremumLanes; ++index)
+    {
+      const int source = index + distance;
+      for (int i = 0; i < VWords; ++i)
+      {
+        fetched.push_back(source < 0 || source >= extremumLanes ? static_cast<Word>(~Word{ 0 })
+                                                                : give(m_Lanes[source])[i]);
+      }
+    }
+    for (int index = 0; index < extremumLanes; ++index)
+    {
+      std::copy_n(fetched.begin() + index * VWords, VWords, take(m_Lanes[index]));
+    }
+  }
+
+  template <typename TGive, typename TTake>
+  void
+  FetchRotated(int distance, int rotated, const TGive & give, const TTake & take)
+  {
+    constexpr int     count = sizeof(give(m_Lanes[0])) / sizeof(Word);
+    std::vector<Word> fetched;
+    for (int index = 0; index < extremumLanes; ++index)
+    {
+      for (int i = 0; i <= count; ++i)
+      {
+        // What comes from beyond the warp is not used.
+        const int source = index + distance + (i + rotated >= count ? 1 : 0);
+        fetched.push_back(source < 0 || source >= extremumLanes ? Word{ 0 } : give(m_Lanes[source])[i % count]);
+      }
+    }
+    for (int index = 0; index < extremumLanes; ++index)
+    {
+      std::copy_n(fetched.begin() + index * (count + 1), count + 1, take(m_Lanes[index]));
+    }
+  }
+
+private:
+  std::vector<Lane> m_Lanes = std::vector<Lane>(extremumLanes);
 };
 
-/** Runs a kernel; its shared memory lies between guards. */
+/** Runs a kernel; each warp's shared memory lies between guards. */
 template <typename TBits, KeyMapping VMapping>
 bool
 RunKernel(const ExtremumArguments & arguments)
 {
-  using Block = ExtremumBlock<TBits, VMapping>;
-  using Word = typename Block::Word;
-  constexpr std::size_t guard = 8;
-  const auto            unwritten = static_cast<Word>(0x5A5A5A5A5A5A5A5AULL);
-  const auto            words = static_cast<std::size_t>(arguments.shape.sharedBytes) / sizeof(Word);
-  const auto            blocks = arguments.blocks[0] * arguments.blocks[1] * arguments.blocks[2] * arguments.blocks[3];
-  for (std::int64_t number = 0; number < blocks; ++number)
-  {
-    std::vector<Word> shared(words + 2 * guard, unwritten);
-    RunExtremumBlock(ReversedThreads{}, Block(arguments, number, shared.data() + guard));
-    const bool isKept =
-      std::all_of(shared.begin(), shared.begin() + guard, [=](Word word) { return word == unwritten; }) &&
-      std::all_of(shared.end() - guard, shared.end(), [=](Word word) { return word == unwritten; });
-    if (!isKept)
+  return ExtremumKernels<TBits, VMapping>::Dispatch(arguments.shape, [&](auto type) {
+    using Body = typename decltype(type)::Body;
+    using Pack = typename Body::Pack;
+    constexpr std::size_t guard = 64;
+    const auto            bytes = static_cast<std::size_t>(arguments.shape.warpBytes);
+    for (std::int64_t item = 0; item < arguments.items; ++item)
     {
-      return true;
+      std::vector<Pack> shared(bytes / sizeof(Pack) + 2 * guard);
+      std::memset(static_cast<void *>(shared.data()), 0x5A, shared.size() * sizeof(Pack));
+      const auto       unwritten = shared[0];
+      LoopedWarp<Body> warp;
+      Body(arguments, item, shared.data() + guard).Run(warp);
+      const auto isKept = [&](const Pack & pack) { return std::memcmp(&pack, &unwritten, sizeof(Pack)) == 0; };
+      if (!std::all_of(shared.begin(), shared.begin() + guard, isKept) ||
+          !std::all_of(shared.end() - guard, shared.end(), isKept))
+      {
+        return true;
+      }
     }
-  }
-  return false;
+    return false;
+  });
 }
 
 /** The reach of a window in an image. */
@@ -92,7 +144,7 @@ GetDevice(int sharedBytes)
   return device;
 }
 
-/** Checks least and greatest values with blocks of several sizes, down to some that take many passes.
+/** Checks least and greatest values with several sizes of shared memory, down to some that take many passes.
  *
  * \returns the most passes of them. */
 template <typename TBits, KeyMapping VMapping>
@@ -111,7 +163,7 @@ CheckWindow(const Extent & extent, const Extent & radius, const Extent & shorter
       most = std::max(most, passes.shapes.size());
       for (const auto & shape : passes.shapes)
       {
-        EXPECT_LE(shape.sharedBytes, sharedBytes);
+        EXPECT_LE(shape.warps * shape.warpBytes, sharedBytes);
       }
       // All outputs at once, and regions of few.
       const auto least =
@@ -178,15 +230,105 @@ TEST(CudaMedianExtremumKernels, Keys64)
   CheckWindows<std::uint64_t, KeyMapping::Float>(PixelType::Float64);
 }
 
-/** Windows far longer than a block's shared memory have parts, several along one axis. */
+/** Windows along axis 0 that are far longer than a warp's shared memory have parts; others have none. */
 TEST(CudaMedianExtremumKernels, LongWindowsHaveParts)
 {
-  EXPECT_GT((CheckWindow<std::uint16_t, KeyMapping::Integer>(
+  EXPECT_EQ((CheckWindow<std::uint16_t, KeyMapping::Integer>(
               { { 9, 900, 1, 1 } }, { { 0, 870, 0, 0 } }, { { 0, 1, 0, 0 } }, PixelType::Int16)),
-            2U);
+            1U);
   EXPECT_GT((CheckWindow<std::uint64_t, KeyMapping::Integer>(
               { { 700, 2, 1, 1 } }, { { 340, 0, 0, 0 } }, { { 0, 0, 0, 0 } }, PixelType::UInt64)),
             1U);
+}
+
+/** A random shape, whether a policy would take it or not, and the radius and what it is shorter by. */
+template <typename TBits>
+ExtremumShape
+MakeAnyShape(std::mt19937_64 & random, Extent & radius, Extent & shorter)
+{
+  const auto    draw = [&](int end) { return static_cast<std::int32_t>(random() % static_cast<unsigned>(end)); };
+  constexpr int bytes = sizeof(TBits);
+  constexpr int more = GetExtremumLineMore(bytes);
+  const int     keys = GetExtremumWordPixels(bytes);
+  ExtremumShape shape{};
+  shape.means = draw(4) == 0 ? ExtremumMeans::Line : ExtremumMeans::Strip;
+  shape.along = 1 + draw(3);
+  shape.across = 1 + (shape.along + draw(2)) % 3;
+  shape.run = 1 + draw(2);
+  shape.isWide = shape.run > 1 || draw(2) == 0 ? 1 : 0;
+  shape.warps = draw(2) == 0 ? 1 : mostExtremumWarps;
+  const bool isLine = shape.means == ExtremumMeans::Line;
+  radius[0] = isLine ? (more + 1) * keys + draw(30) : shape.isWide != 0 ? draw(25) : 0;
+  radius[shape.along] = isLine ? 0 : draw(5);
+  radius[shape.across] = isLine || shape.run == 1 ? 0 : (shape.run + 1) / 2 + draw(3);
+  for (int axis = 0; axis < Dimension; ++axis)
+  {
+    // An even window may not be shorter than a run.
+    shorter[axis] = radius[axis] > 0 && axis != shape.across ? draw(2) : 0;
+    shape.before[axis] = static_cast<std::int32_t>(radius[axis]);
+    shape.size[axis] = static_cast<std::int32_t>(2 * radius[axis] + 1 - shorter[axis]);
+  }
+  if (isLine)
+  {
+    const int most = shape.size[0] / keys - more;
+    shape.laneWords = draw(most) | 1;
+    shape.laneWords -= shape.laneWords > most ? 2 : 0;
+    const int wordBytes = std::max(4, bytes);
+    const int outputs = extremumLanes * shape.laneWords;
+    shape.staged = DivideUp(16 / wordBytes - 1 + outputs + shape.size[0] / keys + more, 16 / wordBytes);
+    shape.warpBytes = 16 * shape.staged + wordBytes * outputs;
+  }
+  else
+  {
+    const int window = shape.size[shape.along];
+    shape.band = draw(2) == 0 ? window : 1 + draw(window);
+    shape.bands = 1 + draw(4);
+    shape.warpBytes = shape.band * shape.run * extremumLanes * GetExtremumVectorPixels(shape, bytes) * bytes;
+  }
+  return shape;
+}
+
+template <typename TBits, KeyMapping VMapping>
+void
+CheckShapes(PixelType type)
+{
+  CUDAMEDIAN_TRACE_SEED();
+  std::mt19937_64 random(cudamediantest::Seed() + sizeof(TBits));
+  for (int i = 0; i < 40; ++i)
+  {
+    Extent       radius{};
+    Extent       shorter{};
+    const auto   shape = MakeAnyShape<TBits>(random, radius, shorter);
+    const Extent extent{ { static_cast<std::int64_t>(1 + random() % (i % 2 == 0 ? 60 : 900)),
+                           static_cast<std::int64_t>(1 + random() % 9),
+                           static_cast<std::int64_t>(1 + random() % 4),
+                           static_cast<std::int64_t>(1 + random() % 2) } };
+    Window       window(radius, shorter, 0);
+    window.rank = i % 3 == 0 ? window.CountPixels() - 1 : 0;
+    if (window.CountPixels() == 1)
+    {
+      continue;
+    }
+    SCOPED_TRACE(testing::Message() << "line " << (shape.means == ExtremumMeans::Line) << " along " << shape.along
+                                    << " across " << shape.across << " run " << shape.run << " wide " << shape.isWide
+                                    << " band " << shape.band << " x " << shape.bands << " lane " << shape.laneWords
+                                    << " extent " << Join(extent) << " radius " << Join(radius) << " shorter "
+                                    << Join(shorter));
+    const std::vector<ExtremumShape> shapes{ shape };
+    CheckSlabs<TBits, VMapping>(extent, window, type, std::size_t{ 1 } << 30, [&](const KernelArguments & slab) {
+      const ExtremumSteps steps(slab, shapes, sizeof(TBits));
+      EXPECT_FALSE(steps.Run(nullptr, 0, true, RunKernel<TBits, VMapping>)) << "shared memory was overrun";
+    });
+  }
+}
+
+/** Shapes that no policy would choose are right too. */
+TEST(CudaMedianExtremumKernels, AnyShape)
+{
+  CheckShapes<std::uint8_t, KeyMapping::Integer>(PixelType::UInt8);
+  CheckShapes<std::uint16_t, KeyMapping::Integer>(PixelType::Int16);
+  CheckShapes<std::uint32_t, KeyMapping::Float>(PixelType::Float32);
+  CheckShapes<std::uint64_t, KeyMapping::Integer>(PixelType::Int64);
 }
 
 /** Every size of a window along an axis: what lies in words changes with each. */
@@ -221,22 +363,25 @@ TEST(CudaMedianExtremumKernels, ScratchMemoryIsAsked)
   EXPECT_EQ(launches, 0);
 }
 
-/** Windows that the device can take whole have one kernel. */
+/** Small windows have one kernel. Wide ones, and those along three axes that are not the smallest, have two. */
 TEST(CudaMedianExtremumKernels, SmallWindowsTakeOnePass)
 {
   const Extent flat{ { 6720, 4480, 1, 1 } };
   const Extent deep{ { 512, 512, 256, 1 } };
   for (const int pixelBytes : { 1, 2, 4 })
   {
-    for (const std::int64_t radius : { 1, 2, 3, 7, 15 })
+    for (const std::int64_t radius : { 1, 2, 3, 7, 100 })
     {
       const auto passes =
         ChooseExtremumPasses(GetReach(Extent{ { radius, radius, 0, 0 } }, flat), flat, pixelBytes, GetDevice(1 << 20));
-      EXPECT_EQ(passes.shapes.size(), 1U) << pixelBytes << " bytes, radius " << radius;
+      EXPECT_EQ(passes.shapes.size(), radius < 100 ? 1U : 2U) << pixelBytes << " bytes, radius " << radius;
     }
-    const auto passes =
-      ChooseExtremumPasses(GetReach(Extent{ { 1, 1, 1, 0 } }, deep), deep, pixelBytes, GetDevice(1 << 20));
-    EXPECT_EQ(passes.shapes.size(), 1U) << pixelBytes << " bytes";
+    for (const std::int64_t radius : { 1, 4 })
+    {
+      const auto passes = ChooseExtremumPasses(
+        GetReach(Extent{ { radius, radius, radius, 0 } }, deep), deep, pixelBytes, GetDevice(1 << 20));
+      EXPECT_EQ(passes.shapes.size(), radius < 4 ? 1U : 2U) << pixelBytes << " bytes, radius " << radius;
+    }
   }
 }
 
@@ -255,10 +400,11 @@ MakeRequest(PixelType type, const Extent & extent, const Extent & radius, bool i
 
 /** Images and windows, and a budget that does not hold the largest image and its extremes at once. */
 const std::vector<std::pair<Extent, Extent>> deviceCases{
-  { { { 1013, 517, 1, 1 } }, { { 2, 2, 0, 0 } } },    { { { 1013, 517, 1, 1 } }, { { 15, 15, 0, 0 } } },
-  { { { 1013, 517, 1, 1 } }, { { 60, 200, 0, 0 } } }, { { { 1013, 517, 1, 1 } }, { { 900, 3, 0, 0 } } },
-  { { { 131, 67, 45, 1 } }, { { 4, 4, 4, 0 } } },     { { { 131, 67, 45, 1 } }, { { 0, 20, 30, 0 } } },
-  { { { 31, 23, 9, 7 } }, { { 1, 1, 1, 1 } } },       { { { 3, 2, 1, 1 } }, { { 40, 1, 0, 0 } } }
+  { { { 1013, 517, 1, 1 } }, { { 1, 1, 0, 0 } } },   { { { 1013, 517, 1, 1 } }, { { 2, 2, 0, 0 } } },
+  { { { 1013, 517, 1, 1 } }, { { 15, 15, 0, 0 } } }, { { { 1013, 517, 1, 1 } }, { { 60, 200, 0, 0 } } },
+  { { { 1013, 517, 1, 1 } }, { { 900, 3, 0, 0 } } }, { { { 131, 67, 45, 1 } }, { { 4, 4, 4, 0 } } },
+  { { { 131, 67, 45, 1 } }, { { 0, 20, 30, 0 } } },  { { { 31, 23, 9, 7 } }, { { 1, 1, 1, 1 } } },
+  { { { 3, 2, 1, 1 } }, { { 40, 1, 0, 0 } } }
 };
 constexpr std::size_t smallBudget = std::size_t{ 6 } << 20;
 
@@ -274,7 +420,7 @@ TEST(CudaMedianExtremumKernels, PlansTakeIt)
       {
         const auto plan = PlanMedian(MakeRequest(type, extent, radius, true), Backend::Cuda, budget);
         // A small window's tile program is faster.
-        const bool isSmall = radius == Extent{ { 2, 2, 0, 0 } };
+        const bool isSmall = radius == Extent{ { 1, 1, 0, 0 } };
         EXPECT_EQ(plan.candidate.algorithm, isSmall ? Algorithm::TileProgram : Algorithm::Extremum)
           << ToString(type) << " " << Join(extent) << " radius " << Join(radius) << ": " << plan.algorithmReason;
         EXPECT_LE(plan.GetDeviceBytes(), budget);

@@ -18,6 +18,7 @@
 #ifndef CudaMedianHostBlocks_h
 #define CudaMedianHostBlocks_h
 
+#include "ByteStripKernel.h"
 #include "StripKernel.h"
 #include "TileBlock.h"
 
@@ -87,12 +88,20 @@ template <typename TProgram, typename TBits, KeyMapping VMapping, KeyPacking VPa
 BlockCounts
 RunBlocks(KernelArguments arguments)
 {
-  using Kernel = cudamedian::TileKernel<TProgram, TBits, VMapping, VPacking, TProgram::BlockX, TProgram::BlockY>;
+  using Kernel = cudamedian::ProgramKernel<TProgram, TBits, VMapping, VPacking>;
   const auto divideUp = [](std::int64_t a, std::int64_t b) { return static_cast<std::uint32_t>((a + b - 1) / b); };
   const auto blocksX =
     divideUp(arguments.outputOrigin[0] + arguments.outputExtent[0] - arguments.gridOrigin, Kernel::BlockWidth);
-  const auto blocksY = divideUp(arguments.outputExtent[1], Kernel::BlockHeight);
-  arguments.blocksZ = divideUp(arguments.outputExtent[2], TProgram::TileZ);
+  std::int64_t blockHeight = Kernel::BlockHeight;
+  std::int64_t blockSlices = TProgram::TileZ;
+  if constexpr (Kernel::MarchAxis > 0)
+  {
+    const auto steps = 1 + arguments.outputExtent[Kernel::MarchAxis] % 3;
+    arguments.stripRows = steps * Kernel::StepLength;
+    (Kernel::MarchAxis == 1 ? blockHeight : blockSlices) *= steps;
+  }
+  const auto blocksY = divideUp(arguments.outputExtent[1], blockHeight);
+  arguments.blocksZ = divideUp(arguments.outputExtent[2], blockSlices);
   const auto blocksW = divideUp(arguments.outputExtent[3], TProgram::TileW);
   arguments.one = 1;
   arguments.minusOne = ~std::uint32_t{ 0 };
@@ -137,6 +146,32 @@ RunStrips(KernelArguments arguments)
   for (std::uint32_t z = 0; z < arguments.blocksZ * static_cast<std::uint32_t>(arguments.outputExtent[3]); ++z)
   {
     for (std::uint32_t y = 0; y < divideUp(arguments.outputExtent[1], Kernel::Strips * arguments.stripRows); ++y)
+    {
+      for (std::uint32_t x = 0; x < blocksX; ++x)
+      {
+        for (unsigned int thread = 0; thread < Kernel::Threads; ++thread)
+        {
+          Kernel::Run(arguments, x, y, z, thread);
+        }
+      }
+    }
+  }
+}
+
+/** Runs every thread of the kernel of 3x3 windows of 8-bit pixels in pairs. */
+inline void
+RunByteStrips(KernelArguments arguments)
+{
+  using Kernel = cudamedian::ByteStripKernel;
+  const auto divideUp = [](std::int64_t a, std::int64_t b) { return static_cast<std::uint32_t>((a + b - 1) / b); };
+  arguments.blocksZ = divideUp(arguments.outputExtent[2], 1);
+  arguments.one = 1;
+  arguments.minusOne = ~std::uint32_t{ 0 };
+  const auto blocksX =
+    divideUp(arguments.outputOrigin[0] + arguments.outputExtent[0] - arguments.gridOrigin, Kernel::BlockWidth);
+  for (std::uint32_t z = 0; z < arguments.blocksZ * static_cast<std::uint32_t>(arguments.outputExtent[3]); ++z)
+  {
+    for (std::uint32_t y = 0; y < divideUp(arguments.outputExtent[1], Kernel::BlockHeight); ++y)
     {
       for (std::uint32_t x = 0; x < blocksX; ++x)
       {

@@ -87,8 +87,10 @@ void
 RunSelected(const KernelArguments & arguments)
 {
   const int single[] = { 1, 1, 1, 1 };
-  ForEachThread(GetLaunchShape(arguments.outputExtent, single, 1, 5, 1),
-                [&](const std::int64_t * index) { cudamedian::RunSelectedPixel<TBits, VMapping>(arguments, index); });
+  ForEachThread(GetLaunchShape(arguments.outputExtent, single, 1, 5, 1), [&](const std::int64_t * index) {
+    arguments.rankMap != nullptr ? cudamedian::RunSelectedPixel<TBits, VMapping, true>(arguments, index)
+                                 : cudamedian::RunSelectedPixel<TBits, VMapping, false>(arguments, index);
+  });
 }
 
 } // namespace cudamediantest

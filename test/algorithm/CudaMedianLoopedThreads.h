@@ -151,6 +151,11 @@ public:
     *counter += change;
     return before;
   }
+  static std::uint32_t
+  AddAlike(std::uint32_t * counter, std::uint32_t change, bool inside)
+  {
+    return inside ? AddTo(counter, change) : 0;
+  }
   static int
   CountLeadingZeros(unsigned long long number)
   {

@@ -117,11 +117,13 @@ ChooseAlgorithm(const Extent & window, int pixelBytes, Backend backend)
 bool
 IsTaken(const TileTuningRow & row)
 {
-  const auto policy = GetKernelPolicy(GetRadius(row.window), GetKernelKind(row.pixelBytes, 90));
+  const auto traits = GetTraits(*FindDeviceProfile(row.device));
+  const auto policy = GetKernelPolicy(GetRadius(row.window), GetKernelKind(row.pixelBytes, 90), traits);
   return policy.tile == row.tile && policy.tiling.root == row.root && policy.tiling.division == row.division &&
          policy.phases.sharedPhases == row.phases.sharedPhases && policy.phases.firstColumn == row.phases.firstColumn &&
          policy.phases.columns == row.phases.columns && policy.lowering.sumPercent == row.sumPercent &&
-         policy.blockX == row.blockX && policy.blockY == row.blockY;
+         policy.lowering.excessPercent == row.excessPercent && policy.residentBlocks == row.residentBlocks &&
+         policy.steps == row.steps && policy.blockX == row.blockX && policy.blockY == row.blockY;
 }
 
 /** The windows and formats of whose rows none is taken, or one that another row, of the table or told as the runner-up,

@@ -29,10 +29,15 @@ namespace
 using namespace cudamedian;
 
 void
-CheckCompiles(const Extent & radius, int pixelBytes, bool isFloat, int architecture, bool isForFamily = false)
+CheckCompiles(const Extent &       radius,
+              int                  pixelBytes,
+              bool                 isFloat,
+              int                  architecture,
+              bool                 isForFamily = false,
+              const DeviceTraits & traits = GetH200Traits())
 {
   const auto     kind = GetKernelKind(pixelBytes, architecture, isForFamily);
-  const auto     policy = GetKernelPolicy(radius, kind);
+  const auto     policy = GetKernelPolicy(radius, kind, traits);
   EmittedProgram count;
   const auto     source = MakeKernelSource(BuildKernelProgram(radius, policy, kind), policy, kind, isFloat, count);
   std::string    error;
@@ -95,6 +100,28 @@ TEST(CudaMedianRuntimeCompiler, CompilesQuadsForAFamily)
     ASSERT_EQ(GetKernelKind(1, architecture, true).packing, KeyPacking::Quad);
     CheckCompiles({ { 1, 1, 0, 0 } }, 1, false, architecture, true);
   }
+}
+
+TEST(CudaMedianRuntimeCompiler, CompilesEveryPackingAlongOneAxis)
+{
+  REQUIRE_NVRTC();
+  for (const int architecture : { 75, 80, 90 })
+  {
+    for (const int pixelBytes : { 1, 2, 4, 8 })
+    {
+      SCOPED_TRACE("sm_" + std::to_string(architecture) + ", " + std::to_string(pixelBytes) + " bytes");
+      CheckCompiles({ { 2, 0, 0, 0 } }, pixelBytes, pixelBytes >= 4, architecture);
+      CheckCompiles({ { 0, 0, 2, 0 } }, pixelBytes, pixelBytes >= 4, architecture);
+    }
+  }
+}
+
+TEST(CudaMedianRuntimeCompiler, CompilesStepsAndExcesses)
+{
+  REQUIRE_NVRTC();
+  CheckCompiles({ { 2, 2, 0, 0 } }, 2, false, 90, false, GetArchitectureTraits(90));
+  CheckCompiles({ { 2, 2, 0, 0 } }, 4, true, 90, false, GetArchitectureTraits(90));
+  CheckCompiles({ { 1, 1, 1, 0 } }, 4, false, 90, false, GetArchitectureTraits(90));
 }
 
 TEST(CudaMedianRuntimeCompiler, CompilesUnusualWindows)

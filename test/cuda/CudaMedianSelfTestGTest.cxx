@@ -21,7 +21,9 @@
 #include "itkCudaMedianSelfTest.h"
 #include "TrialImage.h"
 
+#include <chrono>
 #include <cstdlib>
+#include <filesystem>
 #include <map>
 #include <set>
 #include <sstream>
@@ -38,7 +40,11 @@ using namespace cudamedian;
 
 /** Filters a trial image and compares it with the CPU's selection. */
 ExecutionReport
-ExpectRight(const Extent & radius, PixelType type, Backend backend, Algorithm algorithm = Algorithm::Automatic)
+ExpectRight(const Extent & radius,
+            PixelType      type,
+            Backend        backend,
+            Algorithm      algorithm = Algorithm::Automatic,
+            Compilation    compilation = Compilation::Wait)
 {
   TrialImage image(radius, type);
   image.request.backend = Backend::Cpu;
@@ -48,6 +54,7 @@ ExpectRight(const Extent & radius, PixelType type, Backend backend, Algorithm al
   image.result.assign(image.result.size(), 0);
   image.request.backend = backend;
   image.request.algorithm = algorithm;
+  image.request.compilation = compilation;
   const auto report = RunMedian(image.request);
   EXPECT_EQ(image.Compare(expected), "");
   return report;
@@ -227,6 +234,36 @@ TEST_F(CudaMedianKernelProof, ForcedAlgorithmsAreReplacedTooAndReported)
     EXPECT_EQ(report.algorithm, "tile program, compiled ahead") << "the fastest of the others";
     EXPECT_NE(report.algorithmReason.find("broken for a test"), std::string::npos) << report.algorithmReason;
   }
+}
+
+/** A window that no other test compiles, with an empty cache on disk. */
+TEST_F(CudaMedianKernelProof, AKernelIsCompiledInTheBackground)
+{
+  if (!RuntimeCompiler::Get().IsAvailable())
+  {
+    GTEST_SKIP() << RuntimeCompiler::Get().GetDescription();
+  }
+  const auto folder = std::filesystem::temp_directory_path() / "CudaMedianSelfTest";
+  std::filesystem::remove_all(folder);
+  const char * const before = std::getenv("XDG_CACHE_HOME");
+  const std::string  kept = before == nullptr ? "" : before;
+  setenv("XDG_CACHE_HOME", folder.c_str(), 1);
+  const Extent unusual{ { 3, 0, 1, 0 } };
+  const auto   run = [&unusual] {
+    return ExpectRight(unusual, type, Backend::Cuda, Algorithm::Automatic, Compilation::Background);
+  };
+  auto report = run();
+  EXPECT_EQ(report.algorithm.find("compiled"), std::string::npos) << report.algorithm;
+  EXPECT_EQ(report.compiling, "the kernel of the window's tile program");
+  const auto start = std::chrono::steady_clock::now();
+  while (!report.compiling.empty() && std::chrono::steady_clock::now() - start < std::chrono::minutes(2))
+  {
+    report = run();
+  }
+  EXPECT_EQ(report.algorithm.rfind("tile program, compiled with NVRTC", 0), 0U) << report.algorithm;
+  EXPECT_EQ(run().algorithm, report.algorithm);
+  setenv("XDG_CACHE_HOME", kept.c_str(), 1);
+  std::filesystem::remove_all(folder);
 }
 
 TEST_F(CudaMedianKernelProof, CodeThatTheDriverTranslatedIsReported)

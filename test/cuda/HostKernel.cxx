@@ -16,18 +16,19 @@
  *
  *=========================================================================*/
 // The kernels of devices that are threads of the host: each is the CPU's median of what lies in a slab's input buffer.
-#include "DeviceImage.h"
 #include "DeviceMethod.h"
 #include "ExtremumDevice.h"
 #include "HistogramDevice.h"
 #include "HalfFloat.h"
 #include "HostRuntime.h"
 #include "KernelImage.h"
+#include "MadeOnce.h"
 #include "MergeDevice.h"
 #include "RankDevice.h"
 #include "SelectionDevice.h"
 #include "TileDevice.h"
 
+#include <algorithm>
 #include <cstring>
 #include <functional>
 #include <vector>
@@ -68,6 +69,22 @@ Filter(PixelType type, const Footprint * footprint, const KernelArguments & argu
   const auto lead = arguments.outputOrigin[0] - arguments.gridOrigin;
   request.output = static_cast<char *>(arguments.output) + static_cast<std::size_t>(lead) * bytes;
   request.rank = arguments.rank;
+  std::vector<std::int32_t> ranks;
+  if (arguments.rankMap != nullptr)
+  {
+    const auto & outputs = request.outputExtent;
+    for (std::int64_t w = 0; w < outputs[3]; ++w)
+      for (std::int64_t z = 0; z < outputs[2]; ++z)
+        for (std::int64_t y = 0; y < outputs[1]; ++y)
+          for (std::int64_t x = 0; x < outputs[0]; ++x)
+          {
+            const auto place = lead + x + GetOffset({ { 0, y, z, w } }, request.outputStride);
+            ranks.push_back(static_cast<std::int32_t>(GetWantedRank<true>(arguments, place)));
+          }
+    request.rankMap = ranks.data();
+    request.rank = *std::min_element(ranks.begin(), ranks.end());
+    request.greatestRank = *std::max_element(ranks.begin(), ranks.end());
+  }
   request.footprint = footprint;
   request.backend = Backend::Cpu;
   RunMedian(request);
@@ -101,10 +118,33 @@ public:
     return cudaGetLastError();
   }
 
+  bool
+  IsIndependent() const override
+  {
+    return true;
+  }
+
 private:
   PixelType         m_Type;
   const Footprint * m_Footprint;
 };
+
+/** The compiler of tests, and what it has compiled: "", or what is wrong with a window's kernel. */
+struct HostCompiler
+{
+  std::function<std::string(const std::atomic<bool> & isStopped)> compile;
+  std::atomic<int>                                                count{ 0 };
+  MadeOnce<std::pair<int, Window>, std::string>                   kernels{ BackgroundWorker::Get() };
+
+  std::string
+  Compile(const std::atomic<bool> & isStopped)
+  {
+    ++count;
+    return compile(isStopped);
+  }
+};
+
+HostCompiler * hostCompiler = nullptr; // never destroyed: a thread may be at work when the process ends
 
 class HostForm : public DeviceMethod
 {
@@ -129,6 +169,61 @@ public:
 private:
   KernelMeans m_Means;
 };
+
+/** A kernel that is waited for. */
+class CompiledForm : public HostForm
+{
+public:
+  CompiledForm() : HostForm(KernelMeans::AtFirstUse)
+  {}
+
+  std::unique_ptr<SlabLauncher>
+  Prepare(const MedianRequest & request, const Candidate & candidate, DeviceContext & context) const override
+  {
+    int device = 0;
+    static_cast<void>(cudaGetDevice(&device));
+    const auto wrong =
+      hostCompiler->kernels.GetOrMake({ device, GetWindow(request) }, [](const std::atomic<bool> & isStopped) {
+        return hostCompiler->Compile(isStopped);
+      });
+    if (!wrong->empty())
+    {
+      throw KernelMissing(*wrong);
+    }
+    return HostForm::Prepare(request, candidate, context);
+  }
+};
+
+/** Tile programs as in the library where none is compiled ahead: the same decisions, of what the tests' compiler has.
+ */
+TileMeans
+ChooseCompiledMeans(const Problem & problem)
+{
+  const auto wrong = FindVerdict(problem, KernelMeans::AtFirstUse);
+  if (!wrong.empty())
+  {
+    return { std::nullopt, wrong, nullptr };
+  }
+  std::vector<std::pair<int, Window>> missing;
+  for (const int device : problem.devices)
+  {
+    if (hostCompiler->kernels.Find({ device, problem.GetWindow() }) == nullptr)
+    {
+      missing.emplace_back(device, problem.GetWindow());
+    }
+  }
+  if (problem.waits || missing.empty())
+  {
+    return { KernelMeans::AtFirstUse, "", std::make_shared<CompiledForm>() };
+  }
+  return { std::nullopt, "it is not compiled yet", nullptr, [missing] {
+            for (const auto & kernel : missing)
+            {
+              hostCompiler->kernels.MakeInBackground(
+                kernel, [](const std::atomic<bool> & isStopped) { return hostCompiler->Compile(isStopped); });
+            }
+          } };
+}
 
 } // namespace
 
@@ -155,9 +250,19 @@ KernelImage::Describe() const
 TileMeans
 ChooseTileMeans(const Problem & problem, const std::shared_ptr<const ScheduledProgram> &)
 {
+  if (hostCompiler != nullptr)
+  {
+    return ChooseCompiledMeans(problem);
+  }
   const auto wrong = FindVerdict(problem, KernelMeans::Ahead);
   return wrong.empty() ? TileMeans{ KernelMeans::Ahead, "", std::make_shared<HostForm>(KernelMeans::Ahead) }
                        : TileMeans{ std::nullopt, wrong, nullptr };
+}
+
+PreparedKernel
+PrepareTileKernel(const Problem &)
+{
+  return { true, "compiled ahead" };
 }
 
 std::vector<DeviceCheck>
@@ -214,18 +319,26 @@ GetFootprintBytes(const Footprint & footprint)
   return footprint.GetPixels().size() * sizeof(FootprintMember);
 }
 
-// Images in device memory are filtered on GPUs alone (CudaMedianDeviceImageTest).
+} // namespace cudamedian
+
+namespace hostruntime
+{
+
+void
+SetCompiler(std::function<std::string(const std::atomic<bool> & isStopped)> compile)
+{
+  cudamedian::hostCompiler = nullptr;
+  if (compile)
+  {
+    cudamedian::hostCompiler = new cudamedian::HostCompiler;
+    cudamedian::hostCompiler->compile = std::move(compile);
+  }
+}
 
 int
-FindImageDevice(const MedianRequest &)
+CountCompilations()
 {
-  throw DeviceError("no images in the memory of devices that are threads of the host");
+  return cudamedian::hostCompiler->count;
 }
 
-std::unique_ptr<BackendRun>
-StartOnDeviceImage(const MedianRequest &, int, void *)
-{
-  throw DeviceError("no images in the memory of devices that are threads of the host");
-}
-
-} // namespace cudamedian
+} // namespace hostruntime

@@ -38,6 +38,7 @@
 #include <mutex>
 #include <random>
 #include <thread>
+#include <type_traits>
 #include <vector>
 
 namespace
@@ -85,6 +86,8 @@ struct State
   std::map<const char *, Allocation> memory;      ///< by where it starts
   std::map<const void *, int>        handles;     ///< streams and events that can be used, and their devices
   std::vector<const void *>          deadHandles; ///< of devices that were reset
+  CUstream_st *                      defaultStreams[numberOfDevices]{}; ///< made when they are first used
+  std::vector<CUevent_st *>          endedEvents;                       ///< streams may still wait for them
   std::size_t                        freeMemory{ std::size_t{ 1 } << 30 };
   std::size_t                        pinnedLimit{ std::numeric_limits<std::size_t>::max() };
   cudaError_t                        pinnedError{ cudaErrorMemoryAllocation };
@@ -95,6 +98,8 @@ struct State
 };
 
 State & state = *new State;
+
+std::atomic<cudamedian::DriverState> driverState{ cudamedian::DriverState::Started };
 
 /** Whether a device will be lost by a launch that has not come; for those who have locked the settings. */
 bool
@@ -145,8 +150,11 @@ bool
 AreHandles(std::initializer_list<const void *> handles)
 {
   const std::lock_guard<std::mutex> lock(state.settings);
-  const bool                        valid =
-    std::all_of(handles.begin(), handles.end(), [](const void * handle) { return state.handles.count(handle) == 1; });
+  const bool                        valid = std::all_of(handles.begin(), handles.end(), [](const void * handle) {
+    return state.handles.count(handle) == 1 || std::any_of(std::begin(state.defaultStreams),
+                                                           std::end(state.defaultStreams),
+                                                           [handle](const void * stream) { return stream == handle; });
+  });
   state.staleUses += valid ? 0 : 1;
   return valid;
 }
@@ -257,6 +265,36 @@ struct CUevent_st
 namespace
 {
 
+/** The stream itself, or for null and the legacy stream the default stream of the current device. */
+cudaStream_t
+Resolve(cudaStream_t stream)
+{
+  if (stream != nullptr && stream != cudaStreamLegacy)
+  {
+    return stream;
+  }
+  const std::lock_guard<std::mutex> lock(state.settings);
+  auto &                            made = state.defaultStreams[currentDevice];
+  made = made == nullptr ? new CUstream_st : made;
+  return made;
+}
+
+/** Waits for the default stream of the current device, if it was used. */
+void
+WaitForDefaultStream()
+{
+  CUstream_st * stream = nullptr;
+  {
+    const std::lock_guard<std::mutex> lock(state.settings);
+    stream = state.defaultStreams[currentDevice];
+  }
+  if (stream != nullptr)
+  {
+    std::unique_lock<std::mutex> lock(state.mutex);
+    state.changed.wait(lock, [stream] { return stream->queue.empty(); });
+  }
+}
+
 template <typename THandle>
 cudaError_t
 Make(THandle ** handle)
@@ -282,6 +320,11 @@ End(THandle * handle)
   {
     const std::lock_guard<std::mutex> lock(state.settings);
     state.handles.erase(handle);
+    if constexpr (std::is_same<THandle, CUevent_st>::value)
+    {
+      state.endedEvents.push_back(handle);
+      return Return(error);
+    }
   }
   delete handle;
   return Return(error);
@@ -446,7 +489,25 @@ MarkInitialized(const void * memory, std::size_t bytes)
   }
 }
 
+void
+SetDriverState(cudamedian::DriverState found)
+{
+  driverState = found;
+}
+
 } // namespace hostruntime
+
+cudamedian::DriverState
+cudamedian::GetDriverState()
+{
+  return driverState;
+}
+
+void
+cudamedian::RememberNoDevice()
+{
+  // Tests say what there is.
+}
 
 extern "C" {
 
@@ -562,7 +623,31 @@ cudaMalloc(void ** memory, std::size_t bytes)
 cudaError_t
 cudaFree(void * memory)
 {
+  WaitForDefaultStream();
   return Free(memory);
+}
+
+/** Memory in the order of a stream's work: it is there at once, and goes when the stream gets there. */
+cudaError_t
+cudaMallocAsync(void ** memory, std::size_t bytes, cudaStream_t stream)
+{
+  return AreHandles({ Resolve(stream) }) ? Allocate(memory, bytes, false) : Return(cudaErrorInvalidResourceHandle);
+}
+
+cudaError_t
+cudaFreeAsync(void * memory, cudaStream_t stream)
+{
+  return OnCurrentDevice([memory, device = currentDevice, found = Resolve(stream)] {
+    if (!AreHandles({ found }) || !IsMemory(memory))
+    {
+      return cudaErrorInvalidValue;
+    }
+    found->Enqueue([memory, device] {
+      currentDevice = device;
+      static_cast<void>(Free(memory));
+    });
+    return cudaSuccess;
+  });
 }
 
 cudaError_t
@@ -607,6 +692,7 @@ cudaStreamDestroy(cudaStream_t stream)
 cudaError_t
 cudaStreamSynchronize(cudaStream_t stream)
 {
+  stream = Resolve(stream);
   return OnCurrentDevice([stream] {
     if (!AreHandles({ stream }))
     {
@@ -621,6 +707,7 @@ cudaStreamSynchronize(cudaStream_t stream)
 cudaError_t
 cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned int)
 {
+  stream = Resolve(stream);
   return OnCurrentDevice([=] {
     if (!AreHandles({ stream, event }))
     {
@@ -658,6 +745,7 @@ cudaEventDestroy(cudaEvent_t event)
 cudaError_t
 cudaEventRecord(cudaEvent_t event, cudaStream_t stream)
 {
+  stream = Resolve(stream);
   return OnCurrentDevice([=] {
     if (!AreHandles({ stream, event }) || event->device != stream->device)
     {
@@ -720,6 +808,7 @@ cudaEventElapsedTime(float * milliseconds, cudaEvent_t first, cudaEvent_t last)
 cudaError_t
 cudaMemcpyAsync(void * target, const void * source, std::size_t bytes, cudaMemcpyKind kind, cudaStream_t stream)
 {
+  stream = Resolve(stream);
   return OnCurrentDevice([=] {
     if (!AreHandles({ stream }) || !IsMemory(target) || !IsMemory(source))
     {
@@ -735,6 +824,13 @@ cudaMemcpyAsync(void * target, const void * source, std::size_t bytes, cudaMemcp
     });
     return cudaSuccess;
   });
+}
+
+cudaError_t
+cudaMemcpy(void * target, const void * source, std::size_t bytes, cudaMemcpyKind kind)
+{
+  const auto error = cudaMemcpyAsync(target, source, bytes, kind, nullptr);
+  return error == cudaSuccess ? cudaStreamSynchronize(nullptr) : error;
 }
 
 cudaError_t
@@ -767,6 +863,7 @@ cudaMemcpy2DAsync(void *         target,
 cudaError_t
 cudaMemsetAsync(void * target, int value, std::size_t bytes, cudaStream_t stream)
 {
+  stream = Resolve(stream);
   return OnCurrentDevice([=] {
     if (!AreHandles({ stream }) || !IsMemory(target))
     {
@@ -780,10 +877,27 @@ cudaMemsetAsync(void * target, int value, std::size_t bytes, cudaStream_t stream
   });
 }
 
+cudaError_t
+cudaMemset2DAsync(void *       target,
+                  std::size_t  pitch,
+                  int          value,
+                  std::size_t  width,
+                  std::size_t  height,
+                  cudaStream_t stream)
+{
+  auto error = cudaSuccess;
+  for (std::size_t row = 0; row < height && error == cudaSuccess; ++row)
+  {
+    error = cudaMemsetAsync(static_cast<char *>(target) + row * pitch, value, width, stream);
+  }
+  return error;
+}
+
 /** The kernel is a function of the host, which the first argument is. */
 cudaError_t
 cudaLaunchKernel(const void *, dim3, dim3, void ** arguments, std::size_t, cudaStream_t stream)
 {
+  stream = Resolve(stream);
   return OnCurrentDevice([=] {
     if (!AreHandles({ stream }))
     {
@@ -877,9 +991,5 @@ CUDAMEDIAN_NOT_HERE(cudaLibraryGetKernel, (cudaKernel_t *, cudaLibrary_t, const 
 CUDAMEDIAN_NOT_HERE(
   cudaLibraryLoadData,
   (cudaLibrary_t *, const void *, cudaJitOption *, void **, unsigned int, cudaLibraryOption *, void **, unsigned int))
-CUDAMEDIAN_NOT_HERE(cudaMallocAsync, (void **, std::size_t, cudaStream_t))
-CUDAMEDIAN_NOT_HERE(cudaFreeAsync, (void *, cudaStream_t))
-CUDAMEDIAN_NOT_HERE(cudaMemset2DAsync, (void *, std::size_t, int, std::size_t, std::size_t, cudaStream_t))
-CUDAMEDIAN_NOT_HERE(cudaMemcpy, (void *, const void *, std::size_t, cudaMemcpyKind))
 
 } // extern "C"

@@ -18,10 +18,15 @@
 #ifndef HostRuntime_h
 #define HostRuntime_h
 
+#include "CudaDriver.h"
+
 #include <cuda_runtime_api.h>
 
+#include <atomic>
 #include <cstddef>
+#include <functional>
 #include <set>
+#include <string>
 
 /** What tests can have the devices do that are threads of the host, and ask them. */
 namespace hostruntime
@@ -61,6 +66,10 @@ SetPinnedLimit(std::size_t bytes, cudaError_t error);
 int
 CountStaleUses();
 
+/** How far this process is taken to have got with CUDA; started unless tests say otherwise. */
+void
+SetDriverState(cudamedian::DriverState found);
+
 /** All calls of the runtime, by whichever thread. */
 int
 CountCalls();
@@ -76,6 +85,16 @@ CountUninitializedCopies();
 /** Marks device memory as written to. */
 void
 MarkInitialized(const void * memory, std::size_t bytes);
+
+/** Lets tile programs be compiled at first use from now on, by this function, once for each window and device. It
+ * returns what is wrong, "" where nothing is, and may look whether it is to stop. Null: they are compiled ahead. Not to
+ * be called while one is being compiled. */
+void
+SetCompiler(std::function<std::string(const std::atomic<bool> & isStopped)> compile);
+
+/** How often it was called. */
+int
+CountCompilations();
 
 } // namespace hostruntime
 

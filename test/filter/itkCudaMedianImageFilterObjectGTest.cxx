@@ -58,6 +58,7 @@ TEST(CudaMedianImageFilterObject, Defaults)
   EXPECT_EQ(filter->GetRadius(), ImageType::SizeType::Filled(1));
   EXPECT_EQ(filter->GetEffectiveRadius(), ImageType::SizeType::Filled(1));
   EXPECT_FALSE(filter->GetSliceWise());
+  EXPECT_FALSE(filter->GetWaitForKernels());
   EXPECT_EQ(filter->GetBackend(), BackendEnum::Auto);
   EXPECT_EQ(filter->GetDeviceMemoryBudget(), 0u);
   EXPECT_EQ(filter->GetHostMemoryBudget(), 0u);
@@ -87,6 +88,8 @@ TEST(CudaMedianImageFilterObject, PropertiesAreKept)
   EXPECT_EQ(filter->GetEffectiveRadius(), (ImageType::SizeType{ { 4, 4, 0 } }));
   filter->SliceWiseOff();
   EXPECT_EQ(filter->GetEffectiveRadius(), ImageType::SizeType::Filled(4));
+  filter->WaitForKernelsOn();
+  EXPECT_TRUE(filter->GetWaitForKernels());
   filter->SetDeviceMemoryBudget(123456789);
   EXPECT_EQ(filter->GetDeviceMemoryBudget(), 123456789u);
   filter->SetHostMemoryBudget(987654321);
@@ -150,6 +153,7 @@ TEST(CudaMedianImageFilterObject, ReportSaysWhatRanAndWhy)
     SCOPED_TRACE(BackendText(backend));
     const auto filter = FilterType::New();
     filter->SetBackend(backend);
+    filter->WaitForKernelsOn();
     filter->SetInput(SmallImage());
     filter->SetRadius(ImageType::SizeType{ { 2, 1, 1 } });
     filter->Update();

@@ -18,6 +18,7 @@
 // Progress, abort, exceptions and work units.
 
 #include "CudaMedianTestAgainstItk.h"
+#include "CudaMedianTestFailedRegion.h"
 
 #include "itkCommand.h"
 
@@ -236,6 +237,24 @@ TEST(CudaMedianImageFilterPipeline, MoreWorkUnitsThanRows)
     filter->SetNumberOfWorkUnits(16);
     filter->Update();
     ExpectEqualImages(*expected, *filter->GetOutput());
+  }
+}
+
+TEST(CudaMedianImageFilterPipeline, ARegionThatFailedIsGeneratedWhenItIsAskedForAgain)
+{
+  CUDAMEDIAN_TRACE_SEED();
+  const auto image = LargerImage();
+  const auto expected = ItkMedian(*image, ImageType::SizeType::Filled(1));
+  for (const auto backend : BackendsUnderTest())
+  {
+    for (const bool aborts : { false, true })
+    {
+      SCOPED_TRACE(BackendText(backend) + (aborts ? ", aborted" : ", an exception"));
+      const auto filter = NewFilter(backend, *image);
+      cudamediantest::ExpectFailedRegionIsGeneratedAgain(*filter, aborts);
+      const auto * output = filter->GetOutput();
+      cudamediantest::ExpectEqualPixels(*expected, *output, output->GetBufferedRegion());
+    }
   }
 }
 

@@ -15,6 +15,7 @@
  *  limitations under the License.
  *
  *=========================================================================*/
+#include "CudaMedianTestFailedRegion.h"
 #include "CudaMedianTestVectors.h"
 #include "itkCommand.h"
 #include "itkCovariantVector.h"
@@ -204,6 +205,16 @@ TEST(CudaVectorMedianImageFilter, IsReusableAfterErrors)
   filter->SetNorm(Norm::L2);
   filter->Print(text);
   EXPECT_NE(text.str().find("Norm: L2"), std::string::npos);
+}
+
+TEST(CudaVectorMedianImageFilter, ARegionThatFailedIsGeneratedWhenItIsAskedForAgain)
+{
+  using Image = itk::Image<itk::RGBPixel<unsigned char>, 2>;
+  std::mt19937_64 generator(Seed() + 12);
+  const auto      filter = itk::CudaVectorMedianImageFilter<Image>::New();
+  filter->SetInput(MakeImage<Image>(3, 60, generator));
+  filter->SetBackend(Backend::Cpu);
+  cudamediantest::ExpectFailedRegionIsGeneratedAgain(*filter, false);
 }
 
 } // namespace

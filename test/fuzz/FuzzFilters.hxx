@@ -343,6 +343,7 @@ RunFilter(const Case & c, const std::vector<char> & pixels, bool byItk)
   filter->SetSliceWise(c.sliceWise);
   filter->SetBackend(static_cast<typename Filter::BackendEnum>(c.backend));
   filter->SetAlgorithm(static_cast<typename Filter::AlgorithmEnum>(c.algorithm));
+  filter->WaitForKernelsOn(); // it is the kernels that are tested, and a case is to run as it did before
   filter->SetDeviceMemoryBudget(c.budget);
   filter->SetDevices(c.devices);
   filter->SetNumberOfWorkUnits(c.units);

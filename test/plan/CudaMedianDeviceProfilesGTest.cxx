@@ -128,8 +128,7 @@ TEST(CudaMedianDeviceProfiles, RanksFitTheBlocksOfEveryDevice)
           continue;
         }
         EXPECT_LE(shape.sharedBytes, device.blockSharedBytes) << what;
-        EXPECT_LE(shape.sortPixels == 0 ? 0 : GetRankSortBytes(shape.sortPixels, bytes), device.blockSharedBytes)
-          << what;
+        EXPECT_LE(GetRegionSortBytes(shape, bytes), device.blockSharedBytes) << what;
       }
     }
   }

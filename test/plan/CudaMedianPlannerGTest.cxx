@@ -228,10 +228,10 @@ TEST(CudaMedianRankPolicy, BlocksHoldTogether)
       cudamedian::RankShape shape{};
       if (bytes == 8 && radius[0] == 45)
       {
-        EXPECT_FALSE(cudamedian::FindRankShape(radius, bytes, shape)) << "91x91 pixels and more of 64 bits";
+        EXPECT_FALSE(cudamedian::FindCounterShape(radius, bytes, shape)) << "91x91 pixels and more of 64 bits";
         continue;
       }
-      ASSERT_TRUE(cudamedian::FindRankShape(radius, bytes, shape));
+      ASSERT_TRUE(cudamedian::FindCounterShape(radius, bytes, shape));
       EXPECT_EQ(shape.threads % (shape.lanes[0] * shape.lanes[1]), 0);
       EXPECT_EQ(shape.tile[2], shape.threads / (shape.lanes[0] * shape.lanes[1]) * shape.steps);
       int         pixels = 1;
@@ -278,7 +278,10 @@ TEST(CudaMedianRankPolicy, WindowsBeyondAnyBlock)
 {
   cudamedian::RankShape shape{};
   EXPECT_FALSE(cudamedian::FindRankShape({ { 1, 1, 1, 1 } }, 2, shape));
-  EXPECT_FALSE(cudamedian::FindRankShape({ { 70, 70, 0, 0 } }, 2, shape));
+  EXPECT_FALSE(cudamedian::FindCounterShape({ { 70, 70, 0, 0 } }, 2, shape));
+  EXPECT_FALSE(cudamedian::FindRankShape({ { 70, 70, 0, 0 } }, 4, shape));
+  EXPECT_TRUE(cudamedian::FindRankShape({ { 70, 70, 0, 0 } }, 2, shape)) << "windows that keep a threshold";
+  EXPECT_FALSE(cudamedian::FindRankShape({ { 130, 130, 0, 0 } }, 2, shape));
   EXPECT_FALSE(cudamedian::FindRankShape({ { std::int64_t{ 1 } << 40, 0, 0, 0 } }, 2, shape));
   EXPECT_FALSE(cudamedian::FindHostRankShape({ { 130, 130, 0, 0 } }, 2, { { 512, 512, 1, 1 } }, 4, shape));
   EXPECT_FALSE(cudamedian::FindHostRankShape({ { 0, 1, 1, 1 } }, 2, { { 512, 512, 1, 1 } }, 4, shape));
@@ -508,7 +511,7 @@ TEST(CudaMedianPlanner, OnCudaTheLargestWindowsSlideOverColumns)
   EXPECT_LE(sorted.candidate.scratchBytes, std::size_t{ 256 } << 20);
   EXPECT_LE(sorted.GetDeviceBytes(), large);
   // Sorting a region takes memory, bins of 8 bits none.
-  const auto small = plan(PixelType::Int16, { { 75, 75, 0, 0 } }, std::size_t{ 1 } << 20);
+  const auto small = plan(PixelType::Int16, { { 85, 85, 0, 0 } }, std::size_t{ 1 } << 20);
   EXPECT_EQ(small.candidate.algorithm, Algorithm::Selection);
   EXPECT_NE(small.algorithmReason.find("region of sliding histograms"), std::string::npos) << small.algorithmReason;
   EXPECT_EQ(plan(PixelType::UInt8, { { 75, 75, 0, 0 } }, std::size_t{ 1 } << 20).candidate.scratchBytes, 0U);
@@ -651,7 +654,10 @@ TEST(CudaMedianPlanner, OnCudaTheWidthOfPixelsTellsWhereRanksBegin)
   EXPECT_EQ(choose(PixelType::UInt8, { { 45, 45, 0, 0 } }), Algorithm::SlidingHistogram);
   EXPECT_EQ(choose(PixelType::UInt8, { { 5, 5, 5, 0 } }), Algorithm::LocalRank);
   EXPECT_EQ(choose(PixelType::Int16, { { 45, 45, 0, 0 } }), Algorithm::LocalRank);
-  EXPECT_EQ(choose(PixelType::Int16, { { 50, 50, 0, 0 } }), Algorithm::SlidingHistogram);
+  EXPECT_EQ(choose(PixelType::Int16, { { 75, 75, 0, 0 } }), Algorithm::LocalRank);
+  EXPECT_EQ(choose(PixelType::Int16, { { 76, 76, 0, 0 } }), Algorithm::SlidingHistogram);
+  EXPECT_EQ(choose(PixelType::Float32, { { 45, 45, 0, 0 } }), Algorithm::LocalRank);
+  EXPECT_EQ(choose(PixelType::Float32, { { 50, 50, 0, 0 } }), Algorithm::SlidingHistogram);
   EXPECT_EQ(choose(PixelType::Float32, { { 7, 7, 7, 0 } }), Algorithm::SlidingHistogram);
 }
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from conftest import import_library, make_array
-from cudamedian import DeviceError, MedianError, _device, _engine, median_filter
+from cudamedian import DeviceError, MedianError, _device, _engine, median_filter, ndimage, skimage
 
 TYPES = ("bool", "int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "uint64", "float32", "float64")
 
@@ -175,6 +175,77 @@ def test_host_tensors_give_their_own_kind(random):
     np.testing.assert_array_equal(result.numpy(), median_filter(array, 3))
 
 
+def test_steady_calls_on_host_tensors(random):
+    torch = pytest.importorskip("torch")
+    for _ in range(3):
+        array = make_array(random, (20, 30), "uint8")
+        expected = median_filter(array, 3)
+        np.testing.assert_array_equal(median_filter(torch.from_numpy(array), 3).numpy(), expected)
+        np.testing.assert_array_equal(
+            np.asarray(ndimage.median_filter(torch.from_numpy(array), 3, mode="nearest")), expected
+        )
+        np.testing.assert_array_equal(
+            np.asarray(ndimage.maximum_filter(torch.from_numpy(array), 3)), ndimage.maximum_filter(array, 3)
+        )
+
+
+def make_negated(random, torch, shape=(20, 30)):
+    """Return a tensor that PyTorch negates when it is read, and its values."""
+    pixels = random.normal(0, 100, (*shape, 2)).astype("float32")
+    tensor = torch.view_as_complex(torch.from_numpy(pixels)).conj().imag
+    assert tensor.is_neg()
+    return tensor, np.ascontiguousarray(-pixels[..., 1])
+
+
+def test_negated_host_tensors(random):
+    torch = pytest.importorskip("torch")
+    for _ in range(3):
+        tensor, values = make_negated(random, torch)
+        for negated in (tensor, torch._neg_view(torch.from_numpy(-values))):
+            result = median_filter(negated, 3)
+            assert isinstance(result, torch.Tensor)
+            assert not result.is_neg()
+            np.testing.assert_array_equal(result.numpy(), median_filter(values, 3))
+            for name in ("median_filter", "minimum_filter", "maximum_filter"):
+                function = getattr(ndimage, name)
+                np.testing.assert_array_equal(np.asarray(function(negated, 3)), function(values, 3))
+            np.testing.assert_array_equal(np.asarray(skimage.median(negated)), skimage.median(values))
+        np.testing.assert_array_equal(median_filter(torch.from_numpy(values), 3).numpy(), median_filter(values, 3))
+
+
+def test_negated_masks_and_weights(random):
+    torch = pytest.importorskip("torch")
+    array = make_array(random, (20, 30), "int16")
+    weights = np.array([[1, 2, 1], [0, 3, 1], [1, 1, 2]])
+    mask = make_array(random, (20, 30), "int8")
+    negated = {name: torch._neg_view(torch.from_numpy(-value)) for name, value in (("w", weights), ("m", mask))}
+    np.testing.assert_array_equal(median_filter(array, weights=negated["w"]), median_filter(array, weights=weights))
+    np.testing.assert_array_equal(median_filter(array, footprint=negated["w"]), median_filter(array, footprint=weights))
+    np.testing.assert_array_equal(median_filter(array, 3, mask=negated["m"]), median_filter(array, 3, mask=mask))
+    for function in (ndimage.median_filter, ndimage.maximum_filter):
+        np.testing.assert_array_equal(function(array, footprint=negated["w"]), function(array, footprint=weights))
+
+
+def test_a_negated_output_on_the_host_is_refused(random):
+    torch = pytest.importorskip("torch")
+    array = make_array(random, (20, 30), "float32")
+    memory = torch.zeros((20, 30))
+    for _ in range(2):
+        with pytest.raises(ValueError, match="output is a tensor that PyTorch negates"):
+            ndimage.median_filter(array, 3, output=torch._neg_view(memory))
+    with pytest.raises(TypeError, match="neither a NumPy array"):
+        median_filter(array, 3, output=torch._neg_view(memory))
+    assert not memory.any()
+
+
+def test_conjugated_tensors_are_complex_and_refused(random):
+    torch = pytest.importorskip("torch")
+    tensor = torch.view_as_complex(torch.zeros((4, 5, 2))).conj()
+    for function in (median_filter, ndimage.median_filter):
+        with pytest.raises(TypeError, match="[cC]omplex"):
+            function(tensor, 3)
+
+
 @pytest.fixture
 def cupy(gpu):
     """Return CuPy, on a machine with a GPU."""
@@ -291,7 +362,7 @@ def test_cupy_of_several_launches(cupy):
 def test_cupy_kernels_compiled_at_first_use(random, cupy):
     array = make_array(random, (64, 128), "uint16")
     reports = []
-    result = median_filter(cupy.asarray(array), (3, 7), report=reports.append)
+    result = median_filter(cupy.asarray(array), (3, 7), algorithm="tile program", report=reports.append)
     np.testing.assert_array_equal(result.get(), median_filter(array, (3, 7), backend="cpu"))
     assert "compiled with NVRTC" in reports[0] or "from the cache on disk" in reports[0], reports[0]
 
@@ -377,6 +448,24 @@ def test_torch_views(random, torch):
     np.testing.assert_array_equal(
         result.cpu().numpy(), median_filter(array.transpose(2, 0, 1)[3:], radius=(1, 0, 2), backend="cpu")
     )
+
+
+def test_torch_negated(random, torch):
+    for _ in range(3):
+        tensor, values = make_negated(random, torch)
+        negated = torch._neg_view((-tensor).cuda().contiguous().resolve_neg())
+        assert negated.is_cuda
+        assert negated.is_neg()
+        expected = median_filter(values, 3, backend="cpu")
+        for given in (negated, tensor.cuda(), negated.resolve_neg()):
+            np.testing.assert_array_equal(median_filter(given, 3).cpu().numpy(), expected)
+            output = torch.zeros_like(negated.resolve_neg())
+            assert median_filter(given, 3, output=output) is output
+            np.testing.assert_array_equal(output.cpu().numpy(), expected)
+        with pytest.raises(ValueError, match="output is a tensor that PyTorch negates"):
+            median_filter(negated, 3, output=negated)
+        with pytest.raises(ValueError, match="memory has its values"):
+            median_filter(negated, 3, output=output, stream=torch.cuda.current_stream())
 
 
 def test_torch_uses_the_current_stream(random, torch):

@@ -16,6 +16,8 @@
  *
  *=========================================================================*/
 #include "ExtremumLaunch.h"
+#include "DivideUp.h"
+#include "ExtremumKernels.h"
 #include "ExtremumSteps.h"
 #include "SharedMemoryLimit.h"
 
@@ -24,31 +26,71 @@ namespace cudamedian
 namespace
 {
 
-/** The threads of a block on the device. */
-struct DeviceThreads
+/** The lanes of a warp on the device. */
+template <typename TBody>
+struct DeviceWarp
 {
+  using Lane = typename TBody::Lane;
+  using Word = typename TBody::Word;
+
   template <typename TFunction>
   __device__ __forceinline__ void
-  ForEachThread(const TFunction & function) const
+  ForEach(const TFunction & function)
   {
-    function(static_cast<int>(threadIdx.x));
+    function(static_cast<int>(threadIdx.x % 32), lane);
   }
+
   __device__ __forceinline__ void
   Synchronize() const
   {
-    __syncthreads();
+    __syncwarp();
   }
+
+  template <int VWords, typename TGive, typename TTake>
+  __device__ __forceinline__ void
+  Fetch(int distance, const TGive & give, const TTake & take)
+  {
+    const int source = static_cast<int>(threadIdx.x % 32) + distance;
+    CUDAMEDIAN_UNROLL
+    for (int i = 0; i < VWords; ++i)
+    {
+      const Word word = __shfl_sync(~0U, give(lane)[i], source & 31);
+      take(lane)[i] = static_cast<unsigned int>(source) < 32U ? word : static_cast<Word>(~Word{ 0 });
+    }
+  }
+
+  /** A word more than a lane gives: from a place on, of a lane and the next. */
+  template <typename TGive, typename TTake>
+  __device__ __forceinline__ void
+  FetchRotated(int distance, int rotated, const TGive & give, const TTake & take)
+  {
+    const int     source = static_cast<int>(threadIdx.x % 32) + distance;
+    constexpr int count = sizeof(give(lane)) / sizeof(Word);
+    CUDAMEDIAN_UNROLL
+    for (int i = 0; i <= count; ++i)
+    {
+      take(lane)[i] = __shfl_sync(~0U, give(lane)[i % count], (source + (i + rotated >= count ? 1 : 0)) & 31);
+    }
+  }
+
+  Lane lane;
 };
 
-template <typename TPixelBits, KeyMapping VMapping>
+template <typename TBody>
 __global__ void
-__launch_bounds__(extremumThreads, extremumBlocks) ExtremumKernel(const __grid_constant__ ExtremumArguments arguments)
+  __launch_bounds__(32 * mostExtremumWarps) ExtremumKernel(const __grid_constant__ ExtremumArguments arguments)
 {
   extern __shared__ __align__(16) unsigned char shared[];
 
-  using Block = ExtremumBlock<TPixelBits, VMapping>;
-  const Block block(arguments, blockIdx.x, reinterpret_cast<typename Block::Word *>(shared));
-  RunExtremumBlock(DeviceThreads{}, block);
+  const int          number = static_cast<int>(threadIdx.x / 32);
+  const std::int64_t item = std::int64_t{ blockIdx.x } * arguments.shape.warps + number;
+  if (item < arguments.items)
+  {
+    const TBody body(
+      arguments, item, reinterpret_cast<typename TBody::Pack *>(shared + number * arguments.shape.warpBytes));
+    DeviceWarp<TBody> warp;
+    body.Run(warp);
+  }
 }
 
 } // namespace
@@ -63,20 +105,21 @@ LaunchExtremes(const KernelArguments &            slab,
 {
   return DispatchKeys(keyFormat, [&](auto key) {
     using Key = decltype(key);
-    const auto          kernel = ExtremumKernel<typename Key::Bits, Key::mapping>;
     const ExtremumSteps steps(slab, shapes, sizeof(typename Key::Bits));
     return steps.Run(scratch, scratchBytes, cudaErrorInvalidValue, [&](const ExtremumArguments & arguments) {
-      const auto blocks =
-        Volume({ { arguments.blocks[0], arguments.blocks[1], arguments.blocks[2], arguments.blocks[3] } });
-      const auto sharedBytes = arguments.shape.sharedBytes;
-      const auto error = AllowSharedMemory(reinterpret_cast<const void *>(kernel), sharedBytes);
-      if (error != cudaSuccess)
-      {
-        return error;
-      }
-      kernel<<<static_cast<unsigned int>(blocks), extremumThreads, static_cast<std::size_t>(sharedBytes), stream>>>(
-        arguments);
-      return cudaGetLastError();
+      const auto & shape = arguments.shape;
+      return ExtremumKernels<typename Key::Bits, Key::mapping>::Dispatch(shape, [&](auto type) {
+        const auto kernel = ExtremumKernel<typename decltype(type)::Body>;
+        const auto sharedBytes = shape.warps * shape.warpBytes;
+        const auto error = AllowSharedMemory(reinterpret_cast<const void *>(kernel), sharedBytes);
+        if (error != cudaSuccess)
+        {
+          return error;
+        }
+        const auto blocks = static_cast<unsigned int>(DivideUp(arguments.items, shape.warps));
+        kernel<<<blocks, 32 * shape.warps, static_cast<std::size_t>(sharedBytes), stream>>>(arguments);
+        return cudaGetLastError();
+      });
     });
   });
 }

@@ -19,6 +19,8 @@
 
 #include "DivideUp.h"
 
+#include <array>
+#include <cmath>
 #include <optional>
 
 namespace cudamedian
@@ -26,156 +28,206 @@ namespace cudamedian
 namespace
 {
 
-/** Pixels that a word of shared memory holds. */
-int
-CountWordPixels(int pixelBytes)
+/** Registers that a vector of a lane is compared in: 8-bit pixels take two for a word. */
+double
+CountHeld(int pixelBytes)
 {
-  return pixelBytes < 4 ? 4 / pixelBytes : 1;
+  return pixelBytes == 1 ? 2 : pixelBytes == 8 ? 4 : 1;
 }
 
-/** Words of rows in shared memory that begin in different banks. */
-std::int32_t
-MakeOdd(std::int64_t words)
+/** What the model says of a pass. */
+struct Work
 {
-  return static_cast<std::int32_t>(words | 1);
+  double items{ 0 };        ///< for warps
+  double instructions{ 0 }; ///< of an item
+  double bytes{ 0 };        ///< that are read and written
+};
+
+/** How long a pass takes, in seconds.
+ *
+ * Warps share the schedulers, and the last ones run on while others are done: half an item's time is lost. The
+ * constants are fitted to some 40 kernels on an H100, which they tell to a third as a rule. */
+double
+EstimateSeconds(const Work & work, const ExtremumShape & shape, const DeviceTraits & device)
+{
+  constexpr double mostIssued = 1.4;     // instructions of a multiprocessor in a clock
+  constexpr double issuedByOne = 0.15;   // of a warp
+  constexpr double readingWarps = 12;    // of a multiprocessor, that keep memory busy
+  constexpr double copyShare = 0.95;     // of a copy's bandwidth
+  constexpr int    warpRegisters = 4096; // 128 for each lane
+  const int        most = std::max(1, device.registers / warpRegisters);
+  const int        warps =
+    std::max(1, std::min(most, shape.warps * device.CountBlocks(shape.warps * shape.warpBytes, 32 * shape.warps)));
+  const double clock = device.kilohertz * 1e3;
+  const double issued = std::min(mostIssued, issuedByOne * warps);
+  const double compute = work.items * work.instructions / (device.multiprocessors * issued * clock);
+  const double memory =
+    work.bytes / (copyShare * std::max(1e9, device.copyBytes)) * std::max(1.0, readingWarps / warps);
+  const double alone = work.instructions * warps / issued / clock;
+  return std::max(compute, memory) + 0.5 * alone;
 }
 
-/** The block for a window, or nothing where it takes more shared memory than there is. */
-std::optional<ExtremumShape>
-MakeShape(const ExtremumReach & reach, const Extent & block, int pixelBytes, std::int64_t mostBytes)
+/** The work of a strip: counted in the source of its kernel. */
+Work
+CountStripWork(const ExtremumShape & shape, const Extent & outputExtent, int pixelBytes)
 {
-  const int     wordPixels = CountWordPixels(pixelBytes);
+  const auto pixels = GetExtremumVectorPixels(shape, pixelBytes);
+  const int  halo =
+    static_cast<int>(DivideUp(shape.before[0], pixels) + DivideUp(shape.size[0] - 1 - shape.before[0], pixels));
+  const auto   vectors = std::min<std::int64_t>(DivideUp(outputExtent[0], pixels), 1 << 30);
+  const int    other = 6 - shape.along - shape.across;
+  const double strips = CountExtremumStrips(static_cast<int>(vectors), halo);
+  const auto   length = std::min<std::int64_t>(std::int64_t{ shape.band } * shape.bands, outputExtent[shape.along]);
+  const auto   marches = DivideUp(outputExtent[shape.along], std::int64_t{ shape.band } * shape.bands);
+  const auto   groups = DivideUp(outputExtent[shape.across], shape.run);
+  Work         work;
+  work.items =
+    strips * static_cast<double>(marches) * static_cast<double>(groups) * static_cast<double>(outputExtent[other]);
+  const double words = (shape.isWide != 0 ? 4 : 1) * CountHeld(pixelBytes);
+  const double window = shape.size[shape.along];
+  const bool   isKept = shape.band == shape.size[shape.along];
+  const double sweeps = isKept ? 1 : std::ceil(static_cast<double>(length) / shape.band);
+  const double loaded = window * sweeps + static_cast<double>(length); // rows, but those of a run
+  const double across = shape.size[shape.across] + shape.run - 1;      // vectors that a run loads
+  const double load = (shape.isWide != 0 ? 10 : 18) + words;
+  const double add = shape.run > 1 ? 0.7 * across * (load + words) + 3 * shape.run * words : load + words;
+  double       reduce = 0;
+  if (shape.size[0] > 1)
+  {
+    const int    half = std::max(shape.before[0], shape.size[0] - 1 - shape.before[0]) + 1;
+    const double doublings = std::floor(std::log2(std::min(half, pixels)));
+    const double inside = std::exp2(doublings);
+    const double rest = half > inside ? std::ceil(std::log2(half / inside)) : 0;
+    reduce = 1.5 * (doublings * (4 + 2 * words) + rest * (10 + 2 * words)) + 20;
+  }
+  work.instructions = 60 + loaded * add + static_cast<double>(length) * shape.run * (14 + 4 * words + reduce) +
+                      loaded * shape.run * 2 * words;
+  const double pixelsDone = static_cast<double>(Volume(outputExtent));
+  // Rows that are read again come from the second-level cache as a rule.
+  const double again =
+    window / static_cast<double>(length) * sweeps * 0.8 + (shape.run > 1 ? 0.9 * across / shape.run - 0.2 : 0);
+  work.bytes = pixelsDone * pixelBytes * (2 + again);
+  return work;
+}
+
+/** The work of a row's part. */
+Work
+CountLineWork(const ExtremumShape & shape, const Extent & outputExtent, int pixelBytes)
+{
+  const int    keys = GetExtremumWordPixels(pixelBytes);
+  const double held = CountHeld(pixelBytes);
+  const double window = static_cast<double>(shape.size[0] / keys);
+  const double run = shape.laneWords;
+  const auto   parts = DivideUp(outputExtent[0], std::int64_t{ extremumLanes } * shape.laneWords * keys);
+  Work         work;
+  work.items = static_cast<double>(parts * outputExtent[1] * outputExtent[2]) * static_cast<double>(outputExtent[3]);
+  work.instructions = 80 + 16.0 * shape.staged / extremumLanes + window * (1.5 + held) +
+                      run * (8 + 4 * held + (keys > 1 ? 6 + 4 * keys * held / 2 : 0)) + run * 4;
+  work.bytes = static_cast<double>(Volume(outputExtent)) * pixelBytes * 2;
+  return work;
+}
+
+/** Blocks of several warps, where they need no more shared memory. */
+void
+SetWarps(ExtremumShape & shape, const DeviceTraits & device)
+{
+  shape.warps = mostExtremumWarps * shape.warpBytes <= std::min(device.blockSharedBytes, device.sharedBytes / 3)
+                  ? mostExtremumWarps
+                  : 1;
+}
+
+/** The fastest of some shapes. */
+struct Choice
+{
+  std::optional<ExtremumShape> shape;
+  double                       seconds{ 0 };
+
+  void
+  Offer(ExtremumShape offered, const Extent & outputExtent, int pixelBytes, const DeviceTraits & device)
+  {
+    if (offered.warpBytes > device.blockSharedBytes)
+    {
+      return;
+    }
+    SetWarps(offered, device);
+    const auto   work = offered.means == ExtremumMeans::Line ? CountLineWork(offered, outputExtent, pixelBytes)
+                                                             : CountStripWork(offered, outputExtent, pixelBytes);
+    const double found = EstimateSeconds(work, offered, device);
+    if (!shape || found < seconds)
+    {
+      shape = offered;
+      seconds = found;
+    }
+  }
+};
+
+/** A window's part along some axes. */
+ExtremumShape
+MakeShape(const ExtremumReach & reach)
+{
   ExtremumShape shape{};
-  std::int64_t  rows = 1;
   for (int axis = 0; axis < Dimension; ++axis)
   {
-    const auto size = reach.before[axis] + 1 + reach.behind[axis];
-    // Words begin at multiples of their size, which the window need not; one more is read behind each.
-    const auto more = axis > 0 || wordPixels == 1 ? size - 1
-                      : size > 1                  ? DivideUp(size + wordPixels - 2, wordPixels) + 2
-                                                  : 0;
-    const auto footprint = block[axis] + more;
-    if (footprint > mostBytes)
-    {
-      return std::nullopt;
-    }
     shape.before[axis] = static_cast<std::int32_t>(reach.before[axis]);
-    shape.size[axis] = static_cast<std::int32_t>(size);
-    shape.block[axis] = static_cast<std::int32_t>(block[axis]);
-    shape.footprint[axis] = static_cast<std::int32_t>(footprint);
-    rows *= axis > 0 ? footprint : 1;
-    if (rows > mostBytes)
-    {
-      return std::nullopt;
-    }
+    shape.size[axis] = static_cast<std::int32_t>(reach.before[axis] + 1 + reach.behind[axis]);
   }
-  for (int step = 1; step < block[0]; step *= 2)
-  {
-    ++shape.blockBits;
-  }
-  shape.pitch[0] = MakeOdd(shape.footprint[0]);
-  shape.pitch[1] = shape.size[0] > 1 ? MakeOdd(shape.block[0]) : shape.pitch[0];
-  // The second buffer takes the extremes along the first axis, unless these are stored at once.
-  int others = 0;
-  for (int axis = 1; axis < Dimension; ++axis)
-  {
-    others += shape.size[axis] > 1 ? 1 : 0;
-  }
-  const auto secondRows = shape.size[0] > 1 || others > 1 ? rows : 0;
-  const auto words = std::int64_t{ shape.pitch[0] } * rows;
-  const auto bytes = (words + shape.pitch[1] * secondRows) * std::max(4, pixelBytes);
-  if (bytes > mostBytes)
-  {
-    return std::nullopt;
-  }
-  shape.second = static_cast<std::int32_t>(words);
-  shape.sharedBytes = static_cast<std::int32_t>(bytes);
   return shape;
 }
 
-/** Instructions for a word of extremes along an axis, staging and storing left out. Counted in the source: a run of n
- * words reads w + n - 1, and along axis 0 each takes shifts of three neighbouring words. */
-double
-CountInstructions(const ExtremumShape & shape, int axis, int pixelBytes)
+/** Strips that march along an axis, with runs along another or without. */
+void
+OfferStrips(Choice &             choice,
+            ExtremumShape        shape,
+            const Extent &       outputExtent,
+            int                  pixelBytes,
+            const DeviceTraits & device)
 {
-  const int    wordPixels = CountWordPixels(pixelBytes);
-  const int    length = axis == 0 ? std::max(1, shape.size[0] / wordPixels) : shape.size[axis];
-  const int    longest = pixelBytes == 1 || pixelBytes == 8 ? 8 : length >= 64 ? 32 : 16;
-  const int    run = std::min({ longest, length, shape.block[axis] });
-  const double reads = static_cast<double>(length + run - 1) / run;
-  const double both = pixelBytes == 1 ? 2 : 1; // registers that a word is compared in
-  if (axis > 0 || wordPixels == 1)
+  shape.means = ExtremumMeans::Strip;
+  const int pixels = GetExtremumVectorPixels(shape, pixelBytes);
+  const int halo = DivideUp(shape.before[0], pixels) + DivideUp(shape.size[0] - 1 - shape.before[0], pixels);
+  if (halo > extremumLanes / 2)
   {
-    return reads * (1 + both) + 2 * both + 3;
+    return;
   }
-  const double rest = shape.size[0] % wordPixels != 0 ? 1 : 0;
-  return (reads + rest) * (3 + (1 + both) * wordPixels) + 3 * both + 3;
+  const int laneBytes = pixels * pixelBytes;
+  const int window = shape.size[shape.along];
+  for (int parts = 1; parts <= 8 && parts <= window; ++parts)
+  {
+    shape.band = DivideUp(window, parts);
+    shape.warpBytes = shape.band * shape.run * extremumLanes * laneBytes;
+    const auto longest = std::min<std::int64_t>(2 * outputExtent[shape.along], 1 << 16);
+    for (shape.bands = 1; shape.bands == 1 || std::int64_t{ shape.band } * shape.bands < longest;
+         shape.bands = shape.bands < 4 ? shape.bands + 1 : shape.bands * 3 / 2)
+    {
+      choice.Offer(shape, outputExtent, pixelBytes, device);
+    }
+  }
 }
 
-/** How many copies of the image a block's work takes as long as.
- *
- * A copy is a read and a write of device memory. Halos come from the second-level cache, taken to be twice as fast. In
- * the time that an H200 copies a word it can execute some 56 instructions for it, twice as many for one of 64 bits;
- * three quarters of them are taken to be within reach. These are reasoned. */
-double
-EstimateCopies(const ExtremumShape & shape, int pixelBytes, const DeviceTraits & device)
+/** Parts of rows. */
+void
+OfferLines(Choice &             choice,
+           ExtremumShape        shape,
+           const Extent &       outputExtent,
+           int                  pixelBytes,
+           const DeviceTraits & device)
 {
-  const auto sector = 32 / std::max(4, pixelBytes);
-  double     staged = static_cast<double>(RoundUp(shape.footprint[0], sector)) / shape.block[0];
-  for (int axis = 1; axis < Dimension; ++axis)
+  shape.means = ExtremumMeans::Line;
+  const int keys = GetExtremumWordPixels(pixelBytes);
+  const int wordBytes = std::max(4, pixelBytes);
+  const int vectorWords = 16 / wordBytes;
+  const int more = GetExtremumLineMore(pixelBytes);
+  const int window = shape.size[0] / keys;
+  // Longer ones leave too few warps to a multiprocessor: 17 to 25 were the fastest, for windows of 81 and 201.
+  constexpr int mostWords = 40;
+  for (shape.laneWords = 1; shape.laneWords + more <= window && shape.laneWords <= mostWords;
+       shape.laneWords += shape.laneWords < 16 ? 2 : 8)
   {
-    staged *= static_cast<double>(shape.footprint[axis]) / shape.block[axis];
+    const int outputs = extremumLanes * shape.laneWords;
+    shape.staged = DivideUp(vectorWords - 1 + outputs + window + more, vectorWords);
+    shape.warpBytes = shape.staged * 16 + outputs * wordBytes;
+    choice.Offer(shape, outputExtent, pixelBytes, device);
   }
-  double instructions = 10 * staged + 10;
-  double rows = 1; // with those of the halo along later axes
-  for (int axis = Dimension - 1; axis >= 0; --axis)
-  {
-    instructions += shape.size[axis] > 1 ? rows * CountInstructions(shape, axis, pixelBytes) : 0;
-    rows *= static_cast<double>(shape.footprint[axis]) / shape.block[axis];
-  }
-  const double memory = 0.5 + 0.25 * (1 + staged);
-  const double compute = instructions / (0.75 * (pixelBytes == 8 ? 112 : 56));
-  const int    blocks = std::min(extremumBlocks, device.CountBlocks(shape.sharedBytes, extremumThreads));
-  const double latency = blocks >= 4 ? 1 : blocks >= 2 ? 1.2 : 2;
-  return std::max(memory, compute) * latency;
-}
-
-/** The fastest block for a window by the model. */
-std::optional<ExtremumShape>
-FindShape(const ExtremumReach & reach,
-          const Extent &        outputExtent,
-          int                   pixelBytes,
-          const DeviceTraits &  device,
-          double &              copies)
-{
-  std::optional<ExtremumShape> best;
-  // Along axes that the window has no reach along, blocks would be no better for being longer, but for rows.
-  const auto fits = [&](int axis, std::int64_t length) {
-    const auto pixels = axis == 0 ? length * CountWordPixels(pixelBytes) : length;
-    return length == 1 ||
-           (pixels < 2 * outputExtent[axis] && (axis < 2 || reach.before[axis] + reach.behind[axis] > 0));
-  };
-  Extent block{};
-  for (block[0] = 1; block[0] <= 512 && fits(0, block[0]); block[0] *= 2)
-    for (block[1] = 1; block[1] <= 128 && fits(1, block[1]); block[1] *= 2)
-      for (block[2] = 1; block[2] <= 32 && fits(2, block[2]); block[2] *= 2)
-        for (block[3] = 1; block[3] <= 32 && fits(3, block[3]); block[3] *= 2)
-        {
-          const auto shape = MakeShape(reach, block, pixelBytes, device.blockSharedBytes);
-          if (!shape)
-          {
-            continue;
-          }
-          // Blocks of few words leave threads without work.
-          const double words = static_cast<double>(Volume(block));
-          const double found = EstimateCopies(*shape, pixelBytes, device) * (1 + 512 / words);
-          if (!best || found < copies)
-          {
-            best = shape;
-            copies = found;
-          }
-        }
-  return best;
 }
 
 /** How much of a length one of so many parts gets; they add up to it. */
@@ -185,81 +237,117 @@ GetPart(std::int64_t whole, std::int64_t number, std::int64_t parts)
   return whole * (number + 1) / parts - whole * number / parts;
 }
 
-/** Appends the passes of the axes from one up to another, in so many parts. \returns false where one does not fit. */
-bool
-AppendParts(ExtremumPasses &      passes,
-            const ExtremumReach & reach,
-            int                   firstAxis,
-            int                   endAxis,
-            std::int64_t          parts,
-            const Extent &        outputExtent,
-            int                   pixelBytes,
-            const DeviceTraits &  device)
-{
-  std::optional<ExtremumShape> shape;
-  ExtremumReach                last;
-  double                       copies = 0;
-  for (std::int64_t number = 0; number < parts; ++number)
-  {
-    ExtremumReach part;
-    bool          isEmpty = true;
-    for (int axis = firstAxis; axis < endAxis; ++axis)
-    {
-      part.before[axis] = GetPart(reach.before[axis], number, parts);
-      part.behind[axis] = GetPart(reach.behind[axis], number, parts);
-      isEmpty = isEmpty && part.before[axis] + part.behind[axis] == 0;
-    }
-    if (isEmpty)
-    {
-      continue;
-    }
-    // Most parts are as long as the one before.
-    if (!shape || part.before != last.before || part.behind != last.behind)
-    {
-      shape = FindShape(part, outputExtent, pixelBytes, device, copies);
-      last = part;
-    }
-    if (!shape)
-    {
-      return false;
-    }
-    passes.shapes.push_back(*shape);
-    passes.copies += copies;
-  }
-  return true;
-}
-
-/** The passes of the axes from one up to another, each with all of them. */
-ExtremumPasses
-ListGroup(const ExtremumReach & reach,
-          int                   firstAxis,
-          int                   endAxis,
+/** The shapes of windows along axis 0, in as many parts as it takes: whole, as a rule. */
+void
+ListLines(ExtremumPasses &      passes,
+          const ExtremumReach & reach,
           const Extent &        outputExtent,
           int                   pixelBytes,
           const DeviceTraits &  device)
 {
-  std::int64_t longest = 1;
-  for (int axis = firstAxis; axis < endAxis; ++axis)
+  const auto longest = std::max(reach.before[0], reach.behind[0]);
+  for (std::int64_t parts = 1; parts <= longest && passes.shapes.empty(); ++parts)
   {
-    longest = std::max({ longest, reach.before[axis], reach.behind[axis] });
-  }
-  ExtremumPasses best;
-  for (std::int64_t parts = 1; parts < 2 * longest; parts = parts < 4 ? parts + 1 : parts * 3 / 2)
-  {
-    ExtremumPasses passes;
-    if (AppendParts(passes, reach, firstAxis, endAxis, parts, outputExtent, pixelBytes, device))
+    for (std::int64_t number = 0; number < parts; ++number)
     {
-      if (!best.shapes.empty() && passes.copies >= best.copies)
+      ExtremumReach part;
+      part.before[0] = GetPart(reach.before[0], number, parts);
+      part.behind[0] = GetPart(reach.behind[0], number, parts);
+      Choice choice;
+      auto   shape = MakeShape(part);
+      OfferLines(choice, shape, outputExtent, pixelBytes, device);
+      shape.isWide = 1;
+      shape.along = 1;
+      shape.across = 2;
+      shape.run = 1;
+      OfferStrips(choice, shape, outputExtent, pixelBytes, device);
+      if (!choice.shape)
       {
-        return best;
+        passes = {};
+        break;
       }
-      best = passes;
+      passes.shapes.push_back(*choice.shape);
+      passes.seconds += choice.seconds;
     }
   }
-  return best;
+}
+
+/** The fastest strips for windows along some axes: one that they march along, perhaps one of runs, perhaps axis 0. */
+Choice
+FindStrips(const ExtremumReach & reach, const Extent & outputExtent, int pixelBytes, const DeviceTraits & device)
+{
+  Choice choice;
+  auto   shape = MakeShape(reach);
+  for (shape.along = Dimension - 1; shape.along > 0; --shape.along)
+  {
+    for (shape.across = 1; shape.across < Dimension; ++shape.across)
+    {
+      const int other = 6 - shape.along - shape.across;
+      if (shape.across == shape.along || shape.size[other] > 1)
+      {
+        continue;
+      }
+      for (const int run : { 1, 2 })
+      {
+        shape.run = run;
+        if (shape.size[shape.across] == 1 ? run > 1 : run == 1 || run > shape.size[shape.across])
+        {
+          continue;
+        }
+        shape.isWide = 1;
+        OfferStrips(choice, shape, outputExtent, pixelBytes, device);
+        if (run == 1 && shape.size[0] == 1)
+        {
+          shape.isWide = 0;
+          OfferStrips(choice, shape, outputExtent, pixelBytes, device);
+        }
+      }
+    }
+  }
+  return choice;
+}
+
+/** One pass for all axes that a reach has. There are none where no kernel covers them at once. */
+ExtremumPasses
+FindPass(const ExtremumReach & reach, const Extent & outputExtent, int pixelBytes, const DeviceTraits & device)
+{
+  ExtremumPasses passes;
+  const auto     hasReach = [&](int axis) { return reach.before[axis] + reach.behind[axis] > 0; };
+  if (!hasReach(1) && !hasReach(2) && !hasReach(3) && hasReach(0))
+  {
+    ListLines(passes, reach, outputExtent, pixelBytes, device);
+  }
+  else if (!hasReach(1) || !hasReach(2) || !hasReach(3))
+  {
+    const auto choice = FindStrips(reach, outputExtent, pixelBytes, device);
+    if (choice.shape)
+    {
+      passes.shapes.push_back(*choice.shape);
+      passes.seconds = choice.seconds;
+    }
+  }
+  return passes;
 }
 
 } // namespace
+
+int
+GetExtremumWordPixels(int pixelBytes)
+{
+  return std::max(1, 4 / pixelBytes);
+}
+
+int
+GetExtremumVectorPixels(const ExtremumShape & shape, int pixelBytes)
+{
+  return shape.isWide != 0 ? 16 / pixelBytes : GetExtremumWordPixels(pixelBytes);
+}
+
+int
+CountExtremumStrips(int vectors, int halo)
+{
+  return vectors <= extremumLanes ? 1 : 1 + DivideUp(vectors - extremumLanes, extremumLanes - halo);
+}
 
 ExtremumReach
 GetExtremumReach(const MedianRequest & request)
@@ -282,56 +370,47 @@ ChooseExtremumPasses(const ExtremumReach & reach,
                      int                   pixelBytes,
                      const DeviceTraits &  device)
 {
-  ExtremumPasses best;
-  const auto     hasReach = [&](int axis) { return reach.before[axis] + reach.behind[axis] > 0; };
-  unsigned int   without = 0;
-  for (int axis = 1; axis < Dimension; ++axis)
+  unsigned int all = 0;
+  for (int axis = 0; axis < Dimension; ++axis)
   {
-    without |= hasReach(axis) ? 0U : 1U << (axis - 1);
+    all |= reach.before[axis] + reach.behind[axis] > 0 ? 1U << axis : 0U;
   }
-  // A bit for each axis but the first: whether a pass ends before it.
-  for (unsigned int cuts = 0; cuts < 1U << (Dimension - 1); ++cuts)
+  if (all == 0)
   {
-    if ((cuts & without) != 0)
+    // The window lies in one pixel of the image: its extreme is the pixel.
+    return FindPass(reach, outputExtent, pixelBytes, device);
+  }
+  // The fastest passes for each set of axes: those of a part of it, and one more for the rest.
+  std::array<ExtremumPasses, 1U << Dimension> passes;
+  std::array<ExtremumPasses, 1U << Dimension> best;
+  for (unsigned int axes = 1; axes <= all; ++axes)
+  {
+    if ((axes & all) != axes)
     {
       continue;
     }
-    ExtremumPasses passes;
-    bool           isComplete = true;
-    for (int axis = 0, first = 0; axis < Dimension; ++axis)
+    ExtremumReach part;
+    for (int axis = 0; axis < Dimension; ++axis)
     {
-      if (axis + 1 < Dimension && (cuts >> axis & 1U) == 0)
-      {
-        continue;
-      }
-      bool isNeeded = false;
-      for (int i = first; i <= axis; ++i)
-      {
-        isNeeded = isNeeded || hasReach(i);
-      }
-      if (isNeeded)
-      {
-        const auto group = ListGroup(reach, first, axis + 1, outputExtent, pixelBytes, device);
-        isComplete = isComplete && !group.shapes.empty();
-        passes.shapes.insert(passes.shapes.end(), group.shapes.begin(), group.shapes.end());
-        passes.copies += group.copies;
-      }
-      first = axis + 1;
+      part.before[axis] = (axes >> axis & 1U) != 0 ? reach.before[axis] : 0;
+      part.behind[axis] = (axes >> axis & 1U) != 0 ? reach.behind[axis] : 0;
     }
-    if (isComplete && (best.shapes.empty() || passes.copies < best.copies))
+    passes[axes] = FindPass(part, outputExtent, pixelBytes, device);
+    best[axes] = passes[axes];
+    for (unsigned int first = (axes - 1) & axes; first > 0; first = (first - 1) & axes)
     {
-      best = passes;
+      const auto & last = passes[axes & ~first];
+      const auto   seconds = best[first].seconds + last.seconds;
+      if (!best[first].shapes.empty() && !last.shapes.empty() &&
+          (best[axes].shapes.empty() || seconds < best[axes].seconds))
+      {
+        best[axes].shapes = best[first].shapes;
+        best[axes].shapes.insert(best[axes].shapes.end(), last.shapes.begin(), last.shapes.end());
+        best[axes].seconds = seconds;
+      }
     }
   }
-  // A window that lies in one pixel of the image: its extreme is the pixel.
-  if (best.shapes.empty())
-  {
-    if (const auto shape = FindShape(reach, outputExtent, pixelBytes, device, best.copies))
-    {
-      best.shapes.push_back(*shape);
-    }
-  }
-  return best;
+  return best[all];
 }
 
 } // namespace cudamedian

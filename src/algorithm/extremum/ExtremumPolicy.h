@@ -26,25 +26,55 @@
 namespace cudamedian
 {
 
-/** Threads of a block. */
-constexpr int extremumThreads = 256;
+/** Lanes of a warp. */
+constexpr int extremumLanes = 32;
 
-/** Blocks of a multiprocessor that leave each enough registers, on all architectures. */
-constexpr int extremumBlocks = 4;
+/** The most warps of a block. */
+constexpr int mostExtremumWarps = 4;
 
-/** A window, or a part of one, and the block that finds its extremes in shared memory. Lengths along axis 0 of what
- * lies there are in words (ExtremumWords.h), all others in pixels. */
+/** How warps find extremes. */
+enum class ExtremumMeans : std::int32_t
+{
+  Strip, ///< marching along an axis (ExtremumStrip.h)
+  Line   ///< in parts of rows, along axis 0 alone (ExtremumLine.h)
+};
+
+/** A window, or a part of one, and the work of a warp that finds its extremes. */
 struct ExtremumShape
 {
-  std::int32_t before[4];    ///< pixels of the window before the output along each axis
-  std::int32_t size[4];      ///< pixels of the window
-  std::int32_t blockBits;    ///< the logarithm of block[0]
-  std::int32_t block[4];     ///< outputs, powers of two
-  std::int32_t footprint[4]; ///< what is staged for them
-  std::int32_t pitch[2]; ///< words of a row that is staged, and of one of extremes along axis 0; odd: no bank conflicts
-  std::int32_t second;   ///< where the second buffer begins, in words
-  std::int32_t sharedBytes;
+  std::int32_t  before[4]; ///< pixels of the window before the output along each axis
+  std::int32_t  size[4];   ///< pixels of the window
+  ExtremumMeans means;
+  std::int32_t  isWide;    ///< strips: whether lanes have 16 bytes, else 4, or a pixel of 8
+  std::int32_t  along;     ///< strips: the axis of the march, not 0
+  std::int32_t  across;    ///< strips: the axis of the runs, neither 0 nor that
+  std::int32_t  run;       ///< strips: outputs of a run: 1 or 2, no more than the window has
+  std::int32_t  band;      ///< strips: outputs from one sweep back to the next, no more than the window has
+  std::int32_t  bands;     ///< strips: of a march
+  std::int32_t  laneWords; ///< lines: words of outputs of a lane; odd, so that there are no bank conflicts
+  std::int32_t  staged;    ///< lines: vectors of 16 bytes in shared memory
+  std::int32_t  warps;     ///< of a block
+  std::int32_t  warpBytes; ///< shared memory of each
 };
+
+/** Pixels of a word of 4 bytes, or one of 8. */
+int
+GetExtremumWordPixels(int pixelBytes);
+
+/** Words behind a lane's outputs in a line whose extremes it needs. */
+constexpr int
+GetExtremumLineMore(int pixelBytes)
+{
+  return pixelBytes < 4 ? 3 : 0;
+}
+
+/** Pixels of a lane of a strip. */
+int
+GetExtremumVectorPixels(const ExtremumShape & shape, int pixelBytes);
+
+/** Strips of so many vectors of a row, where neighbours overlap by a halo of fewer lanes than a warp has. */
+int
+CountExtremumStrips(int vectors, int halo);
 
 /** The kernels that find a window's extremes, one after the other: each takes those that the one before has found. The
  * extreme of a window is that of extremes of smaller ones whose sizes less one add up to its size less one. Clamping at
@@ -52,7 +82,7 @@ struct ExtremumShape
 struct ExtremumPasses
 {
   std::vector<ExtremumShape> shapes;
-  double                     copies{ 0 }; ///< how many copies of the image take as long, by the model
+  double                     seconds{ 0 }; ///< how long they take, by the model
 };
 
 /** The window's pixels before and behind an output, as far as they lie in the image. */

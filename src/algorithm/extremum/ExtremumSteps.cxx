@@ -75,6 +75,41 @@ ChooseExtremumRegion(const std::vector<ExtremumShape> & shapes,
   return region;
 }
 
+void
+CountExtremumItems(ExtremumArguments & arguments, int pixelBytes)
+{
+  const auto & slab = arguments.slab;
+  const auto & shape = arguments.shape;
+  const auto   beyond = slab.outputOrigin[0] + slab.outputExtent[0];
+  if (shape.means == ExtremumMeans::Line)
+  {
+    const auto partPixels = extremumLanes * shape.laneWords * GetExtremumWordPixels(pixelBytes);
+    arguments.strips = DivideUp(beyond - slab.gridOrigin, partPixels);
+    arguments.items =
+      std::int64_t{ arguments.strips } * slab.outputExtent[1] * slab.outputExtent[2] * slab.outputExtent[3];
+    return;
+  }
+  const auto pixels = GetExtremumVectorPixels(shape, pixelBytes);
+  arguments.halo[0] = DivideUp(shape.before[0], pixels);
+  arguments.halo[1] = DivideUp(shape.size[0] - 1 - shape.before[0], pixels);
+  const auto halo = arguments.halo[0] + arguments.halo[1];
+  const auto first = slab.outputOrigin[0] / pixels - arguments.halo[0];
+  const auto end = std::min(DivideUp(slab.inputExtent[0], pixels), DivideUp(beyond, pixels) + arguments.halo[1]);
+  // Lanes before the image cost nothing where there are no more strips for them.
+  arguments.firstVector = std::max(0, first);
+  arguments.strips = CountExtremumStrips(end - arguments.firstVector, halo);
+  if (shape.before[0] > 0 && 2 * shape.before[0] <= shape.size[0] &&
+      CountExtremumStrips(end - first, halo) == arguments.strips)
+  {
+    arguments.isOneSided = 1;
+    arguments.firstVector = first;
+  }
+  arguments.segments = DivideUp(slab.outputExtent[shape.along], shape.band * shape.bands);
+  arguments.groups = DivideUp(slab.outputExtent[shape.across], shape.run);
+  arguments.items = std::int64_t{ arguments.strips } * arguments.segments * arguments.groups *
+                    slab.outputExtent[6 - shape.along - shape.across];
+}
+
 ExtremumSteps::Pixels
 ExtremumSteps::GetSlab() const
 {
@@ -143,7 +178,6 @@ ExtremumSteps::MakeArguments(const Pixels & from, const Pixels & to, const Extre
   slab.input = from.data;
   slab.output = to.data;
   slab.gridOrigin = static_cast<std::int32_t>(to.grid - from.box.origin[0]);
-  const auto wordPixels = std::max<std::int64_t>(1, 4 / static_cast<std::int64_t>(m_PixelBytes));
   for (int axis = 0; axis < Dimension; ++axis)
   {
     slab.inputPitch[axis] = from.pitch[axis];
@@ -151,10 +185,8 @@ ExtremumSteps::MakeArguments(const Pixels & from, const Pixels & to, const Extre
     slab.inputExtent[axis] = static_cast<std::int32_t>(from.box.extent[axis]);
     slab.outputExtent[axis] = static_cast<std::int32_t>(to.box.extent[axis]);
     slab.outputOrigin[axis] = static_cast<std::int32_t>(to.box.origin[axis] - from.box.origin[axis]);
-    const auto covered =
-      axis == 0 ? slab.outputOrigin[0] + slab.outputExtent[0] - slab.gridOrigin : slab.outputExtent[axis];
-    arguments.blocks[axis] = DivideUp(std::int64_t{ covered }, shape.block[axis] * (axis == 0 ? wordPixels : 1));
   }
+  CountExtremumItems(arguments, static_cast<int>(m_PixelBytes));
   return arguments;
 }
 

@@ -18,7 +18,7 @@
 #ifndef ExtremumSteps_h
 #define ExtremumSteps_h
 
-#include "ExtremumKernels.h"
+#include "ExtremumArguments.h"
 
 namespace cudamedian
 {
@@ -40,6 +40,10 @@ ChooseExtremumRegion(const std::vector<ExtremumShape> & shapes,
                      const Extent &                     inputExtent,
                      std::size_t                        pixelBytes,
                      std::size_t                        scratchBytes);
+
+/** How much a shape's warps have to do for a slab. */
+void
+CountExtremumItems(ExtremumArguments & arguments, int pixelBytes);
 
 /** A slab region by region: what the kernel of each pass is told. */
 class ExtremumSteps

@@ -100,7 +100,46 @@ struct ExtremumWords
     }
   }
 
+  /** The same of what is compared, for a number that the compiler knows. */
+  template <int VKeys>
+  static CUDAMEDIAN_HOST_DEVICE Held
+  ShiftHeld(const Held & held, const Held & next)
+  {
+    static_assert(VKeys >= 0 && VKeys < Keys, "within a word");
+    if constexpr (VKeys == 0)
+    {
+      return held;
+    }
+    else if constexpr (sizeof(TPixelBits) == 2)
+    {
+      return { { Shift(held.words[0], next.words[0], 1) } };
+    }
+    else if constexpr (VKeys == 1)
+    {
+      return { { held.words[1], ShiftPair(held.words[0], next.words[0]) } };
+    }
+    else if constexpr (VKeys == 2)
+    {
+      return { { ShiftPair(held.words[0], next.words[0]), ShiftPair(held.words[1], next.words[1]) } };
+    }
+    else
+    {
+      return { { ShiftPair(held.words[1], next.words[1]), next.words[0] } };
+    }
+  }
+
 private:
+  /** The second 16-bit key of a pair, and the first of the next. */
+  static CUDAMEDIAN_HOST_DEVICE Word
+  ShiftPair(Word pair, Word next)
+  {
+#ifdef __CUDA_ARCH__
+    return __funnelshift_r(pair, next, 16);
+#else
+    return static_cast<Word>(((static_cast<std::uint64_t>(next) << 32) | pair) >> 16);
+#endif
+  }
+
   static CUDAMEDIAN_HOST_DEVICE Word
   MinOfWords(Word a, Word b)
   {

@@ -128,16 +128,16 @@ struct ThreadWarp
 constexpr int mostThreads = 512;
 constexpr int listThreads = 256;
 
-template <typename TPixelBits, typename TColumn, typename TCounter>
+template <typename TPixelBits, typename TColumn, typename TCounter, bool VHasMap>
 __global__ void
 __launch_bounds__(mostThreads) HistogramKernel(const __grid_constant__ HistogramArguments arguments)
 {
   extern __shared__ __align__(16) unsigned char shared[];
 
-  const HistogramBlock<TPixelBits, TColumn, TCounter> block(arguments, blockIdx.x, shared);
-  const ThreadWarp                                    warp;
-  const int                                           thread = static_cast<int>(threadIdx.x);
-  const int                                           rows = block.GetRows();
+  const HistogramBlock<TPixelBits, TColumn, TCounter, VHasMap> block(arguments, blockIdx.x, shared);
+  const ThreadWarp                                             warp;
+  const int                                                    thread = static_cast<int>(threadIdx.x);
+  const int                                                    rows = block.GetRows();
   if (rows == 0)
   {
     return;
@@ -298,17 +298,17 @@ SortRegions(HistogramArguments & arguments,
 
 using HistogramFunction = void (*)(HistogramArguments);
 
-template <typename TPixelBits>
+template <typename TPixelBits, bool VHasMap>
 HistogramFunction
 GetHistogramKernel(const HistogramShape & shape)
 {
   if (shape.columnBytes == 1)
   {
-    return shape.counterBytes == 2 ? HistogramKernel<TPixelBits, std::uint8_t, std::uint16_t>
-                                   : HistogramKernel<TPixelBits, std::uint8_t, std::uint32_t>;
+    return shape.counterBytes == 2 ? HistogramKernel<TPixelBits, std::uint8_t, std::uint16_t, VHasMap>
+                                   : HistogramKernel<TPixelBits, std::uint8_t, std::uint32_t, VHasMap>;
   }
-  return shape.counterBytes == 2 ? HistogramKernel<TPixelBits, std::uint16_t, std::uint16_t>
-                                 : HistogramKernel<TPixelBits, std::uint16_t, std::uint32_t>;
+  return shape.counterBytes == 2 ? HistogramKernel<TPixelBits, std::uint16_t, std::uint16_t, VHasMap>
+                                 : HistogramKernel<TPixelBits, std::uint16_t, std::uint32_t, VHasMap>;
 }
 
 /** Regions of a launch that ends soon enough for a display driver's watchdog: 2^24 outputs, 0.05 s at 0.3 Gpixel/s. */
@@ -327,7 +327,8 @@ LaunchHistogramsOf(HistogramArguments arguments, void * scratch, std::size_t scr
   const auto & extent = arguments.slab.outputExtent;
   const auto   regions = CountHistogramRegions(shape, { { extent[0], extent[1], extent[2], extent[3] } });
   const auto   blocksOfRegion = shape.tile[0] / shape.width * (shape.tile[1] / shape.rows) * shape.tile[2];
-  const auto   kernel = GetHistogramKernel<TPixelBits>(shape);
+  const auto   kernel = arguments.slab.rankMap != nullptr ? GetHistogramKernel<TPixelBits, true>(shape)
+                                                          : GetHistogramKernel<TPixelBits, false>(shape);
   auto         batch = CountRegionsOfLaunch(shape);
   if constexpr (sizeof(TPixelBits) > 1)
   {

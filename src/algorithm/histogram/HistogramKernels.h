@@ -49,8 +49,9 @@ namespace cudamedian
  * FillColumns; FillWindow and Slide for row 0; for each further row MoveColumns and MoveWindow, then Slide.
  *
  * \tparam TPixelBits the pixels.
- * \tparam TColumn, TCounter counters of the columns' and the windows' histograms. */
-template <typename TPixelBits, typename TColumn, typename TCounter>
+ * \tparam TColumn, TCounter counters of the columns' and the windows' histograms.
+ * \tparam VHasMap whether each output has a rank of its own. */
+template <typename TPixelBits, typename TColumn, typename TCounter, bool VHasMap>
 class HistogramBlock
 {
 public:
@@ -237,13 +238,17 @@ public:
         shape.movesByPixels ? Bins::Load(m_Windows + warpNumber * histogramBins + lane * 8) : SumColumns(first, lane);
     });
 
-    const auto    rank = static_cast<std::uint32_t>(m_Arguments.slab.rank);
+    auto          rank = static_cast<std::uint32_t>(m_Arguments.slab.rank);
     const auto    step = m_Arguments.slab.outputPitch[shape.axes[0]];
     std::int64_t  output = GetOutputOffset(first, row);
     std::uint32_t position = PackPosition(shape, m_First[0] + first, m_First[1] + row, m_First[2]);
     int           medianLane = 16;
     for (int i = 0;; ++i, ++position, output += step)
     {
+      if constexpr (VHasMap)
+      {
+        rank = static_cast<std::uint32_t>(GetWantedRank<true>(m_Arguments.slab, output));
+      }
       const auto                                    left = rank - FindLane(warp, bins, rank, medianLane);
       typename TWarp::template Value<std::uint32_t> found;
       warp.ForEachLane([&](int lane) {

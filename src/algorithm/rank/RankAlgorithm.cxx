@@ -43,9 +43,9 @@ public:
   }
 
   bool
-  CoversRankMaps(Backend backend) const override
+  CoversRankMaps(Backend) const override
   {
-    return backend == Backend::Cpu;
+    return true;
   }
 
   Proposal
@@ -111,8 +111,9 @@ public:
                         EstimateRankPicoseconds(shape, problem.GetWindow(), pixelBytes, problem.device) * 1e-12 *
                         GetSlowness(problem);
     candidate.scratchBytes = GetRankScratchBytes(shape, request.outputExtent, std::max(problem.budget / 4, one));
-    candidate.standing =
-      IsRankFastestOnDevice(problem.GetWindow(), pixelBytes) ? Standing::Fastest : Standing::Overtaken;
+    candidate.standing = IsRankFastestOnDevice(problem.GetWindow(), pixelBytes) || KeepsThresholds(shape)
+                           ? Standing::Fastest
+                           : Standing::Overtaken;
     candidate.programBytes = GetRankListBytes(shape);
     candidate.hasLongBlocks = true;
     candidate.onDevice = MakeRankDeviceMethod(shape);

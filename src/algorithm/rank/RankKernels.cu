@@ -15,14 +15,14 @@
  *  limitations under the License.
  *
  *=========================================================================*/
+#include "RankBlockThreads.h"
 #include "RankBucketSort.h"
 #include "RankDigitSort.h"
 #include "RankKernels.h"
 #include "RankLaunch.h"
+#include "RankThresholdKernels.h"
 #include "SharedMemoryLimit.h"
 #include "PixelFormat.h"
-
-#include <cub/block/block_radix_rank.cuh>
 
 #include <algorithm>
 #include <array>
@@ -32,120 +32,6 @@ namespace cudamedian
 {
 namespace
 {
-
-constexpr unsigned int allLanes = 0xFFFFFFFFU;
-
-/** A block's threads, each of which runs the code: see RankSort.h. */
-template <int VThreads>
-struct BlockThreads
-{
-  static constexpr int Count = VThreads;
-
-  /** The thread's own. */
-  template <typename T>
-  struct Value
-  {
-    T own;
-
-    __device__ __forceinline__ T &
-    operator[](int)
-    {
-      return own;
-    }
-    __device__ __forceinline__ const T &
-    operator[](int) const
-    {
-      return own;
-    }
-  };
-
-  using DigitRank = cub::BlockRadixRankMatchEarlyCounts<VThreads, digitBits, false>;
-  using Digits = typename DigitRank::TempStorage;
-
-  template <typename TFunction>
-  __device__ __forceinline__ void
-  ForEachThread(const TFunction & function) const
-  {
-    function(static_cast<int>(threadIdx.x));
-  }
-  __device__ __forceinline__ void
-  Synchronize() const
-  {
-    __syncthreads();
-  }
-  template <typename T>
-  __device__ __forceinline__ Value<T>
-                             GetAcross(const Value<T> & value, int distance) const
-  {
-    return { static_cast<T>(__shfl_xor_sync(allLanes, value.own, distance)) };
-  }
-  template <typename T>
-  __device__ __forceinline__ Value<T>
-                             GetBefore(const Value<T> & value, int distance) const
-  {
-    return { __shfl_up_sync(allLanes, value.own, distance) };
-  }
-  __device__ __forceinline__ int
-  GetCommon(const Value<int> & value) const
-  {
-    return value.own;
-  }
-  template <typename TKey, int VItems>
-  __device__ __forceinline__ void
-  RankDigits(Digits & digits, Value<TKey[VItems]> & keys, Value<int[VItems]> & ranks, int bit) const
-  {
-    DigitRank(digits).RankKeys(keys.own, ranks.own, DigitExtractor{ bit });
-  }
-
-  __device__ __forceinline__ static std::uint32_t
-             AddTo(std::uint32_t * counter, std::uint32_t change)
-  {
-    return atomicAdd(counter, change);
-  }
-  __device__ __forceinline__ static int
-  CountLeadingZeros(unsigned long long number)
-  {
-    return __clzll(static_cast<long long>(number));
-  }
-  __device__ __forceinline__ static std::uint32_t
-             GetHigherHalves(std::uint32_t a, std::uint32_t b)
-  {
-    return __vmaxu2(a, b);
-  }
-  /** Adds to a number if one key is less than another. */
-  template <typename TElement>
-  __device__ __forceinline__ static void
-  CountIfLess(int & number, TElement less, TElement than, int change)
-  {
-    if constexpr (sizeof(TElement) == 4)
-    {
-      // In two instructions, which the compiler makes three of.
-      asm("{ .reg .pred less; setp.lt.u32 less, %1, %2; @less add.s32 %0, %0, %3; }"
-          : "+r"(number)
-          : "r"(less), "r"(than), "r"(change));
-    }
-    else
-    {
-      number += less < than ? change : 0;
-    }
-  }
-  __device__ __forceinline__ static void
-  StoreVector(std::uint16_t * to, const WordVector & words)
-  {
-    *reinterpret_cast<WordVector *>(to) = words;
-  }
-  __device__ __forceinline__ static void
-  KeepLoads()
-  {
-    asm volatile("" ::: "memory");
-  }
-  template <typename T>
-  __device__ __forceinline__ static void
-  KeepAddress(T *& pointer)
-  {
-    asm("" : "+l"(pointer));
-  }
-};
 
 /** Sorts the region of each block by buckets. Those that are beyond them are listed and left. */
 template <int VKeyBits, int VThreads, int VItems>
@@ -205,7 +91,7 @@ enum class WindowForm
 
 /** Slides a thread's window of a block. A footprint's replacements are put between the windows and the ranks, where the
  * block reads them fastest. */
-template <typename TPixelBits, int VThreads, int VCounterBits, WindowForm VForm>
+template <typename TPixelBits, int VThreads, int VCounterBits, WindowForm VForm, bool VHasMap>
 __device__ __forceinline__ void
 SlideThread(const RankArguments & arguments,
             const RankBlock &     block,
@@ -223,18 +109,19 @@ SlideThread(const RankArguments & arguments,
       steps[i] = arguments.lists[i];
     }
     __syncthreads();
-    SlideRankFootprint<TPixelBits, VThreads, VCounterBits>(arguments, block, thread, ranks, bits, sorted, steps);
+    SlideRankFootprint<TPixelBits, VThreads, VCounterBits, VHasMap>(
+      arguments, block, thread, ranks, bits, sorted, steps);
   }
   else
   {
     __syncthreads();
-    SlideRankWindow<TPixelBits, VThreads, VCounterBits, VForm == WindowForm::EvenRows>(
+    SlideRankWindow<TPixelBits, VThreads, VCounterBits, VForm == WindowForm::EvenRows, VHasMap>(
       arguments, block, thread, ranks, bits, sorted);
   }
 }
 
 /** Slides the windows of each block over its ranks. */
-template <typename TPixelBits, int VThreads, WindowForm VForm>
+template <typename TPixelBits, int VThreads, WindowForm VForm, bool VHasMap>
 __global__ void
 __launch_bounds__(VThreads) SlideKernel(const __grid_constant__ RankArguments arguments)
 {
@@ -250,15 +137,15 @@ __launch_bounds__(VThreads) SlideKernel(const __grid_constant__ RankArguments ar
     reinterpret_cast<uint4 *>(ranks)[i] = source[i];
   }
   ClearWindows<VThreads>(arguments, bits);
-  SlideThread<TPixelBits, VThreads, 1, VForm>(arguments,
-                                              RankBlock(arguments, arguments.firstBlock + blockIdx.x),
-                                              ranks,
-                                              bits,
-                                              static_cast<const TPixelBits *>(arguments.sorted) + first);
+  SlideThread<TPixelBits, VThreads, 1, VForm, VHasMap>(arguments,
+                                                       RankBlock(arguments, arguments.firstBlock + blockIdx.x),
+                                                       ranks,
+                                                       bits,
+                                                       static_cast<const TPixelBits *>(arguments.sorted) + first);
 }
 
 /** Slides the windows of each block over its 8-bit values, which need not be sorted. */
-template <int VThreads, int VCounterBits, WindowForm VForm>
+template <int VThreads, int VCounterBits, WindowForm VForm, bool VHasMap>
 __global__ void
 __launch_bounds__(VThreads) CountKernel(const __grid_constant__ RankArguments arguments)
 {
@@ -295,10 +182,8 @@ __launch_bounds__(VThreads) CountKernel(const __grid_constant__ RankArguments ar
   }
   __syncthreads();
   ClearWindows<VThreads>(arguments, bits);
-  SlideThread<std::uint8_t, VThreads, VCounterBits, VForm>(arguments, block, values, bits, nullptr);
+  SlideThread<std::uint8_t, VThreads, VCounterBits, VForm, VHasMap>(arguments, block, values, bits, nullptr);
 }
-
-using RankFunction = void (*)(RankArguments);
 
 /** Blocks of the kernel that sorts what is left: enough for large devices, few where nothing is left. */
 constexpr unsigned int mostDigitBlocks = 1024;
@@ -381,68 +266,70 @@ FindSortKernels(int pixels)
   return found == kernels.end() ? nullptr : &*found;
 }
 
-/** The kernels for a shape and a pixel width; 8-bit pixels are not sorted. */
+/** The kernels for a shape and a pixel width; 8-bit pixels are not sorted, and some regions are by their values. */
 struct RankKernels
 {
   const std::array<SortKernel, 2> * sort;
   RankFunction                      slide;
 };
 
-template <typename TPixelBits, WindowForm VForm>
+template <typename TPixelBits, WindowForm VForm, bool VHasMap>
 RankKernels
 GetSlideKernels(const RankShape & shape)
 {
   return { FindSortKernels<8 * sizeof(TPixelBits)>(shape.sortPixels),
-           shape.threads == 32 ? SlideKernel<TPixelBits, 32, VForm> : SlideKernel<TPixelBits, 64, VForm> };
+           shape.threads == 32 ? SlideKernel<TPixelBits, 32, VForm, VHasMap>
+                               : SlideKernel<TPixelBits, 64, VForm, VHasMap> };
 }
 
-template <int VThreads, WindowForm VForm>
+template <int VThreads, WindowForm VForm, bool VHasMap>
 RankKernels
 GetCountKernelsOf(const RankShape & shape)
 {
-  return { nullptr, shape.counterBits == 10 ? CountKernel<VThreads, 10, VForm> : CountKernel<VThreads, 16, VForm> };
+  return { nullptr,
+           shape.counterBits == 10 ? CountKernel<VThreads, 10, VForm, VHasMap>
+                                   : CountKernel<VThreads, 16, VForm, VHasMap> };
 }
 
-template <WindowForm VForm>
+template <WindowForm VForm, bool VHasMap>
 RankKernels
 GetCountKernels(const RankShape & shape)
 {
-  return shape.threads == 32 ? GetCountKernelsOf<32, VForm>(shape) : GetCountKernelsOf<64, VForm>(shape);
+  return shape.threads == 32 ? GetCountKernelsOf<32, VForm, VHasMap>(shape)
+                             : GetCountKernelsOf<64, VForm, VHasMap>(shape);
 }
 
+template <WindowForm VForm, bool VHasMap>
 RankKernels
-GetRankKernels(const RankShape & shape, KeyFormat keyFormat)
+GetRankKernelsOf(const RankShape & shape, KeyFormat keyFormat)
 {
-  const auto form = shape.members > 0          ? WindowForm::Footprint
-                    : shape.window[0] % 2 == 0 ? WindowForm::EvenRows
-                                               : WindowForm::OddRows;
-  return DispatchKeys(keyFormat, [&](auto key) {
+  return DispatchKeys(keyFormat, [&](auto key) -> RankKernels {
     using Bits = typename decltype(key)::Bits;
     if constexpr (sizeof(Bits) == 1)
     {
-      switch (form)
-      {
-        case WindowForm::OddRows:
-          return GetCountKernels<WindowForm::OddRows>(shape);
-        case WindowForm::EvenRows:
-          return GetCountKernels<WindowForm::EvenRows>(shape);
-        default:
-          return GetCountKernels<WindowForm::Footprint>(shape);
-      }
+      return GetCountKernels<VForm, VHasMap>(shape);
+    }
+    else if (sizeof(Bits) <= 4 && KeepsThresholds(shape))
+    {
+      return { FindSortKernels<8 * sizeof(Bits)>(shape.sortPixels), FindThresholdKernel(shape, sizeof(Bits)) };
     }
     else
     {
-      switch (form)
-      {
-        case WindowForm::OddRows:
-          return GetSlideKernels<Bits, WindowForm::OddRows>(shape);
-        case WindowForm::EvenRows:
-          return GetSlideKernels<Bits, WindowForm::EvenRows>(shape);
-        default:
-          return GetSlideKernels<Bits, WindowForm::Footprint>(shape);
-      }
+      return GetSlideKernels<Bits, VForm, VHasMap>(shape);
     }
   });
+}
+
+template <bool VHasMap>
+RankKernels
+GetRankKernels(const RankShape & shape, KeyFormat keyFormat)
+{
+  if (shape.members > 0)
+  {
+    return GetRankKernelsOf<WindowForm::Footprint, VHasMap>(shape, keyFormat);
+  }
+  return shape.window[0] % 2 == 0 ? GetRankKernelsOf<WindowForm::EvenRows, VHasMap>(shape, keyFormat)
+                                  : GetRankKernelsOf<WindowForm::OddRows, VHasMap>(shape, keyFormat);
 }
 
 cudaError_t
@@ -462,18 +349,44 @@ Launch(RankFunction          kernel,
   return cudaGetLastError();
 }
 
+/** Sorts the regions of a launch. */
+cudaError_t
+LaunchSort(const RankKernels & kernels, const RankArguments & arguments, unsigned int count, cudaStream_t stream)
+{
+  const auto & shape = arguments.shape;
+  if (IsSortedByValues(shape))
+  {
+    return Launch(
+      GetValueKernel(), arguments, count, valueSortThreads, static_cast<std::size_t>(GetValueSortBytes(shape)), stream);
+  }
+  const auto & [buckets, digits] = *kernels.sort;
+  auto error = cudaMemsetAsync(arguments.left, 0, sizeof(*arguments.left), stream);
+  if (error == cudaSuccess)
+  {
+    error = Launch(buckets.function, arguments, count, buckets.threads, buckets.GetBytes(shape), stream);
+  }
+  return error != cudaSuccess ? error
+                              : Launch(digits.function,
+                                       arguments,
+                                       std::min(count, mostDigitBlocks),
+                                       digits.threads,
+                                       digits.GetBytes(shape),
+                                       stream);
+}
+
 } // namespace
 
 std::size_t
 GetRankSharedBytes(const RankShape & shape, KeyFormat keyFormat)
 {
-  const auto kernels = GetRankKernels(shape, keyFormat);
+  // A map makes no difference to them.
+  const auto kernels = GetRankKernels<false>(shape, keyFormat);
   auto       bytes = static_cast<std::size_t>(shape.sharedBytes);
   if (kernels.sort != nullptr)
   {
     bytes = std::max({ bytes, (*kernels.sort)[0].GetBytes(shape), (*kernels.sort)[1].GetBytes(shape) });
   }
-  return bytes;
+  return IsSortedByValues(shape) ? std::max(bytes, static_cast<std::size_t>(GetValueSortBytes(shape))) : bytes;
 }
 
 cudaError_t
@@ -485,8 +398,9 @@ LaunchRankWindows(const KernelArguments & slab,
                   const std::uint32_t *   lists,
                   cudaStream_t            stream)
 {
-  const auto   kernels = GetRankKernels(shape, keyFormat);
-  const bool   sorts = shape.counterBits == 1;
+  const auto kernels =
+    slab.rankMap != nullptr ? GetRankKernels<true>(shape, keyFormat) : GetRankKernels<false>(shape, keyFormat);
+  const bool   sorts = shape.sortPixels > 0;
   const Extent outputExtent{
     { slab.outputExtent[0], slab.outputExtent[1], slab.outputExtent[2], slab.outputExtent[3] }
   };
@@ -495,16 +409,16 @@ LaunchRankWindows(const KernelArguments & slab,
   const auto             blocks = CountRankBlocks(shape, outputExtent);
   const auto             batch =
     std::min(largestLaunch, sorts ? static_cast<std::int64_t>(scratchBytes) / shape.scratchBytes : largestLaunch);
-  if (sorts == (kernels.sort == nullptr) || batch < 1)
+  if (sorts != (kernels.sort != nullptr || IsSortedByValues(shape)) || batch < 1)
   {
     return cudaErrorInvalidValue;
   }
   auto arguments = MakeRankArguments(slab, shape, keyFormat);
   arguments.lists = lists;
-  if (sorts)
+  arguments.ranks = static_cast<std::uint16_t *>(scratch);
+  if (sorts && !IsSortedByValues(shape))
   {
-    // Ranks first. Both are moved 16 bytes at a time.
-    arguments.ranks = static_cast<std::uint16_t *>(scratch);
+    // Behind the ranks. Both are moved 16 bytes at a time.
     arguments.sorted = arguments.ranks + batch * arguments.GetPaddedPixels();
     const auto pixelBytes = shape.scratchBytes / arguments.GetPaddedPixels() - 2;
     arguments.left = reinterpret_cast<std::uint32_t *>(static_cast<char *>(arguments.sorted) +
@@ -516,17 +430,7 @@ LaunchRankWindows(const KernelArguments & slab,
     auto       error = cudaSuccess;
     if (sorts)
     {
-      const auto & [buckets, digits] = *kernels.sort;
-      error = cudaMemsetAsync(arguments.left, 0, sizeof(*arguments.left), stream);
-      if (error == cudaSuccess)
-      {
-        error = Launch(buckets.function, arguments, count, buckets.threads, buckets.GetBytes(shape), stream);
-      }
-      if (error == cudaSuccess)
-      {
-        error = Launch(
-          digits.function, arguments, std::min(count, mostDigitBlocks), digits.threads, digits.GetBytes(shape), stream);
-      }
+      error = LaunchSort(kernels, arguments, count, stream);
     }
     if (error == cudaSuccess)
     {

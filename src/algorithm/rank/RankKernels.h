@@ -38,6 +38,8 @@
  * Where buckets are too full for that, which constant parts of an image make them, a radix sort takes over. Memory: two
  * bytes and a pixel for each pixel of a region, for as many regions as run at once; none for 8-bit pixels.
  *
+ * Windows in a plane that are large keep no bits, but a threshold: RankThreshold.h.
+ *
  * Written so that the host can run it: its tests pass threads that take turns. RankSort.h sorts. */
 namespace cudamedian
 {
@@ -51,7 +53,7 @@ struct RankArguments
   std::uint32_t         blocks[3];  ///< along the first axes of the region
   std::int64_t          firstBlock; ///< of this launch
   std::uint16_t *       ranks;      ///< of the launch's regions, each GetPaddedPixels() long
-  void *                sorted;     ///< the pixels in order of rank, as long
+  void *                sorted;     ///< the pixels in order of rank, as long; null where regions are sorted by values
   std::uint32_t *       left;       ///< how many of these regions are left to be sorted by digits, and which
   const std::uint32_t * lists;      ///< MakeRankLists() for a footprint
 
@@ -127,9 +129,10 @@ CUDAMEDIAN_HOST_DEVICE std::int64_t
 /** Everything that one thread does once the ranks or values are known: its first window, and one output a step.
  *
  * \tparam VHasEvenRows whether the window has an even number of pixels along region axis 0.
+ * \tparam VHasMap whether each output has a rank of its own.
  * \param ranks of the block's region, packed. \param bits of all threads, zero. \param sorted pixels by rank; none for
  * values. */
-template <typename TPixelBits, int VThreads, int VCounterBits, bool VHasEvenRows>
+template <typename TPixelBits, int VThreads, int VCounterBits, bool VHasEvenRows, bool VHasMap>
 CUDAMEDIAN_HOST_DEVICE void
 SlideRankWindow(const RankArguments & arguments,
                 const RankBlock &     block,
@@ -182,7 +185,7 @@ SlideRankWindow(const RankArguments & arguments,
   }
   ranksInside.StartAt(shape.words / 2);
 
-  const auto below = static_cast<int>(arguments.slab.rank);
+  auto       below = static_cast<int>(GetWantedRank<VHasMap>(arguments.slab, output));
   auto *     pixels = static_cast<TPixelBits *>(arguments.slab.output);
   const auto findPixel = [&]() -> TPixelBits {
     const int rank = ranksInside.FindRank(below);
@@ -195,6 +198,11 @@ SlideRankWindow(const RankArguments & arguments,
   const int last = VHasEvenRows ? window[0] - 1 : window[0];
   while (--steps > 0)
   {
+    if constexpr (VHasMap)
+    {
+      // Asked for early: memory takes its time to answer.
+      below = static_cast<int>(GetWantedRank<true>(arguments.slab, output + arguments.slab.outputPitch[shape.axes[2]]));
+    }
     for (int y = 0; y < window[1]; ++y)
     {
       ranksInside.Replace(entering + y * row, leaving + y * row, last);
@@ -216,7 +224,7 @@ SlideRankWindow(const RankArguments & arguments,
 /** The same for a footprint: the pixels at its edges enter and leave, by lists.
  *
  * \param steps the replacements of a step, where they are read fastest. */
-template <typename TPixelBits, int VThreads, int VCounterBits>
+template <typename TPixelBits, int VThreads, int VCounterBits, bool VHasMap>
 CUDAMEDIAN_HOST_DEVICE void
 SlideRankFootprint(const RankArguments & arguments,
                    const RankBlock &     block,
@@ -265,7 +273,7 @@ SlideRankFootprint(const RankArguments & arguments,
   }
   ranksInside.StartAt(shape.words / 2);
 
-  const auto below = static_cast<int>(arguments.slab.rank);
+  auto       below = static_cast<int>(GetWantedRank<VHasMap>(arguments.slab, output));
   auto *     pixels = static_cast<TPixelBits *>(arguments.slab.output);
   const auto findPixel = [&]() -> TPixelBits {
     const int rank = ranksInside.FindRank(below);
@@ -276,6 +284,11 @@ SlideRankFootprint(const RankArguments & arguments,
   TPixelBits median = findPixel();
   while (--outputs > 0)
   {
+    if constexpr (VHasMap)
+    {
+      // Asked for early: memory takes its time to answer.
+      below = static_cast<int>(GetWantedRank<true>(arguments.slab, output + arguments.slab.outputPitch[shape.axes[2]]));
+    }
     ranksInside.ReplaceListed(corner, steps, shape.edges);
     corner += slice;
     pixels[output] = median;

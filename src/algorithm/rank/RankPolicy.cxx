@@ -19,6 +19,7 @@
 
 #include "DivideUp.h"
 #include "RankEdges.h"
+#include "RankThresholdPolicy.h"
 #include "itkCudaMedianFootprint.h"
 
 #include <algorithm>
@@ -39,15 +40,6 @@ constexpr int sortSizesOf64Bits = 5;
 /** Shared memory of a block at most, where a device has it. Reasoned: what blocks of sm_86 and sm_89 have, and two
  * blocks of sm_90's multiprocessors. */
 constexpr int mostSharedBytes = 99 * 1024;
-
-/** The smallest sort that holds a number of pixels, or 0 where a block of the device has no room for it. */
-int
-FindSortSize(int pixels, int pixelBytes, const DeviceTraits & traits)
-{
-  const auto * end = pixelBytes == 8 ? sortSizes + sortSizesOf64Bits : std::end(sortSizes);
-  const auto * found = std::find_if(std::begin(sortSizes), end, [&](int size) { return pixels <= size; });
-  return found == end || GetRankSortBytes(*found, pixelBytes) > traits.blockSharedBytes ? 0 : *found;
-}
 
 /** Walks along the axis of the largest radius, which saves most, and keeps rows of the image along the threads. */
 bool
@@ -138,8 +130,9 @@ SetCounters(const Window & window, int pixelBytes, RankShape & shape, const Devi
     }
     shape.scratchBytes = std::int64_t{ padded } * (2 + pixelBytes) + 8;
     // The wanted pixel has so many others of its window below it, and so many above.
+    const auto above = window.CountPixels() - 1 - window.GetGreatestRank();
     const auto lowest = static_cast<int>(window.CountBelow() / 32);
-    const auto highest = static_cast<int>((shape.pixels - 1 - window.CountAbove()) / 32);
+    const auto highest = static_cast<int>((shape.pixels - 1 - above) / 32);
     shape.counterBits = 1;
     shape.words = highest - lowest + 3;
     shape.firstRank = 32 * (lowest - 1);
@@ -150,6 +143,24 @@ SetCounters(const Window & window, int pixelBytes, RankShape & shape, const Devi
 }
 
 } // namespace
+
+int
+FindSortSize(int pixels, int pixelBytes, const DeviceTraits & traits)
+{
+  const auto * end = pixelBytes == 8 ? sortSizes + sortSizesOf64Bits : std::end(sortSizes);
+  const auto * found = std::find_if(std::begin(sortSizes), end, [&](int size) { return pixels <= size; });
+  return found == end || GetRankSortBytes(*found, pixelBytes) > traits.blockSharedBytes ? 0 : *found;
+}
+
+double
+EstimateSortPicoseconds(int sortPixels, int pixelBytes)
+{
+  const double cost = (pixelBytes <= 2   ? 6.2
+                       : pixelBytes == 4 ? 7.4
+                                         : 11) *
+                      (sortPixels <= 3072 ? 1 : 1.05 + sortPixels * 1e-5);
+  return cost * sortPixels;
+}
 
 int
 GetMostRankPixels(int pixelBytes)
@@ -165,12 +176,12 @@ GetMostRankPixels(int pixelBytes)
 double
 EstimateRankPicoseconds(const RankShape & shape, const Window & window, int pixelBytes, const DeviceTraits & traits)
 {
-  const double sortCost = (pixelBytes <= 2   ? 6.2
-                           : pixelBytes == 4 ? 7.4
-                                             : 11) *
-                          (shape.sortPixels <= 3072 ? 1 : 1.05 + shape.sortPixels * 1e-5);
+  if (KeepsThresholds(shape))
+  {
+    return EstimateThresholdPicoseconds(shape, window, pixelBytes, traits);
+  }
   const double outputs = static_cast<double>(shape.tile[0]) * shape.tile[1] * shape.tile[2];
-  const double sort = sortCost * shape.sortPixels / outputs;
+  const double sort = EstimateSortPicoseconds(shape.sortPixels, pixelBytes) / outputs;
   double       slice = 1;
   for (int axis = 0; axis < 2; ++axis)
   {
@@ -194,18 +205,41 @@ EstimateRankPicoseconds(const RankShape & shape, const Window & window, int pixe
 bool
 FindRankShape(const Window & window, int pixelBytes, RankShape & shape, const DeviceTraits & traits)
 {
+  RankShape  thresholds{};
+  const bool counts = FindCounterShape(window, pixelBytes, shape, traits);
+  // One threshold keeps to one rank.
+  if (window.ranks == 1 && IsThresholdFaster(window, pixelBytes) &&
+      FindThresholdShape(window, pixelBytes, thresholds, traits) &&
+      (!counts || EstimateRankPicoseconds(thresholds, window, pixelBytes, traits) <
+                    EstimateRankPicoseconds(shape, window, pixelBytes, traits)))
+  {
+    shape = thresholds;
+    return true;
+  }
+  return counts;
+}
+
+bool
+SetRankAxes(const Window & window, RankShape & shape)
+{
+  // A region beyond any sort; keeps products within 32 bits.
+  if (window.GetLargestRadius() > 8192 || !ChooseAxes(window.radius, shape))
+  {
+    return false;
+  }
+  SetWindow(window, shape);
+  SetFootprint(window, shape);
+  return true;
+}
+
+bool
+FindCounterShape(const Window & window, int pixelBytes, RankShape & shape, const DeviceTraits & traits)
+{
   RankShape candidate{};
-  if (!ChooseAxes(window.radius, candidate))
+  if (!SetRankAxes(window, candidate))
   {
     return false;
   }
-  // A region beyond any sort; keeps the products below within 32 bits.
-  if (window.GetLargestRadius() > 8192)
-  {
-    return false;
-  }
-  SetWindow(window, candidate);
-  SetFootprint(window, candidate);
   double best = 0;
   bool   found = false;
   for (const int threads : { 32, 64 })

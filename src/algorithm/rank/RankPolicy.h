@@ -39,16 +39,50 @@ struct RankShape
   int          tile[3];         ///< outputs of a block along the region axes
   int          region[3];       ///< footprint of a block
   int          pixels;          ///< of the region
-  int          counterBits;     ///< 1: each rank has one; 10 or 16: pixels of 8 bits are counted by their values
-  int          words;           ///< of 32 bits, with the counters of a window
-  int          firstRank;       ///< that the first word could have; the ranks that can be wanted are in those behind it
-  int          rankShift;       ///< where a packed rank has its word's number: a row of words has 2^rankShift bytes
-  int          sortPixels;      ///< that the block has room for which sorts a region; 0 if values are counted
-  int          sharedBytes;     ///< of a block that slides windows
-  int          members;         ///< pixels of a window that is no box; 0 for a box
+  int          counterBits; ///< 1: each rank has one; 10 or 16: pixels of 8 bits are counted by their values; 0: none
+  int          words;       ///< of 32 bits, with the counters of a window
+  int          firstRank;   ///< that the first word could have; the ranks that can be wanted are in those behind it
+  int          rankShift;   ///< where a packed rank has its word's number: a row of words has 2^rankShift bytes
+  int          sortPixels;  ///< that the block has room for which sorts a region; 0 if values are counted
+  int          sharedBytes; ///< of a block that slides windows
+  int          members;     ///< pixels of a window that is no box; 0 for a box
   int          edges; ///< pixels of it that are replaced at a step along region axis 2, and some more: a multiple of 4
   std::int64_t scratchBytes; ///< device memory that the ranks and sorted pixels of a block take; 0 for values
 };
+
+/** Whether the windows have no counters, but keep a threshold (RankThreshold.h). */
+inline bool
+KeepsThresholds(const RankShape & shape)
+{
+  return shape.counterBits == 0;
+}
+
+/** Pixels that a region can have which is sorted by values (RankValueSort.h). */
+constexpr int valueSortPixels = 65535;
+
+/** Whether a region is sorted by values. */
+inline bool
+IsSortedByValues(const RankShape & shape)
+{
+  return shape.sortPixels == valueSortPixels;
+}
+
+/** Shared memory that a block takes which does: its counters, what its warps tell each other, and where rows are. */
+inline int
+GetValueSortBytes(const RankShape & shape)
+{
+  return 65536 / 2 / 32 * 36 * 4 + 128 + 8 * shape.region[1] * shape.region[2];
+}
+
+/** Whether the coordinates of a region's pixels have 7 bits (RankThreshold.h). */
+inline bool
+IsNarrowRegion(const RankShape & shape)
+{
+  return shape.region[0] <= 127 && shape.region[2] <= 127;
+}
+
+/** Threads at most of a block whose windows keep a threshold. */
+constexpr int mostThresholdThreads = 512;
 
 /** Shared memory that the kernels take at most which sort a region: counters of buckets, keys and their pixels'
  * numbers, and what warps tell each other (RankBucketSort.h; sorting by digits takes less). */
@@ -66,6 +100,23 @@ GetRankSortBytes(int sortPixels, int pixelBytes)
   return 2 * buckets + elementBytes * (sortPixels + 32) + numbers + 1024;
 }
 
+/** The same for a region of a block, however it is sorted; 0 where it is not. */
+inline int
+GetRegionSortBytes(const RankShape & shape, int pixelBytes)
+{
+  return shape.sortPixels == 0     ? 0
+         : IsSortedByValues(shape) ? GetValueSortBytes(shape)
+                                   : GetRankSortBytes(shape.sortPixels, pixelBytes);
+}
+
+/** The smallest sort by buckets that holds a number of pixels, or 0 where a block of the device has no room for it. */
+int
+FindSortSize(int pixels, int pixelBytes, const DeviceTraits & traits);
+
+/** What it takes in picoseconds where a device is full of such blocks. */
+double
+EstimateSortPicoseconds(int sortPixels, int pixelBytes);
+
 /** Pixels that a region of a block can have at most: of the largest sort. */
 int
 GetMostRankPixels(int pixelBytes);
@@ -78,9 +129,21 @@ GetMostRankPixels(int pixelBytes);
 bool
 FindRankShape(const Window & window, int pixelBytes, RankShape & shape, const DeviceTraits & traits = GetH200Traits());
 
+/** The fastest block whose windows have counters. FindRankShape() weighs it against one whose windows keep a threshold
+ * (RankThresholdPolicy.h). */
+bool
+FindCounterShape(const Window &       window,
+                 int                  pixelBytes,
+                 RankShape &          shape,
+                 const DeviceTraits & traits = GetH200Traits());
+
+/** Sets a shape's axes, and the window along them. \returns false if no block covers the window. */
+bool
+SetRankAxes(const Window & window, RankShape & shape);
+
 /** Whether local ranks are the fastest for a window that they cover, where no tile program is, by measurement
  * (RankRates.inc, and the rates of sliding histograms). At 99x99 with 16 and 32 bits both are as fast by the model of
- * the ranks. */
+ * the ranks, where windows have counters; those that keep a threshold are faster wherever they are taken. */
 bool
 IsRankFastestOnDevice(const Window & window, int pixelBytes);
 

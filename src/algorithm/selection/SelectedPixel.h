@@ -26,8 +26,9 @@
 namespace cudamedian
 {
 
-/** One thread of the kernel that selects each wanted value on its own: one output pixel, any window. */
-template <typename TPixelBits, KeyMapping VMapping>
+/** One thread of the kernel that selects each wanted value on its own: one output pixel, any window.
+ * \tparam VHasMap whether each output has a rank of its own. */
+template <typename TPixelBits, KeyMapping VMapping, bool VHasMap>
 CUDAMEDIAN_HOST_DEVICE void
 RunSelectedPixel(const KernelArguments & arguments, const std::int64_t * pixel)
 {
@@ -47,6 +48,7 @@ RunSelectedPixel(const KernelArguments & arguments, const std::int64_t * pixel)
     extent[axis] = arguments.inputExtent[axis];
     offset += pixel[axis] * arguments.outputPitch[axis];
   }
+  const auto           rank = GetWantedRank<VHasMap>(arguments, offset);
   const std::int64_t * pitch = arguments.inputPitch;
   const auto           getKey = [=](std::int64_t x, std::int64_t y, std::int64_t z, std::int64_t w) {
     return Key::FromBits(input[w * pitch[3] + z * pitch[2] + y * pitch[1] + x], signMask);
@@ -63,12 +65,12 @@ RunSelectedPixel(const KernelArguments & arguments, const std::int64_t * pixel)
       return getKey(place[0], place[1], place[2], place[3]);
     };
     const auto key = SelectOfListed<TPixelBits>(
-      arguments.footprintPixels, arguments.rank, getMember, [&](std::int32_t i) { return members[i].weight; });
+      arguments.footprintPixels, rank, getMember, [&](std::int32_t i) { return members[i].weight; });
     static_cast<TPixelBits *>(arguments.output)[offset] = Key::ToBits(key, signMask);
     return;
   }
   const ClampedWindow window(center, radius, shorter, extent);
-  const auto          key = SelectByCounting<TPixelBits>(window, arguments.rank, getKey);
+  const auto          key = SelectByCounting<TPixelBits>(window, rank, getKey);
   static_cast<TPixelBits *>(arguments.output)[offset] = Key::ToBits(key, signMask);
 }
 

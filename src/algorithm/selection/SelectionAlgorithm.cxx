@@ -56,9 +56,9 @@ public:
   }
 
   bool
-  CoversRankMaps(Backend backend) const override
+  CoversRankMaps(Backend) const override
   {
-    return backend == Backend::Cpu;
+    return true;
   }
 
   Proposal

@@ -37,7 +37,7 @@ template <typename TPixelBits>
 constexpr int selectionBlocks = 0;
 #endif
 
-template <typename TPixelBits, KeyMapping VMapping>
+template <typename TPixelBits, KeyMapping VMapping, bool VHasMap>
 __global__ void
 __launch_bounds__(selectionBlock, selectionBlocks<TPixelBits>)
   SelectionKernel(const __grid_constant__ KernelArguments arguments, const __grid_constant__ LaunchShape shape)
@@ -45,7 +45,7 @@ __launch_bounds__(selectionBlock, selectionBlocks<TPixelBits>)
   std::int64_t pixel[Dimension];
   if (shape.GetTile(blockIdx.x, static_cast<int>(threadIdx.x), 0, pixel))
   {
-    RunSelectedPixel<TPixelBits, VMapping>(arguments, pixel);
+    RunSelectedPixel<TPixelBits, VMapping, VHasMap>(arguments, pixel);
   }
 }
 
@@ -57,8 +57,17 @@ LaunchSelection(const KernelArguments & arguments, KeyFormat keyFormat, cudaStre
   const int  single[Dimension] = { 1, 1, 1, 1 };
   const auto shape = GetLaunchShape(arguments.outputExtent, single, 1, selectionBlock, 1);
   return DispatchKeys(keyFormat, [&](auto key) {
-    SelectionKernel<typename decltype(key)::Bits, decltype(key)::mapping>
-      <<<shape.GetGrid(), selectionBlock, 0, stream>>>(arguments, shape);
+    using Bits = typename decltype(key)::Bits;
+    if (arguments.rankMap != nullptr)
+    {
+      SelectionKernel<Bits, decltype(key)::mapping, true>
+        <<<shape.GetGrid(), selectionBlock, 0, stream>>>(arguments, shape);
+    }
+    else
+    {
+      SelectionKernel<Bits, decltype(key)::mapping, false>
+        <<<shape.GetGrid(), selectionBlock, 0, stream>>>(arguments, shape);
+    }
     return cudaGetLastError();
   });
 }

@@ -19,6 +19,8 @@
 #define EmittedKernel_cuh
 
 #include "EmittedKernel.h"
+#include "ByteStripKernel.h"
+#include "LineKernel.h"
 #include "StripKernel.h"
 #include "TileBlock.h"
 
@@ -40,9 +42,17 @@ template <typename TPixelBits>
 constexpr KeyPacking compiledPacking = KeyPacking::Single;
 #endif
 
-/** The kernel of a program that was emitted for a packing. */
-template <typename TProgram, typename TPixelBits, KeyMapping VMapping, KeyPacking VPacking>
-using EmittedTileKernelOf = TileKernel<TProgram, TPixelBits, VMapping, VPacking, TProgram::BlockX, TProgram::BlockY>;
+/** The kernel of 3x3 windows in code of a packing: 8-bit pixels in pairs have one of their own. */
+template <typename TPixelBits, KeyMapping VMapping, KeyPacking VPacking>
+struct StripKernelOf
+{
+  using Type = StripKernel<TPixelBits, VMapping, VPacking>;
+};
+template <KeyMapping VMapping>
+struct StripKernelOf<std::uint8_t, VMapping, KeyPacking::Pair>
+{
+  using Type = ByteStripKernel;
+};
 
 /** The architecture whose program code for another one runs: the newest that is no newer. */
 template <typename TPrograms>
@@ -99,20 +109,32 @@ __launch_bounds__(GetCompiledThreads<TPrograms>(), GetCompiledResidentBlocks<TPr
 #ifdef __CUDA_ARCH__
   constexpr int architecture = compiledArchitecture<TPrograms>;
   using Emitted = typename TPrograms::template Of<architecture>;
-  RunTileKernelBlock<EmittedTileKernelOf<typename Emitted::Type, TPixelBits, VMapping, Emitted::Packing>>(arguments);
+  using Program = typename Emitted::Type;
+  if constexpr (Program::LineBytes > 0)
+  {
+    LineKernel<Program, TPixelBits, VMapping, Emitted::Packing>::Run(
+      arguments, blockIdx.x, blockIdx.y, blockIdx.z, threadIdx.x);
+  }
+  else
+  {
+    RunTileKernelBlock<ProgramKernel<Program, TPixelBits, VMapping, Emitted::Packing>>(arguments);
+  }
 #endif
 }
+
+/** That of the code that is being compiled. */
+template <typename TPixelBits, KeyMapping VMapping>
+using CompiledStripKernel = typename StripKernelOf<TPixelBits, VMapping, compiledPacking<TPixelBits>>::Type;
 
 /** The kernel of 3x3 windows. */
 template <typename TPixelBits, KeyMapping VMapping>
 __global__ void
-__launch_bounds__(StripKernel<TPixelBits, VMapping, compiledPacking<TPixelBits>>::Threads,
-                  StripKernel<TPixelBits, VMapping, compiledPacking<TPixelBits>>::ResidentBlocks)
+__launch_bounds__(CompiledStripKernel<TPixelBits, VMapping>::Threads,
+                  CompiledStripKernel<TPixelBits, VMapping>::ResidentBlocks)
   EmittedStripKernel(const __grid_constant__ KernelArguments arguments)
 {
 #ifdef __CUDA_ARCH__
-  StripKernel<TPixelBits, VMapping, compiledPacking<TPixelBits>>::Run(
-    arguments, blockIdx.x, blockIdx.y, blockIdx.z, threadIdx.x);
+  CompiledStripKernel<TPixelBits, VMapping>::Run(arguments, blockIdx.x, blockIdx.y, blockIdx.z, threadIdx.x);
 #endif
 }
 
@@ -124,7 +146,6 @@ DescribeEmittedKernel(KeyFormat keyFormat)
 {
   using Emitted = typename TPrograms::template Of<VArchitecture>;
   using Program = typename Emitted::Type;
-  using Kernel = EmittedTileKernelOf<Program, TPixelBits, VMapping, Emitted::Packing>;
   EmittedKernel emitted;
   emitted.window = Extent{ { Program::RadiusX, Program::RadiusY, Program::RadiusZ, Program::RadiusW } };
   emitted.keyFormat = keyFormat;
@@ -132,12 +153,32 @@ DescribeEmittedKernel(KeyFormat keyFormat)
   emitted.packing = Emitted::Packing;
   emitted.tile = { { Program::TileX, Program::TileY, Program::TileZ, Program::TileW } };
   emitted.operations = Program::Operations;
-  emitted.shape.threads = Kernel::Threads;
-  emitted.shape.block[0] = Kernel::BlockWidth;
-  emitted.shape.block[1] = Kernel::BlockHeight;
-  emitted.shape.block[2] = Program::TileZ;
-  emitted.shape.block[3] = Program::TileW;
-  emitted.shape.sharedBytes = Kernel::SharedBytes;
+  if constexpr (Program::LineBytes > 0)
+  {
+    using Kernel = typename LineKernel<Program, TPixelBits, VMapping, Emitted::Packing>::Kernel;
+    emitted.shape.threads = Kernel::Threads;
+    for (int axis = 0; axis < Dimension; ++axis)
+    {
+      emitted.shape.block[axis] = Kernel::GetBlock(axis);
+    }
+  }
+  else
+  {
+    using Kernel = ProgramKernel<Program, TPixelBits, VMapping, Emitted::Packing>;
+    emitted.shape.threads = Kernel::Threads;
+    emitted.shape.block[0] = Kernel::BlockWidth;
+    emitted.shape.block[1] = Kernel::BlockHeight;
+    emitted.shape.block[2] = Program::TileZ;
+    emitted.shape.block[3] = Program::TileW;
+    emitted.shape.sharedBytes = Kernel::SharedBytes;
+    if constexpr (Kernel::MarchAxis > 0)
+    {
+      emitted.shape.marchAxis = Kernel::MarchAxis;
+      emitted.shape.steps = Program::Steps;
+      emitted.shape.residentBlocks = Program::ResidentBlocks;
+      emitted.shape.stepLength = Kernel::StepLength;
+    }
+  }
   emitted.function = reinterpret_cast<const void *>(&EmittedTileKernel<TPrograms, TPixelBits, VMapping>);
   return emitted;
 }
@@ -148,17 +189,17 @@ EmittedKernel
 DescribeStripKernel(KeyFormat keyFormat)
 {
   constexpr auto packing = GetKeyPacking(static_cast<int>(sizeof(TPixelBits)), VArchitecture);
-  using Kernel = StripKernel<TPixelBits, VMapping, packing>;
+  using Kernel = typename StripKernelOf<TPixelBits, VMapping, packing>::Type;
   EmittedKernel emitted;
   emitted.window = Extent{ { 1, 1, 0, 0 } };
   emitted.keyFormat = keyFormat;
   emitted.architecture = VArchitecture;
   emitted.packing = packing;
-  emitted.tile = { { Kernel::Width, 2, 1, 1 } };
+  emitted.tile = { { Kernel::Width, Kernel::Rows, 1, 1 } };
   emitted.operations = Kernel::Operations;
   emitted.shape.threads = Kernel::Threads;
   emitted.shape.block[0] = Kernel::BlockWidth;
-  emitted.shape.block[1] = Kernel::Strips;
+  emitted.shape.block[1] = Kernel::BlockHeight;
   emitted.shape.block[2] = 1;
   emitted.shape.block[3] = 1;
   emitted.shape.strips = Kernel::Strips;

@@ -43,6 +43,15 @@ GetStripRows(const KernelShape & shape, std::int64_t columnsOfBlocks, std::int64
   return static_cast<std::int32_t>(DivideUp(stripRows, 2) * 2);
 }
 
+/** Steps of a block: as many as the kernel was measured with, and fewer where the image is too small to keep all
+ * multiprocessors busy with such blocks. */
+int
+CountSteps(const KernelShape & shape, std::int64_t blocksOfOneStep, int multiprocessors)
+{
+  const auto enough = static_cast<std::int64_t>(multiprocessors) * std::max(1, shape.residentBlocks);
+  return static_cast<int>(std::clamp<std::int64_t>(blocksOfOneStep / enough, 1, shape.steps));
+}
+
 } // namespace
 
 cudaError_t
@@ -76,42 +85,59 @@ FindEmittedKernel(const Window & window, KeyFormat keyFormat, const EmittedKerne
 }
 
 cudaError_t
-LaunchEmittedKernel(const EmittedKernel & kernel, KernelArguments arguments, cudaStream_t stream)
+PrepareEmittedKernel(const EmittedKernel & kernel, int & multiprocessors)
 {
-  const auto & block = kernel.shape.block;
-  const auto blocksX = DivideUp(arguments.outputExtent[0] + arguments.outputOrigin[0] - arguments.gridOrigin, block[0]);
-  const auto blocksZ = DivideUp(arguments.outputExtent[2], block[2]);
-  const auto blocksZW = blocksZ * DivideUp(arguments.outputExtent[3], block[3]);
-  auto       blockHeight = static_cast<std::int64_t>(block[1]);
-  if (kernel.shape.strips > 0)
+  int  device = 0;
+  auto error = cudaGetDevice(&device);
+  if (error == cudaSuccess)
   {
-    int        device = 0;
-    int        multiprocessors = 1;
-    const auto error = cudaGetDevice(&device);
-    if (error != cudaSuccess)
-    {
-      return error;
-    }
-    const auto attributeError = cudaDeviceGetAttribute(&multiprocessors, cudaDevAttrMultiProcessorCount, device);
-    if (attributeError != cudaSuccess)
-    {
-      return attributeError;
-    }
-    arguments.stripRows = GetStripRows(kernel.shape, blocksX * blocksZW, arguments.outputExtent[1], multiprocessors);
-    blockHeight *= arguments.stripRows;
+    error = cudaDeviceGetAttribute(&multiprocessors, cudaDevAttrMultiProcessorCount, device);
   }
-  const auto blocksY = DivideUp(arguments.outputExtent[1], blockHeight);
+  if (error == cudaSuccess && kernel.shape.sharedBytes > 48 * 1024)
+  {
+    error = AllowSharedMemory(kernel.function, kernel.shape.sharedBytes);
+  }
+  return error;
+}
+
+cudaError_t
+LaunchEmittedKernel(const EmittedKernel & kernel, const KernelArguments & arguments, cudaStream_t stream)
+{
+  int        multiprocessors = 1;
+  const auto error = PrepareEmittedKernel(kernel, multiprocessors);
+  return error != cudaSuccess ? error : LaunchEmittedKernel(kernel, multiprocessors, arguments, stream);
+}
+
+cudaError_t
+LaunchEmittedKernel(const EmittedKernel & kernel, int multiprocessors, KernelArguments arguments, cudaStream_t stream)
+{
+  const auto & shape = kernel.shape;
+  std::int64_t block[Dimension];
+  std::copy(shape.block, shape.block + Dimension, block);
+  const auto blocksX = DivideUp(arguments.outputExtent[0] + arguments.outputOrigin[0] - arguments.gridOrigin, block[0]);
+  const auto blocksW = DivideUp(arguments.outputExtent[3], block[3]);
+  if (shape.strips > 0 || shape.steps > 0)
+  {
+    const auto height = arguments.outputExtent[1];
+    const auto slices = DivideUp(arguments.outputExtent[2], block[2]) * blocksW;
+    if (shape.strips > 0)
+    {
+      arguments.stripRows = GetStripRows(shape, blocksX * slices, height, multiprocessors);
+      block[1] *= arguments.stripRows;
+    }
+    else
+    {
+      const int steps = CountSteps(shape, blocksX * DivideUp(height, block[1]) * slices, multiprocessors);
+      arguments.stripRows = steps * shape.stepLength;
+      block[shape.marchAxis] *= steps;
+    }
+  }
+  const auto blocksY = DivideUp(arguments.outputExtent[1], block[1]);
+  const auto blocksZ = DivideUp(arguments.outputExtent[2], block[2]);
+  const auto blocksZW = blocksZ * blocksW;
   arguments.blocksZ = static_cast<std::uint32_t>(blocksZ);
   arguments.one = 1;
   arguments.minusOne = ~std::uint32_t{ 0 };
-  if (kernel.shape.sharedBytes > 48 * 1024)
-  {
-    const auto error = AllowSharedMemory(kernel.function, kernel.shape.sharedBytes);
-    if (error != cudaSuccess)
-    {
-      return error;
-    }
-  }
   for (std::int64_t z = 0; z < blocksZW; z += largestGrid)
   {
     for (std::int64_t y = 0; y < blocksY; y += largestGrid)

@@ -56,10 +56,19 @@ GetEmittedKernels();
 cudaError_t
 FindEmittedKernel(const Window & window, KeyFormat keyFormat, const EmittedKernel *& kernel);
 
-/** Completes the arguments for a kernel's blocks and launches it over the output box; a grid larger than CUDA allows
- * becomes several launches. */
+/** Allows a kernel the shared memory that it takes on the current device, and counts the device's multiprocessors.
+ * Holds as long as the device's CUDA context. \returns CUDA's error. */
 cudaError_t
-LaunchEmittedKernel(const EmittedKernel & kernel, KernelArguments arguments, cudaStream_t stream);
+PrepareEmittedKernel(const EmittedKernel & kernel, int & multiprocessors);
+
+/** Completes the arguments for a kernel's blocks and launches it over the output box, on the device that it was
+ * prepared on; a grid larger than CUDA allows becomes several launches. */
+cudaError_t
+LaunchEmittedKernel(const EmittedKernel & kernel, int multiprocessors, KernelArguments arguments, cudaStream_t stream);
+
+/** Both in one call. */
+cudaError_t
+LaunchEmittedKernel(const EmittedKernel & kernel, const KernelArguments & arguments, cudaStream_t stream);
 
 } // namespace cudamedian
 

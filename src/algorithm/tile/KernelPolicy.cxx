@@ -19,6 +19,7 @@
 
 #include "DivideUp.h"
 #include "KernelProgram.h"
+#include "LinePolicy.h"
 #include "TilePolicy.h"
 #include "TileTuning.h"
 
@@ -51,15 +52,6 @@ std::size_t
 GetRegisterValues(const KernelKind & kind)
 {
   return kind.pixelBytes == 8 ? registerValues / 2 : registerValues;
-}
-
-/** Whether min and max of three keys are one instruction. Four keys have none, nor have pairs that are compared as
- * floating-point numbers. */
-bool
-HasThreeInputs(const KernelKind & kind, const DeviceTraits & traits)
-{
-  return traits.pipes.threeInput && kind.pixelBytes != 8 && kind.packing != KeyPacking::Quad &&
-         kind.packing != KeyPacking::HalfPair && kind.packing != KeyPacking::BFloatPair;
 }
 
 /** Sizes of a root tile along an axis: the two largest powers of two below the window, up to 4. With smaller ones
@@ -141,6 +133,10 @@ FitSharedMemory(const Window & window, const KernelKind & kind, KernelPolicy & p
   }
 }
 
+/** Instructions of a program of several ranks that are as bad as twice the clocks: such kernels are compiled at first
+ * use alone, which takes 1.2 ms for each. Reasoned. */
+constexpr double longRanksProgram = 10000;
+
 /** Clocks of an SM that a pixel takes by the cost model: the program's floor, with what staging, sharing, cramped
  * registers and code beyond the instruction cache add. */
 double
@@ -174,6 +170,10 @@ Score(const Window &        window,
     outputs *= size;
   }
   clocks += 4.0 / 62 * staged / outputs;
+  if (window.ranks > 1)
+  {
+    clocks *= 1 + counted.code / longRanksProgram;
+  }
 
   // Warps that an SM holds, by its registers and its shared memory.
   const auto   layout = LayOut(phases, kind);
@@ -190,8 +190,8 @@ Score(const Window &        window,
   return clocks * std::max(1.0, 0.8 * (warps + 4) / warps);
 }
 
-/** Instructions of a footprint's program at most, where a smaller tile has fewer: largestProgramAtFirstUse and what
- * lowering adds. */
+/** Instructions of a footprint's program at most, where a smaller tile has fewer: what takes a compiler some three
+ * seconds. */
 constexpr std::size_t longestFootprintProgram = 3200;
 
 /** The policy with the lowest score. Searched are root tiles, rows of them, orders of merging, phases, and shares of
@@ -210,7 +210,7 @@ SearchPolicy(const Window & window, const KernelKind & kind, const DeviceTraits 
            { Division::Halves, window.footprint != nullptr ? Division::PowerLast : Division::PowerFirst })
       {
         KernelPolicy policy;
-        policy.tiling = { root, division };
+        policy.tiling = { root, division, window.ranks };
         policy.tile = root;
         policy.tile[0] = tileX;
         // The smallest tile stays, whatever it takes.
@@ -287,7 +287,7 @@ struct FoundRow
   bool                  isAlike{ false };
 };
 
-/** The row of a window: the device's own, else one of a device like it, else one of any device. */
+/** The row of a window: the device's own, else the last of a device like it, else the first of any device. */
 FoundRow
 FindTuningRow(const Window & window, const KernelKind & kind, const DeviceTraits & traits)
 {
@@ -309,7 +309,7 @@ FindTuningRow(const Window & window, const KernelKind & kind, const DeviceTraits
     const bool         isAlike = measured.pipes.mostSumPercent == traits.pipes.mostSumPercent &&
                          measured.pipes.threeInput == traits.pipes.threeInput &&
                          measured.blockSharedBytes == traits.blockSharedBytes;
-    if (found.row == nullptr || (isAlike && !found.isAlike))
+    if (found.row == nullptr || isAlike)
     {
       found = { &row, isAlike };
     }
@@ -327,10 +327,6 @@ CountResidentBlocks(const KernelPolicy & policy,
                     const KernelKind &   kind,
                     const DeviceTraits & traits)
 {
-  if (kind.packing != KeyPacking::BFloatPair)
-  {
-    return 0;
-  }
   constexpr int others = 11; // registers of addresses, factors and operands on their way: those of 3x3x3
   constexpr int warps = 24;
   const auto    program = BuildKernelProgram(window, policy, kind);
@@ -345,18 +341,28 @@ CountResidentBlocks(const KernelPolicy & policy,
 
 /** The policy of a row. */
 KernelPolicy
-MakePolicy(const TileTuningRow & row, const Window & window, const KernelKind & kind, const DeviceTraits & traits)
+MakePolicy(const FoundRow & found, const Window & window, const KernelKind & kind, const DeviceTraits & traits)
 {
+  const auto & row = *found.row;
   KernelPolicy policy;
   policy.tile = row.tile;
-  policy.tiling = { row.root, row.division };
+  policy.tiling = { row.root, row.division, window.ranks };
   policy.phases = row.phases;
   policy.lowering.threeInput = HasThreeInputs(kind, traits);
   policy.lowering.sumPercent = row.sumPercent;
+  // Where three operands are two instructions, so are a sum and a comparison. Rows are of medians: a program of several
+  // ranks has more values at a time.
+  const bool isMeasured = found.isAlike && policy.lowering.threeInput && window.ranks == 1;
+  policy.lowering.excessPercent = isMeasured ? row.excessPercent : 0;
   const auto counted = CountPhases(BuildKernelPhases(window, policy), policy.lowering, policy.blockX);
   CompletePolicy(kind, counted.cost.liveValues, policy);
   policy.blockX = row.blockX;
   policy.blockY = row.blockY;
+  if (isMeasured)
+  {
+    policy.residentBlocks = row.residentBlocks;
+    policy.steps = row.steps;
+  }
   return policy;
 }
 
@@ -381,7 +387,7 @@ ChoosePolicy(const Window & window, const KernelKind & kind, const DeviceTraits 
   {
     return SearchPolicy(window, kind, traits);
   }
-  auto policy = MakePolicy(*found.row, window, kind, traits);
+  auto policy = MakePolicy(found, window, kind, traits);
   if (!found.isAlike && !SuitsDevice(policy, window, kind, traits))
   {
     return SearchPolicy(window, kind, traits);
@@ -421,6 +427,32 @@ GetLargestFastestWindow(int pixelBytes, const DeviceTraits & traits)
   return traits.pipes.threeInput ? 225 : 169;
 }
 
+/** Whether the program of a window along three axes is long for its pixels, so that local ranks are faster.
+ *
+ * Measured on an H100 with 16-bit pixels, program and ranks, Gpixel/s: 9x5x3 51 and 17, 9x7x3 28 and 15, 13x5x3 26 and
+ * 16, 9x9x3 23 and 18, 7x5x5 20 and 15, 11x7x3 16 and 15; but 15x5x3 10 and 16, 17x5x3 9.4 and 14.7. Reasoned for
+ * others: programs reach 0.72 of what their pipes allow, and less where code is fetched anew (fetchedPerClock), which
+ * makes 9x5x5 15 and 7x7x5 13 with 16 bits, half with 32. */
+bool
+IsLongInThreeAxes(const Window & window, const KernelKind & kind)
+{
+  if (window.CountAxes() < 3 || window.footprint != nullptr)
+  {
+    return false;
+  }
+  std::int64_t shortest = window.CountPixels();
+  std::int64_t longest = 1;
+  for (int axis = 0; axis < Dimension; ++axis)
+  {
+    const auto size = window.GetSize(axis);
+    shortest = window.radius[static_cast<std::size_t>(axis)] > 0 ? std::min(shortest, size) : shortest;
+    longest = std::max(longest, size);
+  }
+  const bool         isThin = shortest <= 3;
+  const std::int64_t most = kind.GetPixels() > 1 ? (isThin ? 243 : 189) : (isThin ? 189 : 147);
+  return window.CountPixels() > most || (longest >= 15 && window.CountPixels() > 195);
+}
+
 } // namespace
 
 const char *
@@ -443,6 +475,13 @@ GetKernelKind(int pixelBytes, int architecture, bool isForFamily)
 }
 
 bool
+HasThreeInputs(const KernelKind & kind, const DeviceTraits & traits)
+{
+  return traits.pipes.threeInput && kind.pixelBytes != 8 && kind.packing != KeyPacking::Quad &&
+         kind.packing != KeyPacking::HalfPair && kind.packing != KeyPacking::BFloatPair;
+}
+
+bool
 IsCoveredByKernels(const Window & window)
 {
   if (window.footprint != nullptr)
@@ -460,7 +499,14 @@ IsTileProgramFastestOnDevice(const Window & window, int pixelBytes, const Device
   {
     return false;
   }
-  return window.CountPixels() <= GetLargestFastestWindow(pixelBytes, traits);
+  return window.CountPixels() <= GetLargestFastestWindow(pixelBytes, traits) &&
+         !IsLongInThreeAxes(window, GetKernelKind(pixelBytes, traits.computeCapability));
+}
+
+int
+GetMarchAxis(const Window & window)
+{
+  return window.radius[2] > 0 ? 2 : 1;
 }
 
 bool
@@ -469,11 +515,24 @@ IsFilteredInStrips(const Window & window)
   return window == Window(Extent{ { 1, 1, 0, 0 } });
 }
 
+bool
+IsFilteredInLines(const Window & window)
+{
+  return window.footprint == nullptr && window.ranks == 1 && window.CountAxes() == 1 && IsCoveredByKernels(window);
+}
+
 KernelPolicy
 GetKernelPolicy(const Window & window, const KernelKind & kind, const DeviceTraits & traits)
 {
+  if (IsFilteredInLines(window))
+  {
+    return GetLinePolicy(window, kind, traits);
+  }
   auto policy = ChoosePolicy(window, kind, traits);
-  policy.residentBlocks = CountResidentBlocks(policy, window, kind, traits);
+  if (kind.packing == KeyPacking::BFloatPair)
+  {
+    policy.residentBlocks = CountResidentBlocks(policy, window, kind, traits);
+  }
   return policy;
 }
 

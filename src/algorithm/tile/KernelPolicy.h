@@ -70,13 +70,25 @@ struct KernelPolicy
   std::size_t registers{ 0 };
   /** Blocks that a multiprocessor has to have registers for, 0 where that is left to the compiler. */
   int residentBlocks{ 0 };
+  /** Bytes of a row that a thread moves at once where the window lies along one axis (LineKernel.h); 0 for blocks that
+   * stage their footprint. */
+  int lineBytes{ 0 };
+  /** Steps that a block goes along an axis (MarchingKernel.h), or 0 for a block of one place. */
+  int steps{ 0 };
 };
+
+/** The axis that blocks go along in steps where they do: the last one that a window extends along, but no row. */
+int
+GetMarchAxis(const Window & window);
 
 /** The largest radius and the largest number of window pixels that kernels run as tile programs: 17x17. Beyond, a
  * thread's values are several times its registers, programs do not fit in the instruction cache, and local ranks are
  * faster (TileRates.inc and RankRates.inc). */
 constexpr std::int64_t largestKernelRadius = 15;
 constexpr std::int64_t largestKernelWindow = 289;
+
+/** Ranks at most that a kernel finds for each output, which takes its own by a map. */
+constexpr std::int64_t mostKernelRanks = 32;
 
 /** What the host needs to know to launch a kernel. */
 struct KernelShape
@@ -85,17 +97,29 @@ struct KernelShape
   int block[Dimension]{ 0, 0, 0, 0 }; ///< outputs of a block along each axis
   int sharedBytes{ 0 };               ///< shared memory of a block
   /** For kernels whose blocks are as high as the launch says: strips one below the other in a block, `block[1]` being
-   * the height when each has one row; and blocks that a multiprocessor runs at once. Otherwise 0. */
+   * the height when each has one row. Otherwise 0. */
   int strips{ 0 };
+  /** Blocks that a multiprocessor runs at once, for such kernels and those below. */
   int residentBlocks{ 0 };
+  /** For kernels whose blocks go along an axis in steps: the axis, the steps, and what a step is long. `block` has one
+   * step. Otherwise 0. */
+  int marchAxis{ 0 };
+  int steps{ 0 };
+  int stepLength{ 0 };
 };
+
+/** Whether min and max of three keys are one instruction. Four keys have none, nor have pairs that are compared as
+ * floating-point numbers. */
+bool
+HasThreeInputs(const KernelKind & kind, const DeviceTraits & traits);
 
 /** Whether kernels run a window as a tile program in registers. */
 bool
 IsCoveredByKernels(const Window & window);
 
 /** Whether a window's program is faster than local ranks, by measurement (TileRates.inc and RankRates.inc): up to 15x15
- * with 8 and 32 bits, wherever there are kernels with 16, up to 5x5 and 3x3x3 with 64. */
+ * with 8 and 32 bits, wherever there are kernels with 16, up to 5x5 and 3x3x3 with 64. Along three axes some of them
+ * are not, by a model: 16-bit windows of more than 189 pixels, or 255 where they are three pixels thin. */
 bool
 IsTileProgramFastestOnDevice(const Window & window, int pixelBytes, const DeviceTraits & traits = GetH200Traits());
 
@@ -104,6 +128,10 @@ IsTileProgramFastestOnDevice(const Window & window, int pixelBytes, const Device
  */
 bool
 IsFilteredInStrips(const Window & window);
+
+/** Whether a window lies along one axis, and threads keep all inputs of a tile in registers (LineKernel.h). */
+bool
+IsFilteredInLines(const Window & window);
 
 /** The policy for a window: a row of TileTuning.inc, of the device or another that it suits, or the best by a model
  * of what the device does. Its blocks fit in a block's shared memory. \pre IsCoveredByKernels(radius) */

@@ -18,6 +18,7 @@
 #include "KernelProgram.h"
 
 #include "DivideUp.h"
+#include "LinePolicy.h"
 
 #include <algorithm>
 #include <stdexcept>
@@ -200,6 +201,10 @@ GetKernelShape(const Window &        window,
                const KernelKind &    kind,
                const KernelProgram & program)
 {
+  if (policy.lineBytes > 0)
+  {
+    return GetLineShape(window, policy, kind);
+  }
   const auto  stagePixels = kind.pixelBytes == 1 ? 8 : 16 / kind.pixelBytes;
   const auto  halo = RoundUp(program.margin, stagePixels);
   KernelShape shape;
@@ -208,6 +213,13 @@ GetKernelShape(const Window &        window,
   shape.block[1] = policy.blockY * static_cast<int>(policy.tile[1]) * kind.GetPixels();
   shape.block[2] = static_cast<int>(policy.tile[2]);
   shape.block[3] = static_cast<int>(policy.tile[3]);
+  if (policy.steps > 0)
+  {
+    shape.marchAxis = GetMarchAxis(window);
+    shape.steps = policy.steps;
+    shape.residentBlocks = policy.residentBlocks;
+    shape.stepLength = shape.block[shape.marchAxis] / (shape.marchAxis == 1 ? kind.GetPixels() : 1);
+  }
   // As many lines behind as before: a kernel knows the radius alone.
   const auto added = [&](int axis) { return static_cast<int>(2 * window.radius[axis]); };
   const auto rows = shape.block[1] / kind.GetPixels() + added(1);

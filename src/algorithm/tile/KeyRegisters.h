@@ -19,45 +19,12 @@
 #define KeyRegisters_h
 
 #include "KernelArguments.h"
+#include "KeyArithmetic.h"
 #include "KeyPacking.h"
 #include "PixelVector.h"
 
 namespace cudamedian
 {
-
-/** Four of the eight bytes of two words: digit n of the selector, from the lowest, names the byte that becomes byte n.
- */
-CUDAMEDIAN_HOST_DEVICE std::uint32_t
-                       SelectBytes(std::uint32_t a, std::uint32_t b, std::uint32_t selector)
-{
-#ifdef __CUDA_ARCH__
-  return __byte_perm(a, b, selector);
-#else
-  const std::uint64_t both = a | (static_cast<std::uint64_t>(b) << 32);
-  std::uint32_t       result = 0;
-  for (int byte = 0; byte < 4; ++byte)
-  {
-    result |= static_cast<std::uint32_t>(both >> (8 * (selector >> (4 * byte) & 7U)) & 0xFFU) << (8 * byte);
-  }
-  return result;
-#endif
-}
-
-/** a + b - c modulo 2^32 on the pipe of multiply-add. The factors come from the kernel's arguments: were they known,
- * the compiler would use the adder, which is on the pipe of min and max. */
-CUDAMEDIAN_HOST_DEVICE std::uint32_t
-AddAndSubtract(std::uint32_t a, std::uint32_t b, std::uint32_t c, std::uint32_t one, std::uint32_t minusOne)
-{
-#ifdef __CUDA_ARCH__
-  std::uint32_t sum;
-  std::uint32_t result;
-  asm("mad.lo.u32 %0, %1, %2, %3;" : "=r"(sum) : "r"(a), "r"(one), "r"(b));
-  asm("mad.lo.u32 %0, %1, %2, %3;" : "=r"(result) : "r"(c), "r"(minusOne), "r"(sum));
-  return result;
-#else
-  return c * minusOne + (a * one + b);
-#endif
-}
 
 /** Registers of keys: how pixels get into them, how they are compared, and how medians get out.
  *
@@ -83,6 +50,14 @@ public:
   MaxBySum(Keys a, Keys b, Keys min) const
   {
     return AddAndSubtract(a, b, min, m_One, m_MinusOne);
+  }
+
+  /** What max(a, b) exceeds a by, given min(a, b): each key of b is no less than the min's, so that none borrows from
+   * its neighbour. */
+  CUDAMEDIAN_HOST_DEVICE Keys
+  GetExcess(Keys b, Keys min) const
+  {
+    return Subtract(b, min, m_MinusOne);
   }
 
 private:
@@ -119,6 +94,17 @@ public:
   {
     return __vimax3_u16x2(a, b, c);
   }
+  /** min(a + excess, c) and max(a + excess, c), where the sum is a key. */
+  CUDAMEDIAN_HOST_DEVICE Keys
+  MinOfSum(Keys a, Keys excess, Keys c) const
+  {
+    return __viaddmin_u16x2(a, excess, c);
+  }
+  CUDAMEDIAN_HOST_DEVICE Keys
+  MaxOfSum(Keys a, Keys excess, Keys c) const
+  {
+    return __viaddmax_u16x2(a, excess, c);
+  }
 #else
   Keys
   Min(Keys a, Keys b) const
@@ -140,6 +126,16 @@ public:
   Max3(Keys a, Keys b, Keys c) const
   {
     return Max(Max(a, b), c);
+  }
+  Keys
+  MinOfSum(Keys a, Keys excess, Keys c) const
+  {
+    return Min(a + excess, c);
+  }
+  Keys
+  MaxOfSum(Keys a, Keys excess, Keys c) const
+  {
+    return Max(a + excess, c);
   }
 #endif
 
@@ -202,13 +198,16 @@ public:
   }
 };
 
-/** Two 16-bit keys with a sign: signed pixels need no other order and are their own keys, given the sign mask 0. */
+/** Two 16-bit keys with a sign: signed pixels need no other order and are their own keys, given the sign mask 0. They
+ * have no excess: what a key exceeds another by may have more bits than they. */
 template <typename TPixelBits>
 class SignedPairRegisters : public KeyRegisters<TPixelBits, KeyPacking::Pair>
 {
 public:
   using KeyRegisters<TPixelBits, KeyPacking::Pair>::KeyRegisters;
   using Keys = std::uint32_t;
+
+  Keys GetExcess(Keys, Keys) const = delete;
 
 #ifdef __CUDA_ARCH__
   CUDAMEDIAN_HOST_DEVICE Keys
@@ -382,6 +381,37 @@ public:
       return AddAndSubtract(a, b, min, m_One, m_MinusOne);
     }
     return Max(a, b);
+  }
+  CUDAMEDIAN_HOST_DEVICE Keys
+  GetExcess(Keys b, Keys min) const
+  {
+    if constexpr (sizeof(Keys) == 4)
+    {
+      return Subtract(b, min, m_MinusOne);
+    }
+    return b - min;
+  }
+  CUDAMEDIAN_HOST_DEVICE Keys
+  MinOfSum(Keys a, Keys excess, Keys c) const
+  {
+#ifdef __CUDA_ARCH__
+    if constexpr (sizeof(Keys) == 4)
+    {
+      return __viaddmin_u32(a, excess, c);
+    }
+#endif
+    return Min(a + excess, c);
+  }
+  CUDAMEDIAN_HOST_DEVICE Keys
+  MaxOfSum(Keys a, Keys excess, Keys c) const
+  {
+#ifdef __CUDA_ARCH__
+    if constexpr (sizeof(Keys) == 4)
+    {
+      return __viaddmax_u32(a, excess, c);
+    }
+#endif
+    return Max(a + excess, c);
   }
 
   template <typename TKey, int VCount>

@@ -20,6 +20,7 @@
 #include <map>
 #include <ostream>
 #include <sstream>
+#include <tuple>
 #include <initializer_list>
 #include <utility>
 
@@ -37,6 +38,7 @@ public:
       m_LoadKeys(GetLoadKeys(m_Program.GetTile(), kind))
   {
     const auto & tile = m_Program.GetTile();
+    m_Ranks = m_Program.GetOutputs().size() / static_cast<std::size_t>(Volume(tile));
     m_MissingInRow.assign(static_cast<std::size_t>(Volume(tile) / tile[0]), static_cast<int>(tile[0]));
     for (std::size_t output = 0; output < m_Program.GetOutputs().size(); ++output)
     {
@@ -56,6 +58,10 @@ public:
     for (std::size_t row = 0; row < m_MissingInRow.size() && !m_Program.GetOutputs().empty(); ++row)
     {
       m_Stream << "      typename TRegisters::Keys row" << row << "[TileX];\n";
+      if (m_Ranks > 1)
+      {
+        m_Stream << "      const auto ranks" << row << " = access.LoadRanks(" << GetRowText(row) << ");\n";
+      }
     }
     for (const auto & vector : m_MissingInVector)
     {
@@ -108,6 +114,12 @@ private:
         return "Min3";
       case LoweredOperation::Max3:
         return "Max3";
+      case LoweredOperation::Excess:
+        return "GetExcess";
+      case LoweredOperation::MinOfSum:
+        return "MinOfSum";
+      case LoweredOperation::MaxOfSum:
+        return "MaxOfSum";
       default:
         return "MaxBySum";
     }
@@ -186,23 +198,57 @@ private:
              << ", " << vector.line / rows / slices << ");\n";
   }
 
+  /** Where a row of the tile's outputs lies along axes 1 to 3, as arguments. */
+  std::string
+  GetRowText(std::size_t row) const
+  {
+    const auto rows = static_cast<std::size_t>(m_Program.GetTile()[1]);
+    const auto slices = static_cast<std::size_t>(m_Program.GetTile()[2]);
+    return std::to_string(row % rows) + ", " + std::to_string(row / rows % slices) + ", " +
+           std::to_string(row / rows / slices);
+  }
+
+  /** Enters one of the values that are left of an output in a round of choosing: see RankChoice. */
+  void
+  Choose(std::size_t output, int round, std::size_t place, const std::string & text)
+  {
+    const auto width = static_cast<std::size_t>(m_Program.GetTile()[0]);
+    const auto left = ((m_Ranks - 1) >> round) + 1; // values of an output in this round
+    if (left == 1)
+    {
+      const auto row = output / width;
+      m_Stream << "      row" << row << "[" << output % width << "] = " << text << ";\n";
+      if (--m_MissingInRow[row] == 0)
+      {
+        m_Stream << "      access.Store(" << GetRowText(row) << ", row" << row << ");\n";
+      }
+      return;
+    }
+    if (place % 2 == 0 && place + 1 == left)
+    {
+      Choose(output, round + 1, place / 2, text); // has no neighbour
+      return;
+    }
+    const auto neighbour = m_Left.find({ output, round, place ^ 1U });
+    if (neighbour == m_Left.end())
+    {
+      m_Left.emplace(std::make_tuple(output, round, place), text);
+      return;
+    }
+    const auto chosen = "c" + std::to_string(m_Chosen++);
+    m_Stream << "      const auto " << chosen << " = ranks" << output / width << ".Choose("
+             << (place % 2 == 0 ? text : neighbour->second) << ", " << (place % 2 == 0 ? neighbour->second : text)
+             << ", " << output % width << ", " << round << ");\n";
+    Choose(output, round + 1, place / 2, chosen);
+  }
+
   void
   Store(TileProgram::Value value)
   {
-    const auto & tile = m_Program.GetTile();
-    const auto   range = m_OutputsOfValue.equal_range(value);
+    const auto range = m_OutputsOfValue.equal_range(value);
     for (auto entry = range.first; entry != range.second; ++entry)
     {
-      const auto row = entry->second / static_cast<std::size_t>(tile[0]);
-      m_Stream << "      row" << row << "[" << entry->second % static_cast<std::size_t>(tile[0])
-               << "] = " << GetText(value) << ";\n";
-      if (--m_MissingInRow[row] == 0)
-      {
-        const auto rows = static_cast<std::size_t>(tile[1]);
-        const auto slices = static_cast<std::size_t>(tile[2]);
-        m_Stream << "      access.Store(" << row % rows << ", " << row / rows % slices << ", " << row / rows / slices
-                 << ", row" << row << ");\n";
-      }
+      Choose(entry->second / m_Ranks, 0, entry->second % m_Ranks, GetText(value));
     }
     const auto exported = m_ExportOfValue.find(value);
     if (exported != m_ExportOfValue.end())
@@ -225,10 +271,14 @@ private:
   int                                               m_LoadKeys;
   std::map<std::string, int>                        m_Loads;    // how often each vector was loaded
   std::map<TileProgram::Value, std::string>         m_Restored; // variables of values that were restored
+  std::size_t                                       m_Ranks;    // values that are found for each output
   std::vector<int>                                  m_MissingInRow;
   std::multimap<TileProgram::Value, std::size_t>    m_OutputsOfValue;
   std::map<TileProgram::Value, SharedLayout::Place> m_ExportOfValue;
   std::map<std::size_t, int>                        m_MissingInVector; // by vector: shared values still to come
+  // Values that wait for their neighbour, by output, round and place, and how many were chosen.
+  std::map<std::tuple<std::size_t, int, std::size_t>, std::string> m_Left;
+  std::size_t                                                      m_Chosen{ 0 };
 };
 
 /** Writes a constant for each phase. */
@@ -271,6 +321,9 @@ WriteConstants(const KernelProgram & program, const KernelPolicy & policy, const
          { "BlockX", policy.blockX },
          { "BlockY", policy.blockY },
          { "ResidentBlocks", policy.residentBlocks },
+         { "LineBytes", policy.lineBytes },
+         { "MarchAxis", policy.steps > 0 ? GetMarchAxis(last.GetWindow()) : 0 },
+         { "Steps", policy.steps },
          { "Margin", program.margin },
          { "SavedKeys", static_cast<std::int64_t>(program.savedValues) },
          { "SharedVectors", static_cast<std::int64_t>(shared.numberOfVectors) },
@@ -298,6 +351,7 @@ GetEmittedName(const Window & window, const KernelKind & kind, const std::string
     name += (axis == 0 ? "" : "x") + std::to_string(window.GetSize(axis));
   }
   name += window.IsMedian() ? "" : "at" + std::to_string(window.rank);
+  name += window.ranks == 1 ? "" : "to" + std::to_string(window.GetGreatestRank());
   return name + "_" + std::to_string(8 * kind.pixelBytes) + ToString(kind.packing);
 }
 
@@ -331,15 +385,18 @@ MakeKernelSource(const KernelProgram & program,
                  EmittedProgram &      count)
 {
   std::ostringstream source;
-  source << "#include \"TileBlock.h\"\nnamespace cudamedian\n{\n";
+  const bool         inLines = policy.lineBytes > 0;
+  source << "#include \"" << (inLines ? "LineKernel.h" : "TileBlock.h") << "\"\nnamespace cudamedian\n{\n";
   count = EmitProgram(program, policy, kind, "Program", source);
-  source << "using Kernel = TileKernel<Program, std::uint" << 8 * kind.pixelBytes
-         << "_t, KeyMapping::" << (isFloat ? "Float" : "Integer") << ", KeyPacking::" << ToString(kind.packing)
-         << ", Program::BlockX, Program::BlockY>;\n}\n"
+  const auto packing = inLines ? GetLinePacking(kind.packing) : kind.packing;
+  source << "using Kernel = " << (inLines ? "LineKernel" : "ProgramKernel") << "<Program, std::uint"
+         << 8 * kind.pixelBytes << "_t, KeyMapping::" << (isFloat ? "Float" : "Integer")
+         << ", KeyPacking::" << ToString(packing) << ">;\n}\n"
          << "extern \"C\" __global__ void __launch_bounds__(cudamedian::Kernel::Threads, "
          << "cudamedian::Program::ResidentBlocks)\n"
          << runtimeKernelName << "(const __grid_constant__ cudamedian::KernelArguments arguments)\n{\n"
-         << "  cudamedian::RunTileKernelBlock<cudamedian::Kernel>(arguments);\n}\n";
+         << (inLines ? "  cudamedian::Kernel::Run(arguments, blockIdx.x, blockIdx.y, blockIdx.z, threadIdx.x);\n}\n"
+                     : "  cudamedian::RunTileKernelBlock<cudamedian::Kernel>(arguments);\n}\n");
   return source.str();
 }
 

@@ -27,8 +27,8 @@ namespace cudamedian
 {
 
 /** Name of the struct that EmitProgram() writes for a window and the bytes of a register of keys: "…_5x5x1x1_16Pair",
- * or "…_5x5x1x1at6_16Pair" for a rank that is not the median's. A footprint's starts with its shape:
- * "…_cross3x3x1x1_…".
+ * or "…_5x5x1x1at6_16Pair" for a rank that is not the median's, or "…at6to9…" for several. A footprint's starts with
+ * its shape: "…_cross3x3x1x1_…".
  */
 std::string
 GetEmittedName(const Window & window, const KernelKind & kind, const std::string & shape = "");
@@ -47,7 +47,8 @@ struct EmittedProgram
  * MaxBySum, and writes each row of the tile with `access.Store` once it is complete. Values that tiles share go from
  * one phase to another through `access.StoreShared` and `access.LoadShared`.
  *
- * Values that do not fit in the policy's registers go through `access.Save` and `access.Restore`. */
+ * Values that do not fit in the policy's registers go through `access.Save` and `access.Restore`. Where the program
+ * finds several ranks, `access.LoadRanks` says which of them each output of a row wants. */
 EmittedProgram
 EmitProgram(const KernelProgram & program,
             const KernelPolicy &  policy,

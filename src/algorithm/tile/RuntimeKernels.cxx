@@ -17,13 +17,9 @@
  *=========================================================================*/
 #include "RuntimeKernels.h"
 
-#include "KernelCache.h"
 #include "ProgramEmitter.h"
-#include "RuntimeCompiler.h"
 
-#include <algorithm>
 #include <deque>
-#include <limits>
 #include <map>
 #include <mutex>
 #include <tuple>
@@ -32,9 +28,6 @@ namespace cudamedian
 {
 namespace
 {
-
-/** Goes into every cache key. */
-constexpr char projectVersion[] = "CudaMedian " CUDAMEDIAN_VERSION;
 
 /** Makes a kernel out of a cubin. */
 cudaError_t
@@ -73,6 +66,36 @@ Keep(const EmittedKernel & kernel)
   return &kernels.back();
 }
 
+/** Loads what was compiled. */
+RuntimeKernel
+Load(const Window &         window,
+     KeyFormat              keyFormat,
+     const KernelKind &     kind,
+     const KernelTarget &   target,
+     const CompiledKernel & compiled)
+{
+  RuntimeKernel result;
+  result.explanation = compiled.explanation;
+  result.isNative = !target.isPtx;
+  if (compiled.binary.empty())
+  {
+    return result;
+  }
+  EmittedKernel kernel{
+    window,         keyFormat, target.architecture, kind.packing, compiled.policy.tile, compiled.operations,
+    compiled.shape, nullptr
+  };
+  const auto error = LoadKernel(compiled.binary, kernel.function);
+  if (error != cudaSuccess)
+  {
+    result.explanation = std::string("a kernel compiled at first use does not load: ") + cudaGetErrorString(error);
+    result.loads = false;
+    return result;
+  }
+  result.kernel = Keep(kernel);
+  return result;
+}
+
 } // namespace
 
 RuntimeKernel
@@ -80,10 +103,9 @@ CompileRuntimeKernel(const Window &       window,
                      KeyFormat            keyFormat,
                      const KernelKind &   kind,
                      const KernelPolicy & policy,
-                     const KernelTarget & target,
-                     std::size_t          largestProgram)
+                     const KernelTarget & target)
 {
-  return CompileRuntimeKernel(BuildTileProgram(window, policy), keyFormat, kind, policy, target, largestProgram);
+  return CompileRuntimeKernel(BuildTileProgram(window, policy), keyFormat, kind, policy, target);
 }
 
 RuntimeKernel
@@ -91,98 +113,37 @@ CompileRuntimeKernel(const TileProgram &  tileProgram,
                      KeyFormat            keyFormat,
                      const KernelKind &   kind,
                      const KernelPolicy & policy,
-                     const KernelTarget & target,
-                     std::size_t          largestProgram)
+                     const KernelTarget & target)
 {
-  const auto &   window = tileProgram.GetWindow();
-  const bool     isFloat = GetKeyMapping(keyFormat) == KeyMapping::Float;
-  const auto     program = BuildKernelProgram(tileProgram, policy, kind);
-  EmittedProgram count;
-  const auto     source = MakeKernelSource(program, policy, kind, isFloat, count);
-  const auto &   compiler = RuntimeCompiler::Get();
-
-  std::string key =
-    std::string(projectVersion) + "\n" + compiler.GetDescription() + "\n" + target.GetName() + "\n" + source;
-  for (const auto & header : GetKernelSources())
-  {
-    key += header.text;
-  }
-  const KernelCache cache(KernelCache::GetDefaultFolder());
-  EmittedKernel     kernel{
-    window, keyFormat, target.architecture, kind.packing, policy.tile, count.operations, {}, nullptr
-  };
-  kernel.shape = GetKernelShape(window, policy, kind, program);
-
-  const std::string how = target.isPtx ? " as PTX for " + target.GetName() : "";
-  const auto        cached = cache.Load(key);
-  // One that does not load is compiled again.
-  if (cached && LoadKernel(*cached, kernel.function) == cudaSuccess)
-  {
-    return { Keep(kernel), "from the cache on disk" + how, !target.isPtx };
-  }
-  if (count.instructions > largestProgram)
-  {
-    return { nullptr,
-             "a program of " + std::to_string(count.instructions) +
-               " instructions takes too long to compile at first use (at most " + std::to_string(largestProgram) +
-               ")" };
-  }
-  std::string error;
-  const auto  binary = compiler.Compile(source, target, error);
-  if (binary.empty())
-  {
-    return { nullptr, "not compiled: " + error };
-  }
-  const auto loaded = LoadKernel(binary, kernel.function);
-  if (loaded != cudaSuccess)
-  {
-    return { nullptr,
-             std::string("a kernel compiled at first use does not load: ") + cudaGetErrorString(loaded),
-             !target.isPtx,
-             false };
-  }
-  return { Keep(kernel),
-           "compiled with " + compiler.GetDescription() + how +
-             (cache.Store(key, binary) ? "" : " and not kept, since the cache cannot be written"),
-           !target.isPtx };
+  return Load(
+    tileProgram.GetWindow(), keyFormat, kind, target, CompileProgram(tileProgram, keyFormat, kind, policy, target));
 }
 
 RuntimeKernel
 FindRuntimeKernel(const Window & window, KeyFormat keyFormat, int pixelBytes, const DeviceTraits & traits)
 {
   using Key = std::tuple<Window, KeyFormat, int, std::string>;
-  static auto &                     mutex = *new std::mutex;
-  static auto &                     found = *new std::map<Key, RuntimeKernel>;
+  static auto & mutex = *new std::mutex;
+  static auto & loaded = *new std::map<Key, RuntimeKernel>;
+  const Key     key(window, keyFormat, traits.computeCapability, traits.name);
+  {
+    const std::lock_guard<std::mutex> lock(mutex);
+    const auto                        entry = loaded.find(key);
+    if (entry != loaded.end())
+    {
+      return entry->second;
+    }
+  }
+  // Without the lock: others need not wait while one is compiled.
+  auto wish = MakeKernelWish(window, keyFormat, pixelBytes, traits);
+  auto kernel = Load(window, keyFormat, wish.kind, wish.target, *GetCompiledKernel(wish));
+  if (!kernel.loads && !wish.target.isPtx)
+  {
+    wish = MakeKernelWish(window, keyFormat, pixelBytes, traits, true);
+    kernel = Load(window, keyFormat, wish.kind, wish.target, *GetCompiledKernel(wish));
+  }
   const std::lock_guard<std::mutex> lock(mutex);
-  const Key                         key(window, keyFormat, traits.computeCapability, traits.name);
-  const auto                        entry = found.find(key);
-  if (entry != found.end())
-  {
-    return entry->second;
-  }
-  const auto   known = RuntimeCompiler::Get().GetNewestArchitecture(traits.computeCapability);
-  const auto   newest = known == 0 ? traits.computeCapability : known;
-  KernelTarget target{ newest, newest != traits.computeCapability || traits.pretendedOn > newest };
-  // What is made for a family runs on no other one.
-  const auto device = traits.pretendedOn != 0 ? traits.pretendedOn : traits.computeCapability;
-  const auto kind =
-    GetKernelKind(pixelBytes, newest, RuntimeCompiler::Get().KnowsFamilies() && device / 10 == newest / 10);
-  target.isForFamily = kind.packing == KeyPacking::Quad;
-  const auto policy = GetKernelPolicy(window, kind, traits);
-  // A device that is taken for another stands for a build that has this one's kernels.
-  const auto & ahead = GetEmittedKernels();
-  const bool   isAhead = std::any_of(ahead.begin(), ahead.end(), [&](const EmittedKernel & kernel) {
-    return kernel.window == window && kernel.keyFormat == keyFormat;
-  });
-  const auto   largest =
-    traits.pretendedOn != 0 && isAhead ? std::numeric_limits<std::size_t>::max() : largestProgramAtFirstUse;
-  auto kernel = CompileRuntimeKernel(window, keyFormat, kind, policy, target, largest);
-  if (!kernel.loads && !target.isPtx)
-  {
-    target.isPtx = true;
-    kernel = CompileRuntimeKernel(window, keyFormat, kind, policy, target, largest);
-  }
-  return found.emplace(key, std::move(kernel)).first->second;
+  return loaded.emplace(key, std::move(kernel)).first->second;
 }
 
 } // namespace cudamedian

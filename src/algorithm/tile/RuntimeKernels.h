@@ -19,7 +19,7 @@
 #define RuntimeKernels_h
 
 #include "EmittedKernel.h"
-#include "RuntimeCompiler.h"
+#include "KernelCompilation.h"
 
 #include <string>
 
@@ -35,27 +35,21 @@ struct RuntimeKernel
   bool                  loads{ true };     ///< false where the driver did not take what was compiled
 };
 
-/** The kernel of a window for the current device: from memory, from the cache on disk, or compiled now. A device that
- * NVRTC does not know, or a driver that takes no machine code, gets PTX of the newest architecture that NVRTC knows,
- * and so does one that is taken for an older one.
+/** The kernel of a window for the current device: from memory, from the cache on disk, or compiled now, or waited for
+ * where it is being compiled. A driver that takes no machine code gets PTX.
  *
  * \param traits of the current device. Thread-safe. */
 RuntimeKernel
 FindRuntimeKernel(const Window & window, KeyFormat keyFormat, int pixelBytes, const DeviceTraits & traits);
 
-/** NVRTC 13.0 takes 1.2 s for 1,000 instructions of a tile program; what takes longer than five seconds is not worth
- * waiting for. */
-constexpr std::size_t largestProgramAtFirstUse = 4000;
-
-/** Compiles the kernel of a given policy, or finds it in the cache, unless its program has more instructions than
- * `largestProgram` and is not in the cache. Each call makes another kernel, which lives as long as the process. */
+/** Compiles the kernel of a given policy, or finds it in the cache. Each call makes another kernel, which lives as long
+ * as the process. */
 RuntimeKernel
 CompileRuntimeKernel(const Window &       window,
                      KeyFormat            keyFormat,
                      const KernelKind &   kind,
                      const KernelPolicy & policy,
-                     const KernelTarget & target,
-                     std::size_t          largestProgram = largestProgramAtFirstUse);
+                     const KernelTarget & target);
 
 /** The same for another program of the policy's tile, however it was put together. */
 RuntimeKernel
@@ -63,8 +57,7 @@ CompileRuntimeKernel(const TileProgram &  tileProgram,
                      KeyFormat            keyFormat,
                      const KernelKind &   kind,
                      const KernelPolicy & policy,
-                     const KernelTarget & target,
-                     std::size_t          largestProgram = largestProgramAtFirstUse);
+                     const KernelTarget & target);
 
 } // namespace cudamedian
 

@@ -61,6 +61,9 @@ public:
   static constexpr int Strips = Threads / Lanes * Halves;
   /** Columns of a block. */
   static constexpr int BlockWidth = Lanes * Width;
+  /** Rows that are filtered at once, and of a block whose strips have one. */
+  static constexpr int Rows = 2;
+  static constexpr int BlockHeight = Strips;
   /** Blocks that a multiprocessor has registers for. */
   static constexpr int ResidentBlocks = 5;
   /** Min and max of two operands for a strip of two rows. */

@@ -35,12 +35,16 @@ double
 EstimateSeconds(const Problem & problem, KernelMeans means)
 {
   // A program's operations for a pixel are 2.4 for each pixel of the window in 2D (3x3 17, 5x5 60, 11x11 283, 17x17
-  // 772) and about twice as many in 3D (3x3x3 107, 5x5x5 638). The rates are those of benchmark/README.md.
+  // 772), about twice as many in 3D (3x3x3 107, 5x5x5 638) and half of it along one axis (15 19, 21 26). The rates are
+  // those of benchmark/README.md.
   const auto bytes = problem.GetPixelBytes();
   const auto axes = problem.GetWindow().CountAxes();
   // Those of footprints count 2 in a cross of 5, 3.2 in a disk of 13, 3.5 in a disk of 81 and 5.5 in a ball of 33.
-  const double each = axes > 2 ? 4.6 : problem.request.footprint != nullptr ? 3.3 : 2.4;
-  const double operations = CountWindowPixels(problem.request) * each;
+  const double each = axes > 2 ? 4.6 : problem.request.footprint != nullptr ? 3.3 : axes == 1 ? 1.3 : 2.4;
+  const double single = CountWindowPixels(problem.request) * each;
+  // Several ranks: 3x3 with 4 counts 29, 5x5 with 6 88, 11x11 with 12 358, and one of them is chosen for each output.
+  const auto   ranks = static_cast<double>(problem.GetWindow().ranks);
+  const double operations = ranks > 1 ? 1.4 * single + 2 * ranks : single;
   const bool   isPacked = GetKernelKind(bytes, problem.device.computeCapability).GetPixels() == 2;
   const double rate = bytes == 8 ? 3.2e12 : isPacked ? 30e12 : 15.5e12;
   // An interpreted program fetches each instruction and keeps each value in shared memory.
@@ -48,6 +52,14 @@ EstimateSeconds(const Problem & problem, KernelMeans means)
   // Of what a copy moves, as 3x3 does on an H200.
   const double memory = 2.0 * bytes / (0.7 * problem.device.copyBytes);
   return problem.CountOutputs() * std::max(slower * operations / rate * GetSlowness(problem), memory);
+}
+
+/** Seconds that the compilation of a window's kernel takes, about. With NVRTC 13.0 and 16-bit pixels on one core 3x3x3
+ * takes 0.4, 9x5x3 2.9, 9x9x3 3.8 and 7x7x5 8.1. */
+double
+EstimateCompileSeconds(const Window & window)
+{
+  return 0.3 + 0.02 * static_cast<double>(window.CountPixels());
 }
 
 class TileAlgorithm : public MedianAlgorithm
@@ -66,9 +78,9 @@ public:
   }
 
   bool
-  CoversRankMaps(Backend backend) const override
+  CoversRankMaps(Backend) const override
   {
-    return backend == Backend::Cpu;
+    return true;
   }
 
   Proposal
@@ -117,19 +129,27 @@ public:
   ProposeOnDevice(const Problem & problem) const override
   {
     const auto window = problem.GetWindow();
-    const bool isInterpreted = IsInterpretedOnDevices(window);
+    if (window.ranks > mostKernelRanks)
+    {
+      return { std::nullopt,
+               "kernels of tile programs find at most " + std::to_string(mostKernelRanks) + " ranks; " +
+                 std::to_string(window.ranks) + " may be wanted",
+               false };
+    }
+    const bool isInterpreted = window.ranks == 1 && IsInterpretedOnDevices(window);
     if (!isInterpreted && !IsCoveredByKernels(window))
     {
       return Refuse(window);
     }
     const auto means = ChooseTileMeans(problem, isInterpreted ? ScheduleForDevices(window) : nullptr);
+    const bool isFastest = IsTileProgramFastestOnDevice(window, problem.GetPixelBytes(), problem.device);
+    const auto awaited = means.compile ? Await(problem, isFastest, means.compile) : nullptr;
     if (!means.means)
     {
-      return { std::nullopt, "no kernel of the window's tile program (" + means.missing + ")", true };
+      return { std::nullopt, "no kernel of the window's tile program (" + means.missing + ")", true, awaited };
     }
     Candidate candidate;
     // What was measured is not of the interpreter.
-    const bool isFastest = IsTileProgramFastestOnDevice(window, problem.GetPixelBytes(), problem.device);
     candidate.standing = *means.means == KernelMeans::Interpreter ? Standing::Unknown
                          : isFastest                              ? Standing::Fastest
                                                                   : Standing::Overtaken;
@@ -147,7 +167,16 @@ public:
       candidate.tileReason = "largest power of two up to half the window, within the live values a thread can hold";
     }
     candidate.onDevice = means.method;
-    return { candidate, "", false };
+    return { candidate, "", false, awaited };
+  }
+
+  PreparedKernel
+  PrepareKernel(const Problem & problem) const override
+  {
+    const auto window = problem.GetWindow();
+    return IsCoveredByKernels(window) && IsTileProgramFastestOnDevice(window, problem.GetPixelBytes(), problem.device)
+             ? PrepareTileKernel(problem)
+             : PreparedKernel{};
   }
 
   std::vector<Extent>
@@ -171,6 +200,19 @@ public:
   }
 
 private:
+  /** The kernel that is not compiled yet. */
+  static std::shared_ptr<const AwaitedKernel>
+  Await(const Problem & problem, bool isFastest, const std::function<void()> & compile)
+  {
+    AwaitedKernel awaited;
+    awaited.name = "the kernel of the window's tile program";
+    awaited.standing = isFastest ? Standing::Fastest : Standing::Overtaken;
+    awaited.seconds = EstimateSeconds(problem, KernelMeans::AtFirstUse);
+    awaited.compileSeconds = EstimateCompileSeconds(problem.GetWindow());
+    awaited.compile = compile;
+    return std::make_shared<const AwaitedKernel>(std::move(awaited));
+  }
+
   /** What finds all the ranks of a map at once, of which each output takes its own. */
   static Proposal
   ProposeRanksOnHost(const Problem & problem)

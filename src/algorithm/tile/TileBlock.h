@@ -18,15 +18,15 @@
 #ifndef TileBlock_h
 #define TileBlock_h
 
-#include "TileKernel.h"
+#include "MarchingKernel.h"
 
 namespace cudamedian
 {
 
-// A block of TileKernel from its beginning to its end. Its threads are a type, so that the tests run it too: there they
-// are a loop. ForEachThread(function) calls function(thread) for each thread, and Synchronize() waits for all. What
-// threads add to a variable from outside is their own on the device, and that of all in the tests: Count(variable)
-// waits for all threads too, and returns how many added one.
+// A block of TileKernel or MarchingKernel from its beginning to its end. Its threads are a type, so that the tests run
+// it too: there they are a loop. ForEachThread(function) calls function(thread) for each thread, and Synchronize()
+// waits for all. What threads add to a variable from outside is their own on the device, and that of all in the tests:
+// Count(variable) waits for all threads too, and returns how many added one.
 
 #ifdef __CUDACC__
 /** The threads of a block on the device. */
@@ -50,9 +50,9 @@ struct DeviceThreads
   }
 };
 
-/** The same for a block that may run twice: the thread's number is read anew, so that the compiler keeps nothing that
- * follows from it in registers all the time. On sm_89, 3x3x3 takes 2,368 instructions for 2,952, and its 80
- * registers do. */
+/** The same for a block that may run twice, or that goes on in steps: the thread's number is read anew, so that the
+ * compiler keeps nothing that follows from it in registers all the time. On sm_89, 3x3x3 takes 2,368 instructions for
+ * 2,952, and its 80 registers do. */
 struct RepeatingThreads : DeviceThreads
 {
   template <typename TFunction>
@@ -115,13 +115,42 @@ RunStagedTiles(const TThreads &                threads,
   return RunTileKernelPhases<TKernel, 0>(threads, arguments, block, shared);
 }
 
+/** A block of MarchingKernel. */
+template <typename TKernel, typename TThreads>
+CUDAMEDIAN_BLOCK void
+RunMarchingBlock(const TThreads &         threads,
+                 const KernelArguments &  arguments,
+                 typename TKernel::Block  block,
+                 typename TKernel::Keys * shared)
+{
+  const bool hasBorder = TKernel::HasBorder(arguments, block);
+  const int  steps = TKernel::CountSteps(arguments, block);
+  CUDAMEDIAN_KEEP_LOOP
+  for (int step = 0; step < steps; ++step)
+  {
+    threads.ForEachThread([&](unsigned int thread) { TKernel::Stage(arguments, block, thread, shared); });
+    threads.Synchronize();
+    if (hasBorder)
+    {
+      threads.ForEachThread([&](unsigned int thread) { TKernel::StageBorder(arguments, block, thread, shared); });
+      threads.Synchronize();
+    }
+    if (step >= TKernel::StepsAhead)
+    {
+      RunTileKernelPhases<TKernel, 0>(threads, arguments, block, shared);
+      threads.Synchronize();
+    }
+    TKernel::Advance(block);
+  }
+}
+
 /** A block of TileKernel. */
 template <typename TKernel, typename TThreads>
 CUDAMEDIAN_BLOCK void
-RunTileKernelBlock(const TThreads &         threads,
-                   const KernelArguments &  arguments,
-                   typename TKernel::Block  block,
-                   typename TKernel::Keys * shared)
+RunStandingBlock(const TThreads &         threads,
+                 const KernelArguments &  arguments,
+                 typename TKernel::Block  block,
+                 typename TKernel::Keys * shared)
 {
   int        without = 0;
   const auto stage = [&](unsigned int thread) { without += TKernel::Stage(arguments, block, thread, shared) ? 1 : 0; };
@@ -159,6 +188,24 @@ RunTileKernelBlock(const TThreads &         threads,
   }
 }
 
+/** A block of either. */
+template <typename TKernel, typename TThreads>
+CUDAMEDIAN_BLOCK void
+RunTileKernelBlock(const TThreads &         threads,
+                   const KernelArguments &  arguments,
+                   typename TKernel::Block  block,
+                   typename TKernel::Keys * shared)
+{
+  if constexpr (TKernel::MarchAxis > 0)
+  {
+    RunMarchingBlock<TKernel>(threads, arguments, block, shared);
+  }
+  else
+  {
+    RunStandingBlock<TKernel>(threads, arguments, block, shared);
+  }
+}
+
 #ifdef __CUDACC__
 /** The block that a kernel runs. */
 template <typename TKernel>
@@ -168,7 +215,7 @@ RunTileKernelBlock(const KernelArguments & arguments)
   extern __shared__ __align__(16) unsigned char sharedMemory[];
   auto * const                                  shared = reinterpret_cast<typename TKernel::Keys *>(sharedMemory);
   const auto block = TKernel::GetBlock(arguments, blockIdx.x, blockIdx.y, blockIdx.z);
-  using Threads = typename ThreadsOf<TKernel::IsNumbered>::Type;
+  using Threads = typename ThreadsOf<TKernel::IsNumbered || (TKernel::MarchAxis > 0)>::Type;
   RunTileKernelBlock<TKernel>(Threads{}, arguments, block, shared);
 }
 #endif

@@ -25,6 +25,7 @@
 #include "KernelProgram.h"
 #include "RuntimeKernels.h"
 
+#include <algorithm>
 #include <map>
 #include <mutex>
 #include <set>
@@ -69,12 +70,14 @@ class EmittedLauncher : public SlabLauncher
 public:
   EmittedLauncher(const EmittedKernel & kernel, const std::string & how, bool isNative)
     : m_Kernel(kernel), m_How(how), m_IsNative(isNative)
-  {}
+  {
+    CheckCuda(PrepareEmittedKernel(kernel, m_Multiprocessors), "cudaFuncSetAttribute");
+  }
 
   cudaError_t
   Launch(const KernelArguments & arguments, cudaStream_t stream) const override
   {
-    return LaunchEmittedKernel(m_Kernel, arguments, stream);
+    return LaunchEmittedKernel(m_Kernel, m_Multiprocessors, arguments, stream);
   }
   std::int64_t
   GetLargestLaunch() const override
@@ -85,6 +88,11 @@ public:
   IsNative() const override
   {
     return m_IsNative;
+  }
+  bool
+  IsIndependent() const override
+  {
+    return true;
   }
   void
   Describe(ExecutionReport & report) const override
@@ -98,6 +106,7 @@ private:
   const EmittedKernel & m_Kernel;
   std::string           m_How;
   bool                  m_IsNative;
+  int                   m_Multiprocessors{ 1 };
 };
 
 /** Looks for the kernel compiled ahead on the current device. \returns null, and why, where there is none. */
@@ -294,6 +303,25 @@ AllHaveKernelAhead(const Problem & problem, std::string & missing)
   return true;
 }
 
+/** The kernels to compile at first use that a problem's devices have not got yet. */
+std::vector<KernelWish>
+ListMissingKernels(const Problem & problem)
+{
+  std::vector<KernelWish> missing;
+  for (const int device : problem.devices)
+  {
+    auto wish = MakeKernelWish(problem.GetWindow(),
+                               GetKeyFormat(problem.request.pixelType),
+                               problem.GetPixelBytes(),
+                               GetDeviceTraits({ device }));
+    if (FindCompiledKernel(wish) == nullptr)
+    {
+      missing.push_back(std::move(wish));
+    }
+  }
+  return missing;
+}
+
 void
 Add(std::string & missing, const std::string & text)
 {
@@ -314,8 +342,9 @@ MayOffer(const Problem & problem, KernelMeans means, std::string & missing)
 TileMeans
 ChooseTileMeans(const Problem & problem, const std::shared_ptr<const ScheduledProgram> & scheduled)
 {
-  const auto  sharedBytes = problem.device.blockSharedBytes;
-  std::string missing;
+  const auto            sharedBytes = problem.device.blockSharedBytes;
+  std::string           missing;
+  std::function<void()> compile;
   if (!IsCoveredByKernels(problem.GetWindow()))
   {
     missing = "the window is beyond the range of kernels";
@@ -325,7 +354,7 @@ ChooseTileMeans(const Problem & problem, const std::shared_ptr<const ScheduledPr
     std::string why;
     if (MayOffer(problem, KernelMeans::Ahead, missing) && AllHaveKernelAhead(problem, why))
     {
-      return { KernelMeans::Ahead, missing, std::make_shared<AheadMethod>() };
+      return { KernelMeans::Ahead, missing, std::make_shared<AheadMethod>(), nullptr };
     }
     if (!why.empty() && why != "none was compiled ahead")
     {
@@ -338,7 +367,13 @@ ChooseTileMeans(const Problem & problem, const std::shared_ptr<const ScheduledPr
     }
     else if (MayOffer(problem, KernelMeans::AtFirstUse, missing))
     {
-      return { KernelMeans::AtFirstUse, missing, std::make_shared<FirstUseMethod>() };
+      const auto wishes = problem.waits ? std::vector<KernelWish>() : ListMissingKernels(problem);
+      if (wishes.empty())
+      {
+        return { KernelMeans::AtFirstUse, missing, std::make_shared<FirstUseMethod>(), nullptr };
+      }
+      Add(missing, "it is not compiled yet");
+      compile = [wishes] { std::for_each(wishes.begin(), wishes.end(), CompileInBackground); };
     }
   }
   if (scheduled && MayOffer(problem, KernelMeans::Interpreter, missing) &&
@@ -347,9 +382,29 @@ ChooseTileMeans(const Problem & problem, const std::shared_ptr<const ScheduledPr
                        "interpreting it",
                        missing))
   {
-    return { KernelMeans::Interpreter, missing, std::make_shared<InterpreterMethod>(scheduled) };
+    return { KernelMeans::Interpreter, missing, std::make_shared<InterpreterMethod>(scheduled), compile };
   }
-  return { std::nullopt, missing, nullptr };
+  return { std::nullopt, missing, nullptr, compile };
+}
+
+PreparedKernel
+PrepareTileKernel(const Problem & problem)
+{
+  std::string missing;
+  if (!problem.devices.empty() && FindVerdict(problem, KernelMeans::Ahead).empty() &&
+      AllHaveKernelAhead(problem, missing))
+  {
+    return { true, "compiled ahead" };
+  }
+  const auto & compiler = RuntimeCompiler::Get();
+  if (!compiler.IsAvailable())
+  {
+    return { false, "not compiled: " + compiler.GetDescription() };
+  }
+  const auto wish = MakeKernelWish(
+    problem.GetWindow(), GetKeyFormat(problem.request.pixelType), problem.GetPixelBytes(), problem.device);
+  const auto kernel = GetCompiledKernel(wish);
+  return { !kernel->binary.empty(), kernel->explanation };
 }
 
 std::vector<DeviceCheck>

@@ -21,6 +21,8 @@
 #include "MedianAlgorithm.h"
 #include "ScheduledProgram.h"
 
+#include <functional>
+
 namespace cudamedian
 {
 
@@ -30,12 +32,20 @@ struct TileMeans
   std::optional<KernelMeans>          means;   ///< the best that there is; none where there is nothing
   std::string                         missing; ///< why it is not a better one
   std::shared_ptr<const DeviceMethod> method;
+  std::function<void()>               compile{
+    nullptr
+  }; ///< has a faster one compiled in the background; null where there is none to compile
 };
 
 /** Chooses how the problem's devices run the program. Where none is at hand, they have it compiled ahead.
  * \param scheduled what can be interpreted; null where nothing can. \throws DeviceError */
 TileMeans
 ChooseTileMeans(const Problem & problem, const std::shared_ptr<const ScheduledProgram> & scheduled);
+
+/** Compiles the kernel of a window that is covered, unless it is compiled ahead for all of the problem's devices, or is
+ * on disk. \throws DeviceError */
+PreparedKernel
+PrepareTileKernel(const Problem & problem);
 
 /** The kernels of tile programs that a self-test tries out. */
 std::vector<DeviceCheck>

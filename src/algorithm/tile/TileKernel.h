@@ -21,6 +21,7 @@
 #include "BFloatRegisters.h"
 #include "Clamp.h"
 #include "QuadRegisters.h"
+#include "RankChoice.h"
 
 namespace cudamedian
 {
@@ -43,6 +44,8 @@ public:
   static constexpr int Threads = VBlockX * VBlockY;
   static constexpr int Phases = TProgram::Phases;
   static constexpr int Parts = Registers::Pixels;
+  /** The axis that a block goes along in steps (MarchingKernel.h), or 0 where it has one step. */
+  static constexpr int MarchAxis = TProgram::MarchAxis;
   /** Whether registers have more keys than they can tell apart at once: see NumberedKeys. */
   static constexpr bool IsNumbered = VPacking == KeyPacking::BFloatPair;
   /** Outputs of a block along axes 0 and 1, and of one part of it. */
@@ -74,6 +77,17 @@ public:
     NumberedKeys numbered; ///< if IsNumbered
   };
 
+  /** Rows from a part of a block to the next. */
+  static CUDAMEDIAN_HOST_DEVICE std::int32_t
+                                GetPartRows(const KernelArguments & arguments)
+  {
+    if constexpr (MarchAxis == 1)
+    {
+      return arguments.stripRows;
+    }
+    return PartHeight;
+  }
+
   static CUDAMEDIAN_HOST_DEVICE Block
   GetBlock(const KernelArguments & arguments, std::uint32_t x, std::uint32_t y, std::uint32_t z)
   {
@@ -82,8 +96,10 @@ public:
     const std::uint32_t volume = z < arguments.blocksZ ? 0 : z / arguments.blocksZ;
     z -= volume * arguments.blocksZ;
     return { { arguments.gridOrigin + static_cast<std::int32_t>(x) * BlockWidth,
-               arguments.outputOrigin[1] + static_cast<std::int32_t>(y) * BlockHeight,
-               arguments.outputOrigin[2] + static_cast<std::int32_t>(z) * TProgram::TileZ,
+               arguments.outputOrigin[1] +
+                 static_cast<std::int32_t>(y) * (MarchAxis == 1 ? Parts * arguments.stripRows : BlockHeight),
+               arguments.outputOrigin[2] +
+                 static_cast<std::int32_t>(z) * (MarchAxis == 2 ? arguments.stripRows : TProgram::TileZ),
                arguments.outputOrigin[3] + static_cast<std::int32_t>(volume) * TProgram::TileW },
              {} };
   }
@@ -294,6 +310,25 @@ public:
       return *const_cast<const volatile Keys *>(m_Saved + slot * Threads);
     }
 
+    /** The ranks that are wanted of a row of the tile's outputs, where the program finds several; 0 beyond the output
+     * box. */
+    CUDAMEDIAN_HOST_DEVICE RankChoice<Registers, TProgram::TileX>
+                           LoadRanks(int y, int z, int w) const
+    {
+      const bool                             isInside = z < m_Slices && w < m_Volumes;
+      RankChoice<Registers, TProgram::TileX> choice;
+      CUDAMEDIAN_UNROLL
+      for (int part = 0; part < Parts; ++part)
+      {
+        const int          row = part * GetPartRows(m_Arguments) + y;
+        const std::int64_t place = w * m_Arguments.outputPitch[3] + z * m_Arguments.outputPitch[2] +
+                                   row * m_Arguments.outputPitch[1] +
+                                   (m_Output - static_cast<TPixelBits *>(m_Arguments.output));
+        choice.Set(part, LoadRanksOfRow(isInside && row < m_Rows, place));
+      }
+      return choice;
+    }
+
     /** Writes a row of the tile's medians; those beyond the output box are left out. */
     CUDAMEDIAN_HOST_DEVICE void
     Store(int y, int z, int w, const Keys (&keys)[TProgram::TileX]) const
@@ -330,6 +365,41 @@ public:
     }
 
   private:
+    /** The ranks of a row of pixels, from so many behind the first of the map on, where it has them. */
+    CUDAMEDIAN_HOST_DEVICE PixelVector<std::uint8_t, TProgram::TileX>
+                           LoadRanksOfRow(bool isInside, std::int64_t place) const
+    {
+      // Rows of the map start where those of the output do: at multiples of so many bytes.
+      constexpr int aligned = 16 / static_cast<int>(sizeof(TPixelBits));
+      constexpr int atOnce = TProgram::TileX < aligned ? TProgram::TileX : aligned;
+      const auto *  ranks = static_cast<const std::uint8_t *>(m_Arguments.rankMap) + place;
+
+      PixelVector<std::uint8_t, TProgram::TileX> row{};
+      if (isInside && m_Whole)
+      {
+        CUDAMEDIAN_UNROLL
+        for (int x = 0; x < TProgram::TileX; x += atOnce)
+        {
+          PixelVector<std::uint8_t, atOnce> some;
+          some.Load(ranks + x);
+          CUDAMEDIAN_UNROLL
+          for (int i = 0; i < atOnce; ++i)
+          {
+            row.Set(x + i, some.Get(i));
+          }
+        }
+      }
+      else if (isInside)
+      {
+        CUDAMEDIAN_UNROLL
+        for (int x = 0; x < TProgram::TileX; ++x)
+        {
+          row.Set(x, x >= m_Skip && x < m_Columns ? ranks[x] : std::uint8_t{ 0 });
+        }
+      }
+      return row;
+    }
+
     template <typename TRegisters>
     CUDAMEDIAN_HOST_DEVICE void
     StoreParts(int y, int z, int w, const Keys (&keys)[TProgram::TileX]) const
@@ -341,7 +411,7 @@ public:
       CUDAMEDIAN_UNROLL
       for (int part = 0; part < Parts; ++part)
       {
-        const int row = part * PartHeight + y;
+        const int row = part * GetPartRows(m_Arguments) + y;
         if (row >= m_Rows)
         {
           return;
@@ -385,14 +455,14 @@ public:
   /** Runs a thread's share of a phase. \pre the footprint is staged, and all threads have run the phase before.
    * \returns whether medians are what keys are clamped to, and the block has to be run with its keys numbered the other
    * way. */
-  template <int VPhase>
+  template <int VPhase, typename TAccess = Access, typename TBlock = Block>
   static CUDAMEDIAN_HOST_DEVICE bool
-  RunPhase(const KernelArguments & arguments, const Block & block, unsigned int thread, Keys * shared)
+  RunPhase(const KernelArguments & arguments, const TBlock & block, unsigned int thread, Keys * shared)
   {
     const Registers registers(arguments);
     if constexpr (VPhase == TProgram::Phases - 1)
     {
-      const Access access(
+      const TAccess access(
         arguments, block, thread, static_cast<int>(thread % VBlockX), static_cast<int>(thread / VBlockX), shared);
       TProgram::template Run<VPhase, Registers>(registers, access);
       if constexpr (IsNumbered)
@@ -407,22 +477,23 @@ public:
       CUDAMEDIAN_KEEP_LOOP
       for (unsigned int tile = thread; tile < positions * VBlockY; tile += Threads)
       {
-        const Access access(arguments,
-                            block,
-                            thread,
-                            static_cast<int>(tile % positions) + first,
-                            static_cast<int>(tile / positions),
-                            shared);
+        const TAccess access(arguments,
+                             block,
+                             thread,
+                             static_cast<int>(tile % positions) + first,
+                             static_cast<int>(tile / positions),
+                             shared);
         TProgram::template Run<VPhase, Registers>(registers, access);
       }
     }
     return false;
   }
 
-private:
+protected:
   /** Stages a vector, and keeps in mind whether keys are without a number. */
+  template <int VPixels>
   static CUDAMEDIAN_HOST_DEVICE void
-  StageKeys(const PixelVector<TPixelBits, StagePixels> (&pixels)[Parts],
+  StageKeys(const PixelVector<TPixelBits, VPixels> (&pixels)[Parts],
             TPixelBits signMask,
             Keys *     destination,
             Keys &     seen)
@@ -431,7 +502,7 @@ private:
     if constexpr (IsNumbered)
     {
       CUDAMEDIAN_UNROLL
-      for (int i = 0; i < StagePixels; ++i)
+      for (int i = 0; i < VPixels; ++i)
       {
         seen = bfloat::KeepNaN(seen, keys.words[i]);
       }
@@ -440,19 +511,21 @@ private:
   }
 
   /** The vector nearest to a column that is the first of a vector. */
+  template <int VPixels = StagePixels>
   static CUDAMEDIAN_HOST_DEVICE std::int32_t
                                 ClampColumn(const KernelArguments & arguments, std::int32_t column)
   {
-    return Clamp(column, (arguments.inputExtent[0] - 1) / StagePixels * StagePixels);
+    return Clamp(column, (arguments.inputExtent[0] - 1) / VPixels * VPixels);
   }
 
   /** Loads a vector of a staged line, one for each part. */
+  template <int VPixels>
   static CUDAMEDIAN_HOST_DEVICE void
   LoadLine(const KernelArguments & arguments,
            const Block &           block,
            const TPixelBits *      input,
            unsigned int            line,
-           PixelVector<TPixelBits, StagePixels> (&pixels)[Parts])
+           PixelVector<TPixelBits, VPixels> (&pixels)[Parts])
   {
     unsigned int row = line;
     if constexpr (Slices * Volumes > 1)
@@ -477,7 +550,8 @@ private:
     CUDAMEDIAN_UNROLL
     for (int part = 0; part < Parts; ++part)
     {
-      pixels[part].Load(input + Clamp(y + part * PartHeight, arguments.inputExtent[1] - 1) * arguments.inputPitch[1]);
+      pixels[part].Load(input + Clamp(y + part * GetPartRows(arguments), arguments.inputExtent[1] - 1) *
+                                  arguments.inputPitch[1]);
     }
   }
 };

@@ -38,11 +38,14 @@ struct TileTuningRow
   Division     division;
   PhaseOptions phases;
   int          sumPercent;
+  int          excessPercent;
   int          blockX;
   int          blockY;
-  double       rate;         ///< Gpixel/s
-  double       runnerUpRate; ///< of the best other policy measured; 0 where none is told
-  const char * runnerUp;     ///< how that one differs, or all of it
+  int          residentBlocks; ///< that the compiler has to leave registers for, or 0
+  int          steps;          ///< of a block along an axis, or 0
+  double       rate;           ///< Gpixel/s
+  double       runnerUpRate;   ///< of the best other policy measured; 0 where none is told
+  const char * runnerUp;       ///< how that one differs, or all of it
 };
 
 /** The row as the table has it. */
@@ -54,8 +57,9 @@ ToRow(const TileTuningRow & row)
   text << "{ \"" << row.device << "\", \"" << row.commit << "\", " << ToRow(row.window) << ", " << row.pixelBytes
        << ", " << ToRow(row.tile) << ", " << ToRow(row.root)
        << ", Division::" << divisions[static_cast<int>(row.division)] << ", { " << row.phases.sharedPhases << ", "
-       << row.phases.firstColumn << ", " << row.phases.columns << " }, " << row.sumPercent << ", " << row.blockX << ", "
-       << row.blockY << ", " << row.rate << ", " << row.runnerUpRate << ", \"" << row.runnerUp << "\" },";
+       << row.phases.firstColumn << ", " << row.phases.columns << " }, " << row.sumPercent << ", " << row.excessPercent
+       << ", " << row.blockX << ", " << row.blockY << ", " << row.residentBlocks << ", " << row.steps << ", "
+       << row.rate << ", " << row.runnerUpRate << ", \"" << row.runnerUp << "\" },";
   return text.str();
 }
 

@@ -1,0 +1,43 @@
+/*=========================================================================
+ *
+ *  Copyright NumFOCUS
+ *
+ *  Licensed under the Apache License, Version 2.0 (the "License");
+ *  you may not use this file except in compliance with the License.
+ *  You may obtain a copy of the License at
+ *
+ *         https://www.apache.org/licenses/LICENSE-2.0.txt
+ *
+ *  Unless required by applicable law or agreed to in writing, software
+ *  distributed under the License is distributed on an "AS IS" BASIS,
+ *  WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ *  See the License for the specific language governing permissions and
+ *  limitations under the License.
+ *
+ *=========================================================================*/
+#ifndef ExtremumArguments_h
+#define ExtremumArguments_h
+
+#include "ExtremumPolicy.h"
+#include "KernelArguments.h"
+
+namespace cudamedian
+{
+
+/** What a kernel is told. */
+struct ExtremumArguments
+{
+  KernelArguments slab; ///< its radius is not asked
+  ExtremumShape   shape;
+  std::int32_t    firstVector; ///< of the first strip, counted from the input's first column
+  std::int32_t    isOneSided;  ///< whether what is before a pixel is taken from lanes before (ExtremumSides.h)
+  std::int32_t    halo[2];     ///< lanes before and behind the outputs of a strip that has neighbours
+  std::int32_t    strips;      ///< or parts of a row
+  std::int32_t    segments;    ///< along the march
+  std::int32_t    groups;      ///< along the runs
+  std::int64_t    items; ///< what there is for warps: strips of all segments, groups and places along the axis left
+};
+
+} // namespace cudamedian
+
+#endif

@@ -1,0 +1,163 @@
+/*=========================================================================
+ *
+ *  Copyright NumFOCUS
+ *
+ *  Licensed under the Apache License, Version 2.0 (the "License");
+ *  you may not use this file except in compliance with the License.
+ *  You may obtain a copy of the License at
+ *
+ *         https://www.apache.org/licenses/LICENSE-2.0.txt
+ *
+ *  Unless required by applicable law or agreed to in writing, software
+ *  distributed under the License is distributed on an "AS IS" BASIS,
+ *  WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ *  See the License for the specific language governing permissions and
+ *  limitations under the License.
+ *
+ *=========================================================================*/
+#ifndef RankBlockThreads_h
+#define RankBlockThreads_h
+
+#include "RankDigitSort.h"
+
+#include <cub/block/block_radix_rank.cuh>
+
+namespace cudamedian
+{
+
+constexpr unsigned int allLanes = 0xFFFFFFFFU;
+
+/** A block's threads, each of which runs the code: see RankSort.h. */
+template <int VThreads>
+struct BlockThreads
+{
+  static constexpr int Count = VThreads;
+
+  /** The thread's own. */
+  template <typename T>
+  struct Value
+  {
+    T own;
+
+    __device__ __forceinline__ T &
+    operator[](int)
+    {
+      return own;
+    }
+    __device__ __forceinline__ const T &
+    operator[](int) const
+    {
+      return own;
+    }
+  };
+
+  using DigitRank = cub::BlockRadixRankMatchEarlyCounts<VThreads, digitBits, false>;
+  using Digits = typename DigitRank::TempStorage;
+
+  template <typename TFunction>
+  __device__ __forceinline__ void
+  ForEachThread(const TFunction & function) const
+  {
+    function(static_cast<int>(threadIdx.x));
+  }
+  __device__ __forceinline__ void
+  Synchronize() const
+  {
+    __syncthreads();
+  }
+  template <typename T>
+  __device__ __forceinline__ Value<T>
+                             GetAcross(const Value<T> & value, int distance) const
+  {
+    return { static_cast<T>(__shfl_xor_sync(allLanes, value.own, distance)) };
+  }
+  template <typename T>
+  __device__ __forceinline__ Value<T>
+                             GetBefore(const Value<T> & value, int distance) const
+  {
+    return { __shfl_up_sync(allLanes, value.own, distance) };
+  }
+  __device__ __forceinline__ int
+  GetCommon(const Value<int> & value) const
+  {
+    return value.own;
+  }
+  template <typename TKey, int VItems>
+  __device__ __forceinline__ void
+  RankDigits(Digits & digits, Value<TKey[VItems]> & keys, Value<int[VItems]> & ranks, int bit) const
+  {
+    DigitRank(digits).RankKeys(keys.own, ranks.own, DigitExtractor{ bit });
+  }
+
+  __device__ __forceinline__ static std::uint32_t
+             AddTo(std::uint32_t * counter, std::uint32_t change)
+  {
+    return atomicAdd(counter, change);
+  }
+  /** The same for all threads of a warp at once, those that are `inside`. Where they agree, one adds for all. */
+  __device__ __forceinline__ static std::uint32_t
+             AddAlike(std::uint32_t * counter, std::uint32_t change, bool inside)
+  {
+    const auto place = reinterpret_cast<std::uintptr_t>(counter);
+    const auto mark = static_cast<std::uint32_t>(place) + change;
+    const auto first = __shfl_sync(allLanes, mark, 0);
+    if (__all_sync(allLanes, inside && mark == first) != 0)
+    {
+      const auto    lane = threadIdx.x % 32;
+      std::uint32_t before = 0;
+      if (lane == 0)
+      {
+        before = atomicAdd(counter, 32 * change);
+      }
+      return __shfl_sync(allLanes, before, 0) + lane * change;
+    }
+    return inside ? atomicAdd(counter, change) : 0;
+  }
+  __device__ __forceinline__ static int
+  CountLeadingZeros(unsigned long long number)
+  {
+    return __clzll(static_cast<long long>(number));
+  }
+  __device__ __forceinline__ static std::uint32_t
+             GetHigherHalves(std::uint32_t a, std::uint32_t b)
+  {
+    return __vmaxu2(a, b);
+  }
+  /** Adds to a number if one key is less than another. */
+  template <typename TElement>
+  __device__ __forceinline__ static void
+  CountIfLess(int & number, TElement less, TElement than, int change)
+  {
+    if constexpr (sizeof(TElement) == 4)
+    {
+      // In two instructions, which the compiler makes three of.
+      asm("{ .reg .pred less; setp.lt.u32 less, %1, %2; @less add.s32 %0, %0, %3; }"
+          : "+r"(number)
+          : "r"(less), "r"(than), "r"(change));
+    }
+    else
+    {
+      number += less < than ? change : 0;
+    }
+  }
+  __device__ __forceinline__ static void
+  StoreVector(std::uint16_t * to, const WordVector & words)
+  {
+    *reinterpret_cast<WordVector *>(to) = words;
+  }
+  __device__ __forceinline__ static void
+  KeepLoads()
+  {
+    asm volatile("" ::: "memory");
+  }
+  template <typename T>
+  __device__ __forceinline__ static void
+  KeepAddress(T *& pointer)
+  {
+    asm("" : "+l"(pointer));
+  }
+};
+
+} // namespace cudamedian
+
+#endif

@@ -1,0 +1,153 @@
+/*=========================================================================
+ *
+ *  Copyright NumFOCUS
+ *
+ *  Licensed under the Apache License, Version 2.0 (the "License");
+ *  you may not use this file except in compliance with the License.
+ *  You may obtain a copy of the License at
+ *
+ *         https://www.apache.org/licenses/LICENSE-2.0.txt
+ *
+ *  Unless required by applicable law or agreed to in writing, software
+ *  distributed under the License is distributed on an "AS IS" BASIS,
+ *  WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ *  See the License for the specific language governing permissions and
+ *  limitations under the License.
+ *
+ *=========================================================================*/
+#ifndef RankPlaces_h
+#define RankPlaces_h
+
+#include "RankKernels.h"
+
+#include <type_traits>
+
+/** Where the pixels of a region's ranks lie: what windows that keep a threshold look through (RankThreshold.h). */
+namespace cudamedian
+{
+
+/** Places of a region's pixels, packed, with a guard bit above either coordinate that a subtraction clears where it
+ * would borrow.
+ *
+ * \tparam VIsNarrow whether coordinates have 7 bits, and a word has two places, or 11, and it has one. */
+template <bool VIsNarrow>
+struct RankPlaces
+{
+  static constexpr int           Shift = VIsNarrow ? 8 : 12; ///< of the second coordinate
+  static constexpr int           Words = VIsNarrow ? 4 : 8;  ///< that have eight places
+  static constexpr std::uint32_t Guards = VIsNarrow ? 0x80808080U : 0x00800800U;
+  using Element = std::conditional_t<VIsNarrow, std::uint16_t, std::uint32_t>;
+
+  /** As often as a word has places. */
+  CUDAMEDIAN_HOST_DEVICE static std::uint32_t
+  Pack(int x, int y)
+  {
+    return static_cast<std::uint32_t>(x | y << Shift) * (VIsNarrow ? 0x00010001U : 1U);
+  }
+
+  /** Puts a pixel's place where its packed rank is. */
+  CUDAMEDIAN_HOST_DEVICE static void
+  Store(std::uint32_t * places, unsigned int rank, int x, int y)
+  {
+    reinterpret_cast<Element *>(places)[GetElement(rank)] = static_cast<Element>(Pack(x, y) | Guards);
+  }
+
+  /** Leaves a rank without a pixel: it is in no window. */
+  CUDAMEDIAN_HOST_DEVICE static void
+  Clear(std::uint32_t * places, unsigned int rank)
+  {
+    reinterpret_cast<Element *>(places)[GetElement(rank)] = 0;
+  }
+
+  /** Where the pixel of a packed rank is. */
+  CUDAMEDIAN_HOST_DEVICE static void
+  Load(const std::uint32_t * places, unsigned int rank, int & x, int & y)
+  {
+    const std::uint32_t word = reinterpret_cast<const Element *>(places)[GetElement(rank)];
+    x = static_cast<int>(word & ((1U << (Shift - 1)) - 1));
+    y = static_cast<int>(word >> Shift & ((1U << (Shift - 1)) - 1));
+  }
+
+  /** Which of eight places lie in a box: bits of a mask, the only ones that it has, which Order() puts in order.
+   *
+   * \param lowest the first corner. \param highest the last one, with two guards for each. */
+  CUDAMEDIAN_HOST_DEVICE static std::uint32_t
+  FindInside(const std::uint32_t * places, std::uint32_t lowest, std::uint32_t highest)
+  {
+    std::uint32_t words[Words];
+    LoadEight(places, words);
+    // Guards of all words come to lie beside each other, those of the first one lowest.
+    std::uint32_t inside = 0;
+    CUDAMEDIAN_UNROLL
+    for (int i = 0; i < Words; ++i)
+    {
+      const auto word = words[VIsNarrow ? i : Words - 1 - i];
+      const auto guards = (word - lowest) & (highest - word) & Guards;
+      inside = (VIsNarrow ? inside >> 1 : inside << 1) + guards;
+    }
+    return inside & inside >> Shift & (VIsNarrow ? 0x00F000F0U : 0x0007F800U);
+  }
+
+  /** The mask with a bit for each of the eight, the first one lowest. */
+  CUDAMEDIAN_HOST_DEVICE static std::uint32_t
+  Order(std::uint32_t inside)
+  {
+    return VIsNarrow ? (inside >> 4 & 0xFU) | inside >> 16 : inside >> (Shift - 1);
+  }
+
+private:
+  /** Of eight places the first four are in lower halves of words, the others in upper ones. */
+  CUDAMEDIAN_HOST_DEVICE static unsigned int
+  GetElement(unsigned int rank)
+  {
+    return VIsNarrow ? (rank & ~7U) + rank % 4 * 2 + rank / 4 % 2 : rank;
+  }
+
+  CUDAMEDIAN_HOST_DEVICE static void
+  LoadEight(const std::uint32_t * places, std::uint32_t (&words)[Words])
+  {
+    CUDAMEDIAN_UNROLL
+    for (int i = 0; i < Words; i += 4)
+    {
+#ifdef __CUDA_ARCH__
+      const uint4 four = *reinterpret_cast<const uint4 *>(places + i);
+      words[i] = four.x;
+      words[i + 1] = four.y;
+      words[i + 2] = four.z;
+      words[i + 3] = four.w;
+#else
+      for (int k = i; k < i + 4; ++k)
+      {
+        words[k] = places[k];
+      }
+#endif
+    }
+  }
+};
+
+/** Puts the places of eight of a region's pixels where their ranks are. \param number of the first. */
+template <bool VIsNarrow>
+CUDAMEDIAN_HOST_DEVICE void
+StorePlaces(const RankShape & shape, int number, const std::uint16_t (&ranks)[8], std::uint32_t * places)
+{
+  // The first and the last of the packed ranks are of many pixels, and looked up for none.
+  const int last = 32 * shape.words - 1;
+  const int width = shape.region[0];
+  int       y = number / width;
+  int       x = number - y * width;
+  CUDAMEDIAN_UNROLL
+  for (int i = 0; i < 8; ++i)
+  {
+    if (number + i < shape.pixels && ranks[i] >= 32 && ranks[i] < last)
+    {
+      RankPlaces<VIsNarrow>::Store(places, ranks[i], x, y);
+    }
+    ++x;
+    y += x == width ? 1 : 0;
+    x = x == width ? 0 : x;
+  }
+}
+
+} // namespace cudamedian
+
+#endif

@@ -1,0 +1,440 @@
+/*=========================================================================
+ *
+ *  Copyright NumFOCUS
+ *
+ *  Licensed under the Apache License, Version 2.0 (the "License");
+ *  you may not use this file except in compliance with the License.
+ *  You may obtain a copy of the License at
+ *
+ *         https://www.apache.org/licenses/LICENSE-2.0.txt
+ *
+ *  Unless required by applicable law or agreed to in writing, software
+ *  distributed under the License is distributed on an "AS IS" BASIS,
+ *  WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ *  See the License for the specific language governing permissions and
+ *  limitations under the License.
+ *
+ *=========================================================================*/
+#ifndef RankThreshold_h
+#define RankThreshold_h
+
+#include "RankPlaces.h"
+
+/** Windows that keep no counters of their pixels: see ThresholdWindows. For kernels and the host. */
+namespace cudamedian
+{
+
+/** The windows of a warp, which slide over the ranks of a region without counters of their pixels.
+ *
+ * Each keeps a threshold, a rank, and how many of its pixels are below: those that enter and leave are compared with
+ * it, two by one instruction. The wanted pixel's rank is then looked for from the threshold on, eight ranks at a time,
+ * by whether their pixels lie in the window: `places` has each rank's pixel. The threshold is the first of such eight,
+ * and moves along. Ranks are packed like those of RankWindow<1>.
+ *
+ * What a step costs depends on how many ranks of the region the median moves by. Windows lie in planes: those along
+ * three axes move by too many (benchmark/README.md).
+ *
+ * \tparam VIsNarrow see RankPlaces. */
+template <typename TPixelBits, bool VHasEvenRows, bool VIsNarrow, typename TThreads>
+class ThresholdWindows
+{
+public:
+  using Places = RankPlaces<VIsNarrow>;
+
+  /** Words that a warp needs to sum up its first windows. */
+  CUDAMEDIAN_HOST_DEVICE static int
+  CountSums(const RankShape & shape)
+  {
+    return (32 + shape.window[0]) / 2;
+  }
+
+  CUDAMEDIAN_HOST_DEVICE
+  ThresholdWindows(const TThreads &      threads,
+                   const RankArguments & arguments,
+                   const RankBlock &     block,
+                   int                   warp,
+                   const std::uint16_t * ranks,
+                   const std::uint32_t * places,
+                   std::uint32_t *       sums,
+                   const TPixelBits *    sorted)
+    : m_Threads(threads), m_Arguments(arguments), m_Block(block), m_Warp(warp), m_Ranks(ranks), m_Places(places),
+      m_Sums(sums), m_Sorted(sorted)
+  {}
+
+  CUDAMEDIAN_HOST_DEVICE void
+  Run()
+  {
+    FindLanes();
+    FindStart();
+    m_Threads.ForEachThread([&](int lane) { Slide(lane); });
+  }
+
+private:
+  template <typename T>
+  using Value = typename TThreads::template Value<T>;
+
+  CUDAMEDIAN_HOST_DEVICE void
+  FindLanes()
+  {
+    const auto & shape = m_Arguments.shape;
+    const auto & slab = m_Arguments.slab;
+    const int    axes[] = { shape.axes[0], shape.axes[2] };
+    for (int i = 0; i < 2; ++i)
+    {
+      const int shorter = i == 0 && !VHasEvenRows ? 0 : slab.shorter[axes[i]];
+      m_Window[i] = 2 * static_cast<int>(slab.radius[axes[i]]) + 1 - shorter;
+    }
+    m_Threads.ForEachThread([&](int lane) {
+      auto & corner = m_Corner[lane];
+      GetCorner(32 * m_Warp + lane, corner);
+      const auto columns = slab.outputExtent[axes[0]] - (m_Block.origin[0] + corner[0]);
+      const auto rows = slab.outputExtent[axes[1]] - (m_Block.origin[2] + corner[1]);
+      m_Steps[lane] = columns <= 0 ? 0 : static_cast<int>(rows < shape.steps ? rows : shape.steps);
+    });
+  }
+
+  /** Where a thread's first window starts within the region, along axes 0 and 2. */
+  CUDAMEDIAN_HOST_DEVICE void
+  GetCorner(int thread, int (&corner)[2]) const
+  {
+    const auto & shape = m_Arguments.shape;
+    corner[0] = thread % shape.lanes[0];
+    corner[1] = thread / shape.lanes[0] * shape.steps;
+  }
+
+  /** A threshold that the warp's medians are around, by bisection, and how many pixels of each window are below. */
+  CUDAMEDIAN_HOST_DEVICE void
+  FindStart()
+  {
+    // Windows this near to their median find it faster by themselves.
+    constexpr int near = 32;
+    const auto    wanted = static_cast<int>(m_Arguments.slab.rank);
+    int           low = 4;
+    int           high = 4 * (m_Arguments.shape.words - 1);
+    m_Start = (low + high) / 2;
+    for (;;)
+    {
+      SumColumns();
+      Value<int> lowest;
+      Value<int> highest;
+      m_Threads.ForEachThread([&](int lane) {
+        m_Below[lane] = AddColumns(lane);
+        const bool active = m_Steps[lane] > 0;
+        lowest[lane] = active ? m_Below[lane] - wanted : 1 << 30;
+        highest[lane] = active ? m_Below[lane] - wanted : -(1 << 30);
+      });
+      m_Threads.Synchronize();
+      CUDAMEDIAN_UNROLL
+      for (int distance = 16; distance > 0; distance /= 2)
+      {
+        const auto lowestAcross = m_Threads.GetAcross(lowest, distance);
+        const auto highestAcross = m_Threads.GetAcross(highest, distance);
+        m_Threads.ForEachThread([&](int lane) {
+          lowest[lane] = lowestAcross[lane] < lowest[lane] ? lowestAcross[lane] : lowest[lane];
+          highest[lane] = highestAcross[lane] > highest[lane] ? highestAcross[lane] : highest[lane];
+        });
+      }
+      const int least = m_Threads.GetCommon(lowest);
+      const int most = m_Threads.GetCommon(highest);
+      if (least >= near && least <= most)
+      {
+        high = m_Start;
+      }
+      else if (most <= -near && least <= most)
+      {
+        low = m_Start;
+      }
+      else
+      {
+        return;
+      }
+      if (high - low < 4)
+      {
+        return;
+      }
+      m_Start = (low + high) / 2;
+    }
+  }
+
+  /** Counts the ranks below the start in each column that the warp's first windows have. */
+  CUDAMEDIAN_HOST_DEVICE void
+  SumColumns() const
+  {
+    const int  row = m_Arguments.shape.region[0];
+    const int  count = CountSums(m_Arguments.shape);
+    const auto threshold = GetThreshold(m_Start);
+    int        corner[2];
+    GetCorner(32 * m_Warp, corner);
+    const auto * first = m_Ranks + corner[1] * row + corner[0];
+    m_Threads.ForEachThread([&](int lane) {
+      for (int i = lane; i < count; i += 32)
+      {
+        const auto *  ranks = first + 2 * i;
+        std::uint32_t sum = 0;
+        for (int y = 0; y < m_Window[1]; ++y)
+        {
+          sum += CompareBoth(LoadPair(ranks + y * row), threshold);
+        }
+        const auto lower = GetLower(sum);
+        m_Sums[i] = static_cast<std::uint32_t>(lower | (lower - GetDifference(sum)) << 16);
+      }
+    });
+    m_Threads.Synchronize();
+  }
+
+  /** Adds up the columns of a lane's first window. */
+  CUDAMEDIAN_HOST_DEVICE int
+  AddColumns(int lane) const
+  {
+    const int     odd = lane % 2;
+    const int     whole = (m_Window[0] - odd) / 2;
+    const auto *  words = m_Sums + lane / 2;
+    std::uint32_t both = odd != 0 ? words[0] & 0xFFFF0000U : 0;
+    words += odd;
+    for (int i = 0; i < whole; ++i)
+    {
+      both += words[i];
+    }
+    both += (m_Window[0] - odd) % 2 != 0 ? words[whole] & 0xFFFFU : 0;
+    return static_cast<int>((both & 0xFFFFU) + (both >> 16));
+  }
+
+  CUDAMEDIAN_HOST_DEVICE void
+  Slide(int lane)
+  {
+    const auto & shape = m_Arguments.shape;
+    int          steps = m_Steps[lane];
+    if (steps <= 0)
+    {
+      return;
+    }
+    const auto &          corner = m_Corner[lane];
+    const int             row = shape.region[0];
+    const std::uint16_t * leaving = m_Ranks + corner[1] * row + corner[0];
+    const std::uint16_t * entering = leaving + m_Window[1] * row;
+    std::uint32_t         lowest = Places::Pack(corner[0], corner[1]);
+    std::uint32_t         highest = lowest + Places::Pack(m_Window[0] - 1, m_Window[1] - 1) + 2 * Places::Guards;
+
+    const auto & slab = m_Arguments.slab;
+    const auto   pitch = slab.outputPitch[shape.axes[2]];
+    auto *       pixels = static_cast<TPixelBits *>(slab.output) + slab.outputOrigin[0] - slab.gridOrigin +
+                    (m_Block.origin[0] + corner[0]) * slab.outputPitch[shape.axes[0]] +
+                    m_Block.origin[1] * slab.outputPitch[shape.axes[1]] + (m_Block.origin[2] + corner[1]) * pitch +
+                    m_Block.origin[3] * slab.outputPitch[shape.axes[3]];
+    const auto wanted = static_cast<int>(slab.rank);
+    int        below = m_Below[lane];
+    int        eight = m_Start;
+    TPixelBits median = GetPixel(FindRank(eight, below, wanted, lowest, highest));
+    CUDAMEDIAN_KEEP_LOOP
+    while (--steps > 0)
+    {
+      below += Replace(entering, leaving, GetThreshold(eight));
+      entering += row;
+      leaving += row;
+      lowest += Places::Pack(0, 1);
+      highest += Places::Pack(0, 1);
+      // Now that memory has had the time to answer.
+      *pixels = median;
+      pixels += pitch;
+      median = GetPixel(FindRank(eight, below, wanted, lowest, highest));
+    }
+    *pixels = median;
+  }
+
+  /** The pixel of a packed rank: from the sorted ones, or where it is in the image. */
+  CUDAMEDIAN_HOST_DEVICE TPixelBits
+  GetPixel(int rank) const
+  {
+    if (m_Sorted != nullptr)
+    {
+      return m_Sorted[rank + m_Arguments.shape.firstRank];
+    }
+    int x = 0;
+    int y = 0;
+    Places::Load(m_Places, static_cast<unsigned int>(rank), x, y);
+    const auto offset = GetOffsetAlong(m_Arguments, m_Block, 0, x) + GetOffsetAlong(m_Arguments, m_Block, 1, 0) +
+                        GetOffsetAlong(m_Arguments, m_Block, 2, y) + GetOffsetAlong(m_Arguments, m_Block, 3, 0);
+    return static_cast<const TPixelBits *>(m_Arguments.slab.input)[offset];
+  }
+
+  /** How many more pixels below the threshold a window has once a row has left and another has entered. */
+  CUDAMEDIAN_HOST_DEVICE int
+  Replace(const std::uint16_t * entering, const std::uint16_t * leaving, std::uint32_t threshold) const
+  {
+    const int     last = VHasEvenRows ? m_Window[0] - 1 : m_Window[0];
+    const int     odd = static_cast<int>(reinterpret_cast<std::uintptr_t>(entering) >> 1 & 1);
+    const int     single = odd != 0 ? 0 : last - 1;
+    std::uint32_t pairs = 0;
+    std::uint32_t singles =
+      CompareBoth(entering[single] | static_cast<std::uint32_t>(leaving[single]) << 16, threshold);
+    if (VHasEvenRows)
+    {
+      singles += CompareBoth(entering[last] | static_cast<std::uint32_t>(leaving[last]) << 16, threshold);
+    }
+    ReplacePairs(entering + odd, leaving + odd, last / 2, threshold, pairs);
+    return 2 * GetLower(pairs) - GetDifference(pairs) + GetDifference(singles);
+  }
+
+  CUDAMEDIAN_HOST_DEVICE static void
+  ReplacePairs(const std::uint16_t * entering,
+               const std::uint16_t * leaving,
+               int                   count,
+               std::uint32_t         threshold,
+               std::uint32_t &       changes)
+  {
+    CUDAMEDIAN_KEEP_LOOP
+    for (; count >= 8; count -= 8, entering += 16, leaving += 16)
+    {
+      ReplaceSome<8>(entering, leaving, threshold, changes);
+    }
+    if ((count & 4) != 0)
+    {
+      ReplaceSome<4>(entering, leaving, threshold, changes);
+      entering += 8;
+      leaving += 8;
+    }
+    if ((count & 2) != 0)
+    {
+      ReplaceSome<2>(entering, leaving, threshold, changes);
+      entering += 4;
+      leaving += 4;
+    }
+    if ((count & 1) != 0)
+    {
+      ReplaceSome<1>(entering, leaving, threshold, changes);
+    }
+  }
+
+  template <int VPairs>
+  CUDAMEDIAN_HOST_DEVICE static void
+  ReplaceSome(const std::uint16_t * entering,
+              const std::uint16_t * leaving,
+              std::uint32_t         threshold,
+              std::uint32_t &       changes)
+  {
+    CUDAMEDIAN_UNROLL
+    for (int i = 0; i < VPairs; ++i)
+    {
+      changes += CompareBoth(LoadPair(entering + 2 * i), threshold) - CompareBoth(LoadPair(leaving + 2 * i), threshold);
+    }
+  }
+
+  /** The packed rank that `wanted` pixels of a window are below. Moves the threshold to the eight ranks that it is one
+   * of.
+   */
+  CUDAMEDIAN_HOST_DEVICE int
+  FindRank(int & eight, int & below, int wanted, std::uint32_t lowest, std::uint32_t highest) const
+  {
+    std::uint32_t inside = 0;
+    CUDAMEDIAN_KEEP_LOOP
+    for (;;)
+    {
+      const bool lower = below > wanted;
+      eight -= lower ? 1 : 0;
+      inside = Places::FindInside(m_Places + Places::Words * eight, lowest, highest);
+      const int count = CountBits(inside);
+      below -= lower ? count : 0;
+      if (below > wanted)
+      {
+        continue;
+      }
+      if (below + count > wanted)
+      {
+        break;
+      }
+      below += count;
+      ++eight;
+    }
+    inside = Places::Order(inside);
+    int left = wanted - below;
+    int position = 0;
+    CUDAMEDIAN_UNROLL
+    for (int width = 4; width > 0; width /= 2)
+    {
+      const int lowerOnes = CountBits(inside & ((1U << width) - 1));
+      const int step = left >= lowerOnes ? width : 0;
+      left -= step != 0 ? lowerOnes : 0;
+      position += step;
+      inside >>= step;
+    }
+    return 8 * eight + position;
+  }
+
+  /** The first of eight ranks, twice. */
+  CUDAMEDIAN_HOST_DEVICE static std::uint32_t
+  GetThreshold(int eight)
+  {
+    return static_cast<std::uint32_t>(eight) * 0x00080008U;
+  }
+
+  /** -1 for either of two ranks below the threshold, summed up for both halves together: see GetLower(). */
+  CUDAMEDIAN_HOST_DEVICE static std::uint32_t
+  CompareBoth(std::uint32_t pair, std::uint32_t threshold)
+  {
+#ifdef __CUDA_ARCH__
+    // Ranks below those that would be infinite are numbers of 16 bits that compare as they do.
+    std::uint32_t below;
+    asm("set.lt.u32.f16x2 %0, %1, %2;" : "=r"(below) : "r"(pair), "r"(threshold));
+    return below;
+#else
+    return ((pair & 0xFFFFU) < (threshold & 0xFFFFU) ? 0xFFFFU : 0U) |
+           (pair >> 16 < threshold >> 16 ? 0xFFFF0000U : 0U);
+#endif
+  }
+
+  /** The lower half of such a sum is the number of its ranks, negated, and the upper half has a carry for each. */
+  CUDAMEDIAN_HOST_DEVICE static int
+  GetLower(std::uint32_t sum)
+  {
+    return -static_cast<std::int16_t>(sum);
+  }
+  /** How many more ranks of lower halves than of upper ones a sum has. */
+  CUDAMEDIAN_HOST_DEVICE static int
+  GetDifference(std::uint32_t sum)
+  {
+    return static_cast<int>(sum + static_cast<std::uint32_t>(GetLower(sum))) >> 16;
+  }
+
+  CUDAMEDIAN_HOST_DEVICE static std::uint32_t
+  LoadPair(const std::uint16_t * ranks)
+  {
+#ifdef __CUDA_ARCH__
+    return *reinterpret_cast<const std::uint32_t *>(ranks);
+#else
+    return ranks[0] | static_cast<std::uint32_t>(ranks[1]) << 16;
+#endif
+  }
+
+  CUDAMEDIAN_HOST_DEVICE static int
+  CountBits(std::uint32_t bits)
+  {
+#ifdef __CUDA_ARCH__
+    return __popc(bits);
+#else
+    int count = 0;
+    for (; bits != 0; bits &= bits - 1)
+    {
+      ++count;
+    }
+    return count;
+#endif
+  }
+
+  const TThreads &      m_Threads;
+  const RankArguments & m_Arguments;
+  const RankBlock &     m_Block;
+  int                   m_Warp;
+  const std::uint16_t * m_Ranks;
+  const std::uint32_t * m_Places;
+  std::uint32_t *       m_Sums;
+  const TPixelBits *    m_Sorted;
+  int                   m_Window[2];  ///< along axes 0 and 2
+  int                   m_Start{ 0 }; ///< eights of ranks below the first threshold
+  Value<int[2]>         m_Corner;     ///< of the first windows within the region
+  Value<int>            m_Steps;      ///< outputs, none or fewer beyond the image
+  Value<int>            m_Below;
+};
+
+} // namespace cudamedian
+
+#endif

@@ -1,0 +1,133 @@
+/*=========================================================================
+ *
+ *  Copyright NumFOCUS
+ *
+ *  Licensed under the Apache License, Version 2.0 (the "License");
+ *  you may not use this file except in compliance with the License.
+ *  You may obtain a copy of the License at
+ *
+ *         https://www.apache.org/licenses/LICENSE-2.0.txt
+ *
+ *  Unless required by applicable law or agreed to in writing, software
+ *  distributed under the License is distributed on an "AS IS" BASIS,
+ *  WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ *  See the License for the specific language governing permissions and
+ *  limitations under the License.
+ *
+ *=========================================================================*/
+#include "RankThresholdKernels.h"
+
+#include "RankBlockThreads.h"
+#include "RankThreshold.h"
+#include "RankValueSort.h"
+
+namespace cudamedian
+{
+namespace
+{
+
+using ValueThreads = BlockThreads<valueSortThreads>;
+static_assert(sizeof(ValueStorage<valueSortThreads>) == 147584, "what GetValueSortBytes() reckons with");
+
+/** Sorts the region of each block by values. */
+__global__ void
+__launch_bounds__(valueSortThreads) ValueKernel(const __grid_constant__ RankArguments arguments)
+{
+  extern __shared__ __align__(16) unsigned char shared[];
+
+  const ValueThreads threads;
+  ValueSort<ValueThreads>(threads, arguments, blockIdx.x, shared).Run();
+}
+
+/** A warp's threads: see ThresholdWindows. */
+struct WarpThreads : BlockThreads<32>
+{
+  template <typename TFunction>
+  __device__ __forceinline__ void
+  ForEachThread(const TFunction & function) const
+  {
+    function(static_cast<int>(threadIdx.x % 32));
+  }
+  __device__ __forceinline__ void
+  Synchronize() const
+  {
+    __syncwarp();
+  }
+};
+
+/** Slides the windows of each block over its ranks. */
+template <typename TPixelBits, bool VHasEvenRows, bool VIsNarrow>
+__global__ void
+__launch_bounds__(mostThresholdThreads) ThresholdKernel(const __grid_constant__ RankArguments arguments)
+{
+  extern __shared__ __align__(16) std::uint32_t places[];
+
+  using Windows = ThresholdWindows<TPixelBits, VHasEvenRows, VIsNarrow, WarpThreads>;
+  const auto & shape = arguments.shape;
+  const int    thread = static_cast<int>(threadIdx.x);
+  const int    padded = arguments.GetPaddedPixels();
+  const auto   first = static_cast<std::size_t>(blockIdx.x) * padded;
+  auto *       ranks =
+    reinterpret_cast<std::uint16_t *>(reinterpret_cast<char *>(places) + arguments.shape.sharedBytes) - padded;
+  const auto * source = reinterpret_cast<const uint4 *>(arguments.ranks + first);
+  for (int i = thread; i < padded / 8; i += static_cast<int>(blockDim.x))
+  {
+    const uint4 vector = source[i];
+    reinterpret_cast<uint4 *>(ranks)[i] = vector;
+    const std::uint16_t eight[] = { static_cast<std::uint16_t>(vector.x), static_cast<std::uint16_t>(vector.x >> 16),
+                                    static_cast<std::uint16_t>(vector.y), static_cast<std::uint16_t>(vector.y >> 16),
+                                    static_cast<std::uint16_t>(vector.z), static_cast<std::uint16_t>(vector.z >> 16),
+                                    static_cast<std::uint16_t>(vector.w), static_cast<std::uint16_t>(vector.w >> 16) };
+    StorePlaces<VIsNarrow>(shape, 8 * i, eight, places);
+  }
+  // No pixel has the ranks behind the last one's.
+  for (int i = shape.pixels - shape.firstRank + thread; i < 32 * shape.words; i += static_cast<int>(blockDim.x))
+  {
+    Windows::Places::Clear(places, static_cast<unsigned int>(i));
+  }
+  __syncthreads();
+  const int         warp = thread / 32;
+  const WarpThreads threads;
+  const RankBlock   block(arguments, arguments.firstBlock + blockIdx.x);
+  Windows(threads,
+          arguments,
+          block,
+          warp,
+          ranks,
+          places,
+          places + 4 * Windows::Places::Words * shape.words + warp * Windows::CountSums(shape),
+          arguments.sorted == nullptr ? nullptr : static_cast<const TPixelBits *>(arguments.sorted) + first)
+    .Run();
+}
+
+template <typename TPixelBits, bool VHasEvenRows>
+RankFunction
+FindThresholdKernelOf(const RankShape & shape)
+{
+  return IsNarrowRegion(shape) ? ThresholdKernel<TPixelBits, VHasEvenRows, true>
+                               : ThresholdKernel<TPixelBits, VHasEvenRows, false>;
+}
+
+template <typename TPixelBits>
+RankFunction
+FindThresholdKernelOf(const RankShape & shape)
+{
+  return shape.window[0] % 2 == 0 ? FindThresholdKernelOf<TPixelBits, true>(shape)
+                                  : FindThresholdKernelOf<TPixelBits, false>(shape);
+}
+
+} // namespace
+
+RankFunction
+GetValueKernel()
+{
+  return ValueKernel;
+}
+
+RankFunction
+FindThresholdKernel(const RankShape & shape, int pixelBytes)
+{
+  return pixelBytes == 2 ? FindThresholdKernelOf<std::uint16_t>(shape) : FindThresholdKernelOf<std::uint32_t>(shape);
+}
+
+} // namespace cudamedian

@@ -1,0 +1,42 @@
+/*=========================================================================
+ *
+ *  Copyright NumFOCUS
+ *
+ *  Licensed under the Apache License, Version 2.0 (the "License");
+ *  you may not use this file except in compliance with the License.
+ *  You may obtain a copy of the License at
+ *
+ *         https://www.apache.org/licenses/LICENSE-2.0.txt
+ *
+ *  Unless required by applicable law or agreed to in writing, software
+ *  distributed under the License is distributed on an "AS IS" BASIS,
+ *  WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ *  See the License for the specific language governing permissions and
+ *  limitations under the License.
+ *
+ *=========================================================================*/
+#ifndef RankThresholdKernels_h
+#define RankThresholdKernels_h
+
+#include "RankKernels.h"
+
+namespace cudamedian
+{
+
+/** A kernel of local ranks: a block for each region of the launch. */
+using RankFunction = void (*)(RankArguments);
+
+/** Threads of a block that sorts by values (RankValueSort.h). */
+constexpr int valueSortThreads = 1024;
+
+/** The kernel that sorts regions of 16-bit pixels by their values. */
+RankFunction
+GetValueKernel();
+
+/** The kernel whose windows keep a threshold (RankThreshold.h), for pixels of 2 or 4 bytes. */
+RankFunction
+FindThresholdKernel(const RankShape & shape, int pixelBytes);
+
+} // namespace cudamedian
+
+#endif

@@ -1,0 +1,185 @@
+/*=========================================================================
+ *
+ *  Copyright NumFOCUS
+ *
+ *  Licensed under the Apache License, Version 2.0 (the "License");
+ *  you may not use this file except in compliance with the License.
+ *  You may obtain a copy of the License at
+ *
+ *         https://www.apache.org/licenses/LICENSE-2.0.txt
+ *
+ *  Unless required by applicable law or agreed to in writing, software
+ *  distributed under the License is distributed on an "AS IS" BASIS,
+ *  WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ *  See the License for the specific language governing permissions and
+ *  limitations under the License.
+ *
+ *=========================================================================*/
+#include "RankThresholdPolicy.h"
+
+#include "DivideUp.h"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+namespace cudamedian
+{
+namespace
+{
+
+/** How a region is sorted, and what memory that takes. \returns false if it has too many pixels. */
+bool
+SetSort(int pixelBytes, RankShape & shape, const DeviceTraits & traits)
+{
+  const auto padded = std::int64_t{ RoundUp(shape.pixels, 8) };
+  if (pixelBytes == 2 && shape.pixels <= valueSortPixels && GetValueSortBytes(shape) <= traits.blockSharedBytes)
+  {
+    // Pixels stay where they are in the image.
+    shape.sortPixels = valueSortPixels;
+    shape.scratchBytes = 2 * padded;
+    return true;
+  }
+  shape.sortPixels = FindSortSize(shape.pixels, pixelBytes, traits);
+  shape.scratchBytes = padded * (2 + pixelBytes) + 8;
+  return shape.sortPixels > 0;
+}
+
+/** Sets what follows from the lanes and steps. \returns false if the block is too large. */
+bool
+SetBlock(const Window & window, int pixelBytes, RankShape & shape, const DeviceTraits & traits)
+{
+  std::int64_t pixels = 1;
+  for (int axis = 0; axis < 3; ++axis)
+  {
+    shape.region[axis] = shape.tile[axis] + shape.window[axis] - 1;
+    // Rows have an even number of pixels, so that two ranks of any row are loaded at once.
+    shape.region[axis] += axis == 0 ? shape.region[axis] % 2 : 0;
+    if (shape.region[axis] > 2047)
+    {
+      return false;
+    }
+    pixels *= shape.region[axis];
+  }
+  shape.pixels = static_cast<int>(std::min<std::int64_t>(pixels, 1 << 20));
+  if (!SetSort(pixelBytes, shape, traits))
+  {
+    return false;
+  }
+  // The wanted pixel has so many others of its window below it, and so many above.
+  const auto lowest = static_cast<int>(window.CountBelow() / 32);
+  const auto highest = static_cast<int>((shape.pixels - 1 - window.CountAbove()) / 32);
+  shape.counterBits = 0;
+  shape.words = highest - lowest + 3;
+  shape.firstRank = 32 * (lowest - 1);
+  shape.rankShift = 5;
+  const int sums = (32 + shape.window[0]) / 2;
+  shape.sharedBytes = (IsNarrowRegion(shape) ? 64 : 128) * shape.words + RoundUp(4 * sums * (shape.threads / 32), 16) +
+                      2 * RoundUp(shape.pixels, 8);
+  // Ranks are compared as half floats, which are infinite from here on.
+  return 32 * shape.words <= 31744 && shape.sharedBytes <= traits.blockSharedBytes;
+}
+
+/** Sorting by values takes so long for a region, and for each time that all threads load eight pixels. */
+constexpr double valueSortPicoseconds = 37000;
+constexpr double valueBatchPicoseconds = 48000;
+
+/** Fitted to 27 blocks of 7 windows, 31x31 to 151x151, on an H100. Sorting by values is within 10 % of it, sliding over
+ * random pixels within 30 %. \param restlessness how many times as far as in a random image medians move. */
+double
+Estimate(const RankShape &    shape,
+         const Window &       window,
+         int                  pixelBytes,
+         const DeviceTraits & traits,
+         double               restlessness)
+{
+  const auto   width = static_cast<double>(window.GetSize(shape.axes[0]));
+  const auto   height = static_cast<double>(window.GetSize(shape.axes[2]));
+  const double outputs = static_cast<double>(shape.tile[0]) * shape.tile[2];
+  // Ranks of the region for each of the window's; how many of them a median moves by at a step, and from the middle of
+  // the region to where it is first, in a random image.
+  const double spread = shape.pixels / (width * height);
+  const double drift = restlessness * spread * 0.56 * std::sqrt(width);
+  const double first = spread * 0.4 * std::sqrt(width * height);
+  const double eights = 1 + 2.2 * drift / 8 + (1 + 2.2 * first / 8) / shape.steps;
+  const double start = ((32 + width) / 64 * height * 2.5 + width * 1.5 + 200) / shape.steps;
+  const double load = 12.0 * shape.pixels / outputs;
+  const double eightCost = IsNarrowRegion(shape) ? 28 : 45;
+  const double instructions = width * 1.3 + 100 + eights * eightCost + start + load;
+  const double warps = static_cast<double>(traits.CountBlocks(shape.sharedBytes, shape.threads)) * shape.threads / 32;
+  const int    batches = DivideUp(DivideUp(shape.region[0], 32) * shape.region[2], 256);
+  const double sort = IsSortedByValues(shape) ? valueSortPicoseconds + valueBatchPicoseconds * batches
+                                              : EstimateSortPicoseconds(shape.sortPixels, pixelBytes);
+  return sort / outputs + 1.95 * instructions / (3.8 * warps / (1 + 0.103 * warps));
+}
+
+} // namespace
+
+double
+EstimateThresholdPicoseconds(const RankShape &    shape,
+                             const Window &       window,
+                             int                  pixelBytes,
+                             const DeviceTraits & traits)
+{
+  return Estimate(shape, window, pixelBytes, traits, 1);
+}
+
+bool
+FindThresholdShape(const Window & window, int pixelBytes, RankShape & shape, const DeviceTraits & traits)
+{
+  RankShape candidate{};
+  if ((pixelBytes != 2 && pixelBytes != 4) || window.footprint != nullptr || !SetRankAxes(window, candidate) ||
+      candidate.window[1] != 1)
+  {
+    return false;
+  }
+  if (candidate.axes[2] == 0)
+  {
+    // Threads lie along the image's rows even where walking along them would let fewer pixels enter.
+    std::swap(candidate.axes[0], candidate.axes[2]);
+    std::swap(candidate.window[0], candidate.window[2]);
+  }
+  if (candidate.axes[0] != 0)
+  {
+    return false;
+  }
+  candidate.lanes[1] = candidate.tile[1] = 1;
+  constexpr double restlessness = 4;
+  double           cost = 0;
+  bool             found = false;
+  for (int width = 32; width <= 128; width *= 2)
+  {
+    candidate.lanes[0] = candidate.tile[0] = width;
+    for (candidate.threads = width; candidate.threads <= mostThresholdThreads; candidate.threads *= 2)
+    {
+      for (candidate.steps = 4; candidate.steps <= 128; ++candidate.steps)
+      {
+        candidate.tile[2] = candidate.steps * (candidate.threads / width);
+        if (!SetBlock(window, pixelBytes, candidate, traits))
+        {
+          break;
+        }
+        // Medians of scans move further than those of random pixels: not the largest regions.
+        const auto estimate = Estimate(candidate, window, pixelBytes, traits, restlessness);
+        if (!found || estimate < cost)
+        {
+          shape = candidate;
+          cost = estimate;
+          found = true;
+        }
+      }
+    }
+  }
+  return found;
+}
+
+bool
+IsThresholdFaster(const Window & window, int pixelBytes)
+{
+  const auto shorter = std::min(window.GetSize(0), window.GetSize(1));
+  const auto least = pixelBytes == 2 ? 45 : 61;
+  const auto most = pixelBytes == 2 ? 151 * 151 : pixelBytes == 4 ? 91 * 91 : 0;
+  return shorter >= least && window.CountPixels() <= most;
+}
+
+} // namespace cudamedian

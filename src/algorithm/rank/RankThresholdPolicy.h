@@ -1,0 +1,52 @@
+/*=========================================================================
+ *
+ *  Copyright NumFOCUS
+ *
+ *  Licensed under the Apache License, Version 2.0 (the "License");
+ *  you may not use this file except in compliance with the License.
+ *  You may obtain a copy of the License at
+ *
+ *         https://www.apache.org/licenses/LICENSE-2.0.txt
+ *
+ *  Unless required by applicable law or agreed to in writing, software
+ *  distributed under the License is distributed on an "AS IS" BASIS,
+ *  WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ *  See the License for the specific language governing permissions and
+ *  limitations under the License.
+ *
+ *=========================================================================*/
+#ifndef RankThresholdPolicy_h
+#define RankThresholdPolicy_h
+
+#include "RankPolicy.h"
+
+/** How windows are cut into blocks where they keep a threshold (RankThreshold.h). */
+namespace cudamedian
+{
+
+/** Finds the fastest block for a window by a model of its cost.
+ *
+ * \returns false if there is none: the window is no box in a plane with the image's rows, or
+ * pixels have 8 bits, whose values are counted, or 64. */
+bool
+FindThresholdShape(const Window &       window,
+                   int                  pixelBytes,
+                   RankShape &          shape,
+                   const DeviceTraits & traits = GetH200Traits());
+
+/** Whether windows were measured to be faster with a threshold than with counters or histograms where there is such a
+ * block: squares of 45 to 151 pixels of 16 bits were, and of 61 to 91 of 32. Smaller ones are no faster on
+ * scans, and cubes are slower. */
+bool
+IsThresholdFaster(const Window & window, int pixelBytes);
+
+/** What an output of such a block takes in picoseconds, at the speed of an H200's multiprocessors. */
+double
+EstimateThresholdPicoseconds(const RankShape &    shape,
+                             const Window &       window,
+                             int                  pixelBytes,
+                             const DeviceTraits & traits);
+
+} // namespace cudamedian
+
+#endif

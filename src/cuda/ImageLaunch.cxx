@@ -1,0 +1,317 @@
+/*=========================================================================
+ *
+ *  Copyright NumFOCUS
+ *
+ *  Licensed under the Apache License, Version 2.0 (the "License");
+ *  you may not use this file except in compliance with the License.
+ *  You may obtain a copy of the License at
+ *
+ *         https://www.apache.org/licenses/LICENSE-2.0.txt
+ *
+ *  Unless required by applicable law or agreed to in writing, software
+ *  distributed under the License is distributed on an "AS IS" BASIS,
+ *  WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ *  See the License for the specific language governing permissions and
+ *  limitations under the License.
+ *
+ *=========================================================================*/
+#include "ImageLaunch.h"
+
+#include "BoxTransfer.h"
+#include "CudaError.h"
+#include "DeviceGather.h"
+#include "Gather.h"
+
+#include <algorithm>
+
+namespace cudamedian
+{
+namespace
+{
+
+/** Device memory that is taken and given back in the order of a stream's work. */
+class StreamBuffer
+{
+public:
+  StreamBuffer(std::size_t bytes, cudaStream_t stream) : m_Stream(stream)
+  {
+    CheckCuda(cudaMallocAsync(&m_Pointer, bytes, stream), "cudaMallocAsync");
+  }
+  ~StreamBuffer()
+  {
+    if (cudaFreeAsync(m_Pointer, m_Stream) != cudaSuccess)
+    {
+      cudaGetLastError(); // else the next launch would be taken to have failed
+    }
+  }
+  StreamBuffer(const StreamBuffer &) = delete;
+  StreamBuffer &
+  operator=(const StreamBuffer &) = delete;
+
+  void *
+  Get() const
+  {
+    return m_Pointer;
+  }
+
+private:
+  void *       m_Pointer{ nullptr };
+  cudaStream_t m_Stream;
+};
+
+/** An image as rows: how long they are in the caller's memory, and how long where kernels can read and write them. */
+struct Rows
+{
+  std::size_t bytes;
+  std::size_t pitch;
+  std::size_t count;
+};
+
+Rows
+GetRows(const MedianRequest & request)
+{
+  const auto   pixelBytes = PixelBytes(request.pixelType);
+  const auto & extent = request.inputExtent;
+  return { static_cast<std::size_t>(extent[0]) * pixelBytes,
+           static_cast<std::size_t>(GetDevicePitch(extent[0], pixelBytes)) * pixelBytes,
+           static_cast<std::size_t>(extent[1] * extent[2] * extent[3]) };
+}
+
+bool
+IsAligned(const void * pointer, const Rows & rows)
+{
+  return rows.bytes == rows.pitch && IsAlignedForKernels(pointer);
+}
+
+/** Whether kernels can read an input where it lies. */
+bool
+IsReadInPlace(const MedianRequest & request)
+{
+  return IsReadAsItIs(request) && IsAligned(request.input, GetRows(request));
+}
+
+/** Whether results lie in the output as in an image without gaps. */
+bool
+HasPackedOutput(const MedianRequest & request)
+{
+  const auto packed = GetPackedStride(request.outputExtent);
+  bool       isPacked = IsWrittenInRows(request);
+  for (int axis = 0; axis < Dimension; ++axis)
+  {
+    isPacked = isPacked && (request.outputExtent[axis] <= 1 || request.outputStride[axis] == packed[axis]);
+  }
+  return isPacked;
+}
+
+bool
+IsWrittenInPlace(const MedianRequest & request)
+{
+  return HasPackedOutput(request) && IsAligned(request.output, GetRows(request));
+}
+
+/** Those of a plan, where rows have to be copied and the copies count against a budget: they are copied one after the
+ * other. Else one slab, the whole image, which is in device memory already. */
+std::vector<Slab>
+GetSlabs(const MedianRequest & request, const Plan & plan)
+{
+  if (!(IsReadInPlace(request) && IsWrittenInPlace(request)) && request.deviceMemoryBudget != 0)
+  {
+    return plan.slabs;
+  }
+  Slab whole;
+  whole.output.extent = request.inputExtent;
+  whole.input = GetInputBox(request, whole.output);
+  whole.shift = request.shift;
+  return { whole };
+}
+
+/** Bytes of a buffer that holds the input, or the output, of any of the slabs. The function tells its strides. */
+std::size_t
+GetLargest(const std::vector<Slab> & slabs, std::size_t pixelBytes, Extent (*getStride)(const Slab &, std::size_t))
+{
+  std::size_t largest = 0;
+  for (const auto & slab : slabs)
+  {
+    const auto & extent = (getStride == GetDeviceInputStride ? slab.input : slab.output).extent;
+    largest = std::max(largest, static_cast<std::size_t>(getStride(slab, pixelBytes)[3] * extent[3]) * pixelBytes);
+  }
+  return largest;
+}
+
+/** Copies a box between two strided images on the device; strides are in pixels. */
+void
+CopyBox(char *         to,
+        const Extent & toStride,
+        const char *   from,
+        const Extent & fromStride,
+        Extent         extent,
+        std::size_t    pixelBytes,
+        cudaStream_t   stream)
+{
+  // Slices that follow each other without gaps are one.
+  for (int axis = 2; axis < Dimension && extent[axis] > 1 && toStride[axis] == toStride[1] * extent[1] &&
+                     fromStride[axis] == fromStride[1] * extent[1];
+       ++axis)
+  {
+    extent[1] *= extent[axis];
+    extent[axis] = 1;
+  }
+  const auto bytes = static_cast<std::int64_t>(pixelBytes);
+  for (std::int64_t w = 0; w < extent[3]; ++w)
+  {
+    for (std::int64_t z = 0; z < extent[2]; ++z)
+    {
+      TransferRows(to + (w * toStride[3] + z * toStride[2]) * bytes,
+                   toStride[1] * bytes,
+                   from + (w * fromStride[3] + z * fromStride[2]) * bytes,
+                   fromStride[1] * bytes,
+                   extent[0] * bytes,
+                   extent[1],
+                   cudaMemcpyDeviceToDevice,
+                   stream);
+    }
+  }
+}
+
+/** Writes zeros behind the rows of a slab's input. Kernels load whole vectors there, and must not load memory that
+ * nobody has written. */
+void
+ClearPadding(char * input, const Slab & slab, std::size_t pixelBytes, cudaStream_t stream)
+{
+  const auto stride = GetDeviceInputStride(slab, pixelBytes);
+  const auto bytes = static_cast<std::size_t>(slab.input.extent[0]) * pixelBytes;
+  const auto pitch = static_cast<std::size_t>(stride[1]) * pixelBytes;
+  const auto rows = static_cast<std::size_t>(stride[3] * slab.input.extent[3] / stride[1]);
+  if (pitch > bytes && pitch <= static_cast<std::size_t>(largestPitch))
+  {
+    CheckCuda(cudaMemset2DAsync(input + bytes, pitch, 0, pitch - bytes, rows, stream), "cudaMemset2DAsync");
+  }
+}
+
+} // namespace
+
+ImageLaunch::ImageLaunch(const MedianRequest & request, const Plan & plan)
+  : m_Slabs(GetSlabs(request, plan)), m_CopiesInput(m_Slabs.size() > 1 || !IsReadInPlace(request)),
+    // Windows over a copied border may start at a column whose place in a row has others before it.
+    m_CopiesOutput(m_Slabs.size() > 1 || !IsWrittenInPlace(request) ||
+                   GetOutputLead(m_Slabs.front(), PixelBytes(request.pixelType)) != 0),
+    m_InputBytes(m_CopiesInput ? GetLargest(m_Slabs, PixelBytes(request.pixelType), GetDeviceInputStride) : 0),
+    m_OutputBytes(m_CopiesOutput ? GetLargest(m_Slabs, PixelBytes(request.pixelType), GetDeviceOutputStride) : 0)
+{}
+
+void
+ImageLaunch::SetKernel(SlabKernel && kernel)
+{
+  m_Kernel.emplace(std::move(kernel));
+  m_Launches.clear();
+  for (const auto & slab : m_Slabs)
+  {
+    m_Launches.push_back(m_Kernel->Cut(slab));
+  }
+}
+
+void
+ImageLaunch::Launch(const MedianRequest & request, cudaStream_t stream) const
+{
+  std::optional<StreamBuffer> input;
+  std::optional<StreamBuffer> output;
+  if (m_CopiesInput)
+  {
+    input.emplace(m_InputBytes, stream);
+  }
+  if (m_CopiesOutput)
+  {
+    output.emplace(m_OutputBytes, stream);
+  }
+  for (std::size_t i = 0; i < m_Slabs.size(); ++i)
+  {
+    if (m_CopiesInput)
+    {
+      CopyInput(request, m_Slabs[i], static_cast<char *>(input->Get()), stream);
+    }
+    CheckCuda(m_Kernel->Launch(m_Launches[i],
+                               m_CopiesInput ? input->Get() : request.input,
+                               m_CopiesOutput ? output->Get() : request.output,
+                               nullptr,
+                               stream),
+              "launching the kernel");
+    if (m_CopiesOutput)
+    {
+      CopyOutput(request, m_Slabs[i], static_cast<const char *>(output->Get()), stream);
+    }
+  }
+}
+
+void
+ImageLaunch::CopyInput(const MedianRequest & request, const Slab & slab, char * copy, cudaStream_t stream) const
+{
+  const auto pixelBytes = PixelBytes(request.pixelType);
+  if (!IsReadAsItIs(request))
+  {
+    CheckCuda(LaunchGather({ request.input,
+                             copy,
+                             slab.input.origin,
+                             slab.input.extent,
+                             GetInputStride(request),
+                             GetDeviceInputStride(slab, pixelBytes),
+                             request.inputExtent,
+                             request.border,
+                             request.borderValue,
+                             request.pixelType },
+                           stream),
+              "copying the image with its border");
+  }
+  else
+  {
+    const auto stride = GetPackedStride(request.inputExtent);
+    CopyBox(copy,
+            GetDeviceInputStride(slab, pixelBytes),
+            static_cast<const char *>(request.input) +
+              GetOffset(slab.input.origin, stride) * static_cast<std::int64_t>(pixelBytes),
+            stride,
+            slab.input.extent,
+            pixelBytes,
+            stream);
+  }
+  ClearPadding(copy, slab, pixelBytes, stream);
+}
+
+void
+ImageLaunch::CopyOutput(const MedianRequest & request, const Slab & slab, const char * copy, cudaStream_t stream) const
+{
+  const auto   pixelBytes = PixelBytes(request.pixelType);
+  const auto   bytes = static_cast<std::int64_t>(pixelBytes);
+  const auto * results = copy + GetOutputLead(slab, pixelBytes) * bytes;
+  if (!HasPackedOutput(request))
+  {
+    CheckCuda(LaunchScatter({ results,
+                              request.output,
+                              slab.output.origin,
+                              slab.output.extent,
+                              GetDeviceOutputStride(slab, pixelBytes),
+                              request.outputStride,
+                              request.outputExtent,
+                              {},
+                              {},
+                              request.pixelType },
+                            stream),
+              "copying results to their places");
+    return;
+  }
+  const auto stride = GetPackedStride(request.inputExtent);
+  CopyBox(static_cast<char *>(request.output) + GetOffset(slab.output.origin, stride) * bytes,
+          stride,
+          results,
+          GetDeviceOutputStride(slab, pixelBytes),
+          slab.output.extent,
+          pixelBytes,
+          stream);
+}
+
+bool
+IsAlignedForKernels(const void * pointer)
+{
+  return reinterpret_cast<std::uintptr_t>(pointer) % deviceAlignment == 0;
+}
+
+} // namespace cudamedian

@@ -1,0 +1,92 @@
+/*=========================================================================
+ *
+ *  Copyright NumFOCUS
+ *
+ *  Licensed under the Apache License, Version 2.0 (the "License");
+ *  you may not use this file except in compliance with the License.
+ *  You may obtain a copy of the License at
+ *
+ *         https://www.apache.org/licenses/LICENSE-2.0.txt
+ *
+ *  Unless required by applicable law or agreed to in writing, software
+ *  distributed under the License is distributed on an "AS IS" BASIS,
+ *  WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ *  See the License for the specific language governing permissions and
+ *  limitations under the License.
+ *
+ *=========================================================================*/
+#ifndef ImageLaunch_h
+#define ImageLaunch_h
+
+#include "SlabKernel.h"
+
+#include <optional>
+#include <vector>
+
+namespace cudamedian
+{
+
+/** What filters an image in device memory, on one device: the kernels' launches, and copies of what they cannot read or
+ * write where it lies. Addresses are told at each launch: those of images of the same extents, strides and alignment.
+ */
+class ImageLaunch
+{
+public:
+  ImageLaunch(const MedianRequest & request, const Plan & plan);
+
+  std::size_t
+  CountSlabs() const
+  {
+    return m_Slabs.size();
+  }
+
+  /** Whether something is copied. */
+  bool
+  HasCopies() const
+  {
+    return m_CopiesInput || m_CopiesOutput;
+  }
+
+  /** Bytes of device memory that copies take at a time. */
+  std::size_t
+  GetCopyBytes() const
+  {
+    return m_InputBytes + m_OutputBytes;
+  }
+
+  /** Sets the kernels, without which nothing is launched. */
+  void
+  SetKernel(SlabKernel && kernel);
+
+  const SlabKernel &
+  GetKernel() const
+  {
+    return *m_Kernel;
+  }
+
+  /** Launches all, on the current device. \throws CudaError */
+  void
+  Launch(const MedianRequest & request, cudaStream_t stream) const;
+
+private:
+  void
+  CopyInput(const MedianRequest & request, const Slab & slab, char * copy, cudaStream_t stream) const;
+  void
+  CopyOutput(const MedianRequest & request, const Slab & slab, const char * copy, cudaStream_t stream) const;
+
+  std::vector<Slab>                    m_Slabs;
+  bool                                 m_CopiesInput; ///< slabs are copied on both sides, a whole image where needed
+  bool                                 m_CopiesOutput;
+  std::size_t                          m_InputBytes;
+  std::size_t                          m_OutputBytes;
+  std::optional<SlabKernel>            m_Kernel;
+  std::vector<std::vector<SlabLaunch>> m_Launches; ///< of each slab
+};
+
+/** Whether a buffer starts where kernels read and write whole vectors. */
+bool
+IsAlignedForKernels(const void * pointer);
+
+} // namespace cudamedian
+
+#endif

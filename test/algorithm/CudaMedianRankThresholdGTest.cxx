@@ -1,0 +1,380 @@
+/*=========================================================================
+ *
+ *  Copyright NumFOCUS
+ *
+ *  Licensed under the Apache License, Version 2.0 (the "License");
+ *  you may not use this file except in compliance with the License.
+ *  You may obtain a copy of the License at
+ *
+ *         https://www.apache.org/licenses/LICENSE-2.0.txt
+ *
+ *  Unless required by applicable law or agreed to in writing, software
+ *  distributed under the License is distributed on an "AS IS" BASIS,
+ *  WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ *  See the License for the specific language governing permissions and
+ *  limitations under the License.
+ *
+ *=========================================================================*/
+#include "CudaMedianLoopedThreads.h"
+#include "CudaMedianTestReference.h"
+#include "CudaMedianTestDevice.h"
+#include "CudaMedianTestSeed.h"
+#include "CudaMedianTestSlabs.h"
+#include "RankThreshold.h"
+#include "RankThresholdPolicy.h"
+#include "RankValueSort.h"
+#include "itkCudaMedianEngine.h"
+
+#include <cstring>
+#include <numeric>
+#include <random>
+#include <vector>
+
+/** Local ranks whose windows keep a threshold, and the sort by values: the kernels' own code, run by the host. */
+namespace
+{
+
+using namespace cudamedian;
+using cudamediantest::CheckSlabs;
+using cudamediantest::LoopedThreads;
+
+/** Words behind a buffer that nothing may write. */
+constexpr std::uint32_t unwritten = 0x5A5A5A5AU;
+
+/** Sorts a block's region, equal keys in the order of their pixels. */
+template <typename TBits, KeyMapping VMapping>
+void
+SortRegion(const RankArguments & arguments, const RankBlock & block, std::uint16_t * ranks, TBits * sorted)
+{
+  const auto &       shape = arguments.shape;
+  const auto         mask = static_cast<TBits>(arguments.slab.signMask);
+  std::vector<TBits> keys;
+  for (int row = 0; row < arguments.GetRows(); ++row)
+  {
+    for (int column = 0; column < shape.region[0]; ++column)
+    {
+      const auto offset = GetRowOffset(arguments, block, row) + GetOffsetAlong(arguments, block, 0, column);
+      keys.push_back(
+        PixelKey<TBits, VMapping>::FromBits(static_cast<const TBits *>(arguments.slab.input)[offset], mask));
+    }
+  }
+  std::vector<std::size_t> order(keys.size());
+  std::iota(order.begin(), order.end(), std::size_t{ 0 });
+  std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return keys[a] < keys[b]; });
+  for (std::size_t rank = 0; rank < order.size(); ++rank)
+  {
+    ranks[order[rank]] = PackRank(static_cast<int>(rank) - shape.firstRank, shape.rankShift, shape.words);
+    sorted[rank] = PixelKey<TBits, VMapping>::ToBits(keys[order[rank]], mask);
+  }
+}
+
+/** Slides all windows of a slab, a warp after the other. */
+template <typename TBits, KeyMapping VMapping, bool VHasEvenRows, bool VIsNarrow>
+void
+RunThresholds(const KernelArguments & slab, const RankShape & shape)
+{
+  using Warp = LoopedThreads<32>;
+  using Windows = ThresholdWindows<TBits, VHasEvenRows, VIsNarrow, Warp>;
+  std::mt19937_64 generator(cudamediantest::Seed());
+  const Warp      warp(generator);
+  auto            arguments = MakeRankArguments(slab, shape, KeyFormat{});
+  const auto      padded = static_cast<std::size_t>(arguments.GetPaddedPixels());
+  const auto      blocks = CountRankBlocks(
+    shape, { { slab.outputExtent[0], slab.outputExtent[1], slab.outputExtent[2], slab.outputExtent[3] } });
+  // What the planner has room for.
+  const auto sumWords = static_cast<std::size_t>(Windows::CountSums(shape));
+  const auto placeWords = static_cast<std::size_t>(4 * Windows::Places::Words * shape.words);
+  ASSERT_LE(4 * placeWords + 4 * sumWords * static_cast<std::size_t>(shape.threads / 32) + 2 * padded,
+            static_cast<std::size_t>(shape.sharedBytes));
+  for (std::int64_t number = 0; number < blocks; ++number)
+  {
+    const RankBlock            block(arguments, number);
+    std::vector<std::uint16_t> ranks(padded);
+    std::vector<TBits>         sorted(padded);
+    SortRegion<TBits, VMapping>(arguments, block, ranks.data(), sorted.data());
+    std::vector<std::uint32_t> places(placeWords + 1, unwritten);
+    for (std::size_t i = 0; i < padded; i += 8)
+    {
+      std::uint16_t eight[8];
+      std::memcpy(eight, ranks.data() + i, sizeof(eight));
+      StorePlaces<VIsNarrow>(shape, static_cast<int>(i), eight, places.data());
+    }
+    for (int i = shape.pixels - shape.firstRank; i < 32 * shape.words; ++i)
+    {
+      Windows::Places::Clear(places.data(), static_cast<unsigned int>(i));
+    }
+    ASSERT_EQ(places.back(), unwritten);
+    std::vector<std::uint32_t> sums(sumWords + 1, unwritten);
+    for (int i = 0; i < shape.threads / 32; ++i)
+    {
+      // Pixels are taken from the sorted ones, or from the image.
+      const auto * pixels = number % 2 == i % 2 ? sorted.data() : nullptr;
+      Windows(warp, arguments, block, i, ranks.data(), places.data(), sums.data(), pixels).Run();
+      ASSERT_EQ(sums.back(), unwritten);
+    }
+  }
+}
+
+template <typename TBits, KeyMapping VMapping>
+void
+RunThresholds(const KernelArguments & slab, const RankShape & shape)
+{
+  const bool even = shape.window[0] % 2 == 0;
+  if (IsNarrowRegion(shape))
+  {
+    even ? RunThresholds<TBits, VMapping, true, true>(slab, shape)
+         : RunThresholds<TBits, VMapping, false, true>(slab, shape);
+  }
+  else
+  {
+    even ? RunThresholds<TBits, VMapping, true, false>(slab, shape)
+         : RunThresholds<TBits, VMapping, false, false>(slab, shape);
+  }
+}
+
+template <typename TBits, KeyMapping VMapping>
+void
+CheckWindow(PixelType type, const Window & window)
+{
+  RankShape shape{};
+  ASSERT_TRUE(FindThresholdShape(window, sizeof(TBits), shape));
+  ASSERT_TRUE(KeepsThresholds(shape));
+  ASSERT_LE(shape.pixels, shape.sortPixels);
+  for (const Extent & size : { Extent{ { 3, 2, 1, 1 } }, Extent{ { 67, 41, 1, 1 } }, Extent{ { 13, 11, 7, 2 } } })
+  {
+    CheckSlabs<TBits, VMapping>(size, window, type, std::size_t{ 1 } << 30, [&](const KernelArguments & arguments) {
+      RunThresholds<TBits, VMapping>(arguments, shape);
+    });
+  }
+}
+
+const Extent radii[] = { { { 9, 9, 0, 0 } }, { { 2, 11, 0, 0 } }, { { 12, 1, 0, 0 } },
+                         { { 1, 0, 5, 0 } }, { { 0, 0, 17, 0 } }, { { 16, 16, 0, 0 } } };
+
+/** Every window that is no median of an odd size, and those. */
+template <typename TBits, KeyMapping VMapping>
+void
+CheckWindows(PixelType type)
+{
+  CUDAMEDIAN_TRACE_SEED();
+  for (const auto & radius : radii)
+  {
+    CheckWindow<TBits, VMapping>(type, radius);
+  }
+  for (const Extent & radius : { Extent{ { 5, 4, 0, 0 } }, Extent{ { 3, 0, 4, 0 } } })
+  {
+    cudamediantest::ForEachOtherWindow(radius,
+                                       [&](const Window & window) { CheckWindow<TBits, VMapping>(type, window); });
+  }
+}
+
+/** Sorts regions by values, the last one of which reaches beyond the image. */
+void
+CheckValueSort(PixelType type, int width, int height, int values, std::mt19937_64 & generator)
+{
+  using Threads = LoopedThreads<1024>;
+  SCOPED_TRACE(std::to_string(width) + "x" + std::to_string(height) + " pixels, values " + std::to_string(values));
+  const int                  columns = 2 * width - width / 2;
+  std::vector<std::uint16_t> image(static_cast<std::size_t>(columns * height));
+  for (auto & pixel : image)
+  {
+    pixel =
+      static_cast<std::uint16_t>(values == 0 ? generator() : 32000 + generator() % static_cast<std::uint64_t>(values));
+  }
+  KernelArguments slab{};
+  slab.input = image.data();
+  slab.signMask = GetSignMask(type);
+  RankShape          shape{};
+  const std::int32_t extent[] = { columns, height, 1, 1 };
+  const std::int64_t pitch[] = { 1, columns, std::int64_t{ columns } * height, std::int64_t{ columns } * height };
+  for (int axis = 0; axis < Dimension; ++axis)
+  {
+    slab.inputExtent[axis] = slab.outputExtent[axis] = extent[axis];
+    slab.inputPitch[axis] = slab.outputPitch[axis] = pitch[axis];
+    shape.axes[axis] = axis;
+  }
+  const int region[] = { width, height, 1 };
+  std::copy(region, region + 3, shape.tile);
+  std::copy(region, region + 3, shape.region);
+  shape.pixels = width * height;
+  shape.rankShift = 5;
+  // Some ranks at both ends are not told apart.
+  shape.firstRank = 64;
+  shape.words = shape.pixels / 32 - 4;
+  auto                       arguments = MakeRankArguments(slab, shape, GetKeyFormat(type));
+  const auto                 padded = static_cast<std::size_t>(arguments.GetPaddedPixels());
+  std::vector<std::uint16_t> ranks(2 * padded, 0xFFFF);
+  arguments.ranks = ranks.data();
+  const Threads           threads(generator);
+  std::vector<WordVector> shared(static_cast<std::size_t>(GetValueSortBytes(shape)) / sizeof(WordVector) + 2);
+  for (std::uint32_t number = 0; number < 2; ++number)
+  {
+    std::fill(shared.begin(), shared.end(), WordVector{ unwritten, unwritten, unwritten, unwritten });
+    ValueSort<Threads>(threads, arguments, number, shared.data()).Run();
+    ASSERT_EQ(shared.back().w, unwritten);
+    std::vector<std::uint16_t> keys;
+    const RankBlock            block(arguments, number);
+    for (int i = 0; i < shape.pixels; ++i)
+    {
+      const auto offset = GetRowOffset(arguments, block, i / width) + GetOffsetAlong(arguments, block, 0, i % width);
+      keys.push_back(static_cast<std::uint16_t>(image[static_cast<std::size_t>(offset)] ^ slab.signMask));
+    }
+    auto order = keys;
+    std::sort(order.begin(), order.end());
+    std::vector<int> taken(static_cast<std::size_t>(32 * shape.words));
+    for (std::size_t i = 0; i < keys.size(); ++i)
+    {
+      const int packed = ranks[number * padded + i];
+      ASSERT_LT(packed, 32 * shape.words);
+      ++taken[static_cast<std::size_t>(packed)];
+      const bool counted = packed >= 32 && packed < 32 * shape.words - 1;
+      ASSERT_TRUE(!counted || order[static_cast<std::size_t>(packed + shape.firstRank)] == keys[i]) << "pixel " << i;
+    }
+    ASSERT_EQ(taken.front(), shape.firstRank + 32);
+    ASSERT_TRUE(std::all_of(taken.begin() + 32, taken.end() - 1, [](int times) { return times == 1; }));
+  }
+}
+
+/** Filters an image by a backend, on devices by local ranks, and says how. */
+std::string
+Filter(MedianRequest                      request,
+       Backend                            backend,
+       const std::vector<unsigned char> & image,
+       std::vector<unsigned char> &       result)
+{
+  result.assign(static_cast<std::size_t>(Volume(request.outputExtent)) * PixelBytes(request.pixelType), 0);
+  request.backend = backend;
+  request.algorithm = backend == Backend::Cuda ? Algorithm::LocalRank : Algorithm::Automatic;
+  request.input = image.data();
+  request.output = result.data();
+  for (int axis = 1; axis < Dimension; ++axis)
+  {
+    request.outputStride[axis] = request.outputStride[axis - 1] * request.outputExtent[axis - 1];
+  }
+  return RunMedian(request).algorithm;
+}
+
+} // namespace
+
+TEST(CudaMedianRankThreshold, Keys16)
+{
+  CheckWindows<std::uint16_t, KeyMapping::Integer>(PixelType::Int16);
+}
+
+TEST(CudaMedianRankThreshold, Keys32)
+{
+  CheckWindows<std::uint32_t, KeyMapping::Float>(PixelType::Float32);
+}
+
+TEST(CudaMedianRankThreshold, OtherPixelsHaveNone)
+{
+  RankShape shape{};
+  for (const int pixelBytes : { 1, 8 })
+  {
+    EXPECT_FALSE(FindThresholdShape(Extent{ { 25, 25, 0, 0 } }, pixelBytes, shape));
+  }
+  EXPECT_FALSE(FindThresholdShape(Extent{ { 4, 4, 4, 0 } }, 2, shape));
+  EXPECT_FALSE(FindThresholdShape(Extent{ { 0, 30, 30, 0 } }, 2, shape)) << "not along the rows";
+  // Where a block has too little memory for a counter of each value, buckets sort.
+  auto traits = GetH200Traits();
+  traits.blockSharedBytes = 99 * 1024;
+  ASSERT_TRUE(FindThresholdShape(Extent{ { 25, 25, 0, 0 } }, 2, shape, traits));
+  EXPECT_FALSE(IsSortedByValues(shape));
+  EXPECT_LE(shape.sharedBytes, traits.blockSharedBytes);
+}
+
+TEST(CudaMedianRankThreshold, AreChosenWhereTheyWereFaster)
+{
+  const auto keeps = [](const Extent & radius, int pixelBytes) {
+    RankShape shape{};
+    EXPECT_TRUE(FindRankShape(radius, pixelBytes, shape));
+    return KeepsThresholds(shape);
+  };
+  EXPECT_TRUE(keeps({ { 22, 22, 0, 0 } }, 2));
+  EXPECT_FALSE(keeps({ { 21, 22, 0, 0 } }, 2));
+  EXPECT_TRUE(keeps({ { 75, 75, 0, 0 } }, 2));
+  EXPECT_FALSE(keeps({ { 25, 25, 0, 0 } }, 4)) << "slower on scans";
+  EXPECT_TRUE(keeps({ { 30, 30, 0, 0 } }, 4));
+  EXPECT_FALSE(keeps({ { 25, 25, 0, 0 } }, 1));
+  EXPECT_FALSE(keeps({ { 7, 7, 7, 0 } }, 2));
+}
+
+TEST(CudaMedianRankThreshold, HardImages)
+{
+  CUDAMEDIAN_TRACE_SEED();
+  for (const Extent & radius : { Extent{ { 9, 9, 0, 0 } }, Extent{ { 20, 17, 0, 0 } } })
+  {
+    RankShape shape{};
+    ASSERT_TRUE(FindThresholdShape(radius, 2, shape));
+    for (auto & image : cudamediantest::MakeHardImages<std::uint16_t>())
+    {
+      cudamediantest::CheckImage<std::uint16_t, KeyMapping::Integer>(
+        image, radius, PixelType::UInt16, std::size_t{ 1 } << 30, [&](const KernelArguments & arguments) {
+          RunThresholds<std::uint16_t, KeyMapping::Integer>(arguments, shape);
+        });
+    }
+  }
+}
+
+TEST(CudaMedianRankThreshold, SortByValues)
+{
+  CUDAMEDIAN_TRACE_SEED();
+  std::mt19937_64 generator(cudamediantest::Seed());
+  for (const auto type : { PixelType::UInt16, PixelType::Int16 })
+  {
+    for (const int values : { 0, 1, 5, 16000 })
+    {
+      CheckValueSort(type, 138, 202, values, generator);
+    }
+  }
+  // As many pixels as 16 bits number, and rows that are no multiple of a warp.
+  CheckValueSort(PixelType::UInt16, 255, 257, 0, generator);
+  CheckValueSort(PixelType::UInt16, 255, 257, 1, generator);
+  CheckValueSort(PixelType::UInt16, 34, 33, 0, generator);
+}
+
+// In slabs too, of medians and of other ranks, and windows of even size; full-range values and few of them.
+TEST(CudaMedianRankThreshold, DevicesFindWhatTheHostFinds)
+{
+  CUDAMEDIAN_NEEDS_GPU();
+  CUDAMEDIAN_TRACE_SEED();
+  std::mt19937_64 random(cudamediantest::Seed());
+  for (const auto type :
+       { PixelType::UInt16, PixelType::Int16, PixelType::Float32, PixelType::Int32, PixelType::UInt32 })
+  {
+    for (const Extent & radius : { Extent{ { 25, 25, 0, 0 } },
+                                   Extent{ { 37, 37, 0, 0 } },
+                                   Extent{ { 33, 41, 0, 0 } },
+                                   Extent{ { 70, 70, 0, 0 } } })
+    {
+      RankShape shape{};
+      if (!FindRankShape(radius, static_cast<int>(PixelBytes(type)), shape))
+      {
+        continue; // no room for so many wide pixels
+      }
+      for (int image = 0; image < 3; ++image)
+      {
+        MedianRequest request;
+        request.pixelType = type;
+        request.radius = radius;
+        request.inputExtent = { { 310 + static_cast<std::int64_t>(random() % 40), 207, 2, 1 } };
+        request.outputOrigin = { { static_cast<std::int64_t>(random() % 20), 5, 0, 0 } };
+        request.outputExtent = { { 271, 190, 2, 1 } };
+        request.rank = image == 1 ? static_cast<std::int64_t>(random() % 2500) : -1;
+        request.shorter[0] = image == 2 ? 1 : 0;
+        request.deviceMemoryBudget = random() % 2 == 0 ? 0 : std::size_t{ 64 } << 20;
+        std::vector<unsigned char> pixels(static_cast<std::size_t>(Volume(request.inputExtent)) * PixelBytes(type));
+        for (auto & byte : pixels)
+        {
+          byte = static_cast<unsigned char>(image == 2 ? random() % 3 : random());
+        }
+        std::vector<unsigned char> expected;
+        std::vector<unsigned char> found;
+        Filter(request, Backend::Cpu, pixels, expected);
+        const auto how = Filter(request, Backend::Cuda, pixels, found);
+        EXPECT_TRUE(found == expected) << ToString(type) << ", radius " << radius[0] << "x" << radius[1] << ", rank "
+                                       << request.rank << ", " << how;
+      }
+    }
+  }
+}

@@ -1,0 +1,405 @@
+# SPDX-FileCopyrightText: Copyright NumFOCUS
+# SPDX-License-Identifier: Apache-2.0
+"""Calls on device arrays that are like earlier ones. What needs a GPU skips without one."""
+
+import gc
+import sys
+import threading
+import types
+
+import numpy as np
+import psutil
+import pytest
+
+from conftest import import_library, make_array
+from cudamedian import MedianError, _device_plans, _engine, _plans, median_filter, ndimage
+
+
+@pytest.fixture(autouse=True)
+def _forget():
+    _plans._plans.clear()
+
+
+class Memory:
+    """Where a stand-in's pixels would lie."""
+
+    next = 4096
+
+    def __init__(self, device):
+        """Take an address that no other has."""
+        Memory.next += 4096
+        self.ptr = Memory.next
+        self.device_id = device
+
+
+class StandIn:
+    """An array that looks like one of CuPy and like one of PyTorch, and has no pixels."""
+
+    def __init__(self, shape=(4, 5), dtype="uint8", device=0, contiguous=True, grad=False, negated=False):
+        """Describe an array."""
+        self.shape, self.dtype, self.ndim = shape, np.dtype(dtype), len(shape)
+        self.data = Memory(device)
+        self.flags = types.SimpleNamespace(c_contiguous=contiguous)
+        self.is_cuda, self.requires_grad, self.negated = True, grad, negated
+
+    @property
+    def __cuda_array_interface__(self):
+        """Say the same as a library's own array does."""
+        strides = None if self.flags.c_contiguous else (1, self.shape[0])
+        return {"shape": self.shape, "typestr": self.dtype.str, "data": (self.data.ptr, False), "strides": strides}
+
+    def data_ptr(self):
+        """As PyTorch."""
+        return self.data.ptr
+
+    def is_contiguous(self):
+        """As PyTorch."""
+        return self.flags.c_contiguous
+
+    def is_neg(self):
+        """As PyTorch."""
+        return self.negated
+
+    def is_conj(self):
+        """As PyTorch: of real numbers none is."""
+        return False
+
+    def resolve_conj(self):
+        """As PyTorch."""
+        return self
+
+    def resolve_neg(self):
+        """As PyTorch: a copy of what is negated."""
+        if not self.negated:
+            return self
+        copy = type(self)(self.shape, self.dtype)
+        copy.device = self.device
+        return copy
+
+    def get_device(self):
+        """As PyTorch."""
+        return self.data.device_id
+
+
+class Library:
+    """A library of stand-ins, and what the engine was asked to do with them."""
+
+    def __init__(self, name, monkeypatch):
+        """Take the place of a library, and of the engine's device functions."""
+        self.stream, self.device, self.status = 0, 0, 0
+        self.planned, self.ran = [], []
+        self.kind = type(_device_plans._KINDS[name], (StandIn,), {"__module__": name})
+        module = types.ModuleType(name)
+        setattr(module, self.kind.__name__, self.kind)
+        module.empty_like = lambda array: make(self, array.shape, array.dtype)
+        module.ascontiguousarray = module.empty_like
+        module.cuda = types.SimpleNamespace(
+            get_current_stream=lambda device=0: types.SimpleNamespace(ptr=self.stream),
+            current_stream=lambda device: types.SimpleNamespace(cuda_stream=self.stream),
+            runtime=types.SimpleNamespace(getDevice=lambda: self.device),
+        )
+        module._C = types.SimpleNamespace(_cuda_getCurrentRawStream=lambda device: self.stream)
+        self.kind.__array_namespace__ = lambda array: module
+        monkeypatch.setitem(sys.modules, name, module)
+        monkeypatch.setattr(
+            _engine, "run_on_device", lambda *work, **_: self.planned.append((*work[1:3], work[-1])) or ""
+        )
+        monkeypatch.setattr(_engine, "PreparedOnDevice", lambda *_, **__: types.SimpleNamespace(run=self.run))
+
+    def run(self, *addresses_and_stream):
+        """Stand in for the engine."""
+        self.ran.append(addresses_and_stream)
+        return self.status
+
+
+class DeviceOfCuPy:
+    """The first device, as CuPy's arrays name it."""
+
+    id = 0
+
+    def __enter__(self):
+        """Do nothing."""
+
+    def __exit__(self, *error):
+        """Do nothing."""
+
+
+@pytest.fixture(params=["cupy", "torch"])
+def library(request, monkeypatch):
+    """Return a library of stand-ins."""
+    return Library(request.param, monkeypatch)
+
+
+def make(library, *arguments, **options):
+    """Make a stand-in."""
+    array = library.kind(*arguments, **options)
+    array.device = DeviceOfCuPy()
+    return array
+
+
+def test_a_call_is_kept_and_taken(library):
+    first = median_filter(make(library), 3)
+    assert (len(library.planned), library.ran) == (1, [])
+    array = make(library)
+    result = median_filter(array, size=3)
+    assert type(result) is library.kind
+    assert result is not first
+    assert library.ran == [(array.data.ptr, result.data.ptr, 1)]
+    library.stream = 77
+    output = make(library)
+    assert median_filter(array, 3, output=output) is output
+    assert library.ran[1:] == [(array.data.ptr, output.data.ptr, 77)]
+    assert len(library.planned) == 1
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"size": 5},
+        {"size": (3, 1)},
+        {"mode": "wrap"},
+        {"mode": "constant", "cval": -0.0},
+        {"origin": 1},
+        {"rank": 2},
+        {"percentile": 50},
+        {"algorithm": "selection"},
+        {"memory": 1 << 20},
+        {"axes": 1},
+    ],
+    ids=str,
+)
+def test_every_argument_tells(library, options):
+    median_filter(make(library), 3)
+    median_filter(make(library), **{"size": 3, **options})
+    assert (len(library.planned), library.ran) == (2, [])
+    median_filter(make(library), **{"size": 3, **options})
+    assert len(library.ran) == 1
+
+
+def test_functions_of_scipy_are_kept_too(library):
+    for _ in range(3):
+        ndimage.median_filter(make(library), 3)
+        ndimage.maximum_filter(make(library), 3)
+    assert (len(library.planned), len(library.ran)) == (2, 4)
+
+
+def test_shapes_and_types_are_not_mixed(library):
+    for array in (make(library), make(library, (5, 4)), make(library, dtype="int8"), make(library, (4, 5, 1))):
+        median_filter(array, 3)
+    assert (len(library.planned), library.ran) == (4, [])
+    host = np.zeros((4, 5), np.uint8)
+    assert type(median_filter(host, 3)) is np.ndarray
+    assert type(median_filter(host, 3)) is np.ndarray
+    assert (len(library.planned), library.ran) == (4, [])
+
+
+def test_outputs_that_are_not_as_the_input(library):
+    for _ in range(2):
+        median_filter(make(library), 3)
+    library.ran.clear()
+    for output in (make(library, (5, 4)), make(library, dtype="int8")):
+        with pytest.raises(ValueError, match="output has shape"):
+            median_filter(make(library), 3, output=output)
+    with pytest.raises(ValueError, match="not C-contiguous"):
+        median_filter(make(library), 3, output=make(library, contiguous=False))
+    with pytest.raises(TypeError, match="cannot be written to"):
+        median_filter(make(library), 3, output=np.zeros((4, 5), np.uint8))
+    assert library.ran == []
+
+
+def test_arrays_that_lie_otherwise(library):
+    median_filter(make(library), 3)
+    copied = make(library, contiguous=False)
+    median_filter(copied, 3)
+    assert library.ran == []
+    assert library.planned[1][0] != copied.data.ptr
+
+
+def test_a_derived_type_is_not_kept(library):
+    class Derived(library.kind):
+        pass
+
+    for _ in range(2):
+        array = Derived()
+        array.device = DeviceOfCuPy()
+        median_filter(array, 3)
+    assert (len(library.planned), library.ran) == (2, [])
+
+
+def test_a_stream_that_is_named_is_not_kept(library):
+    for _ in range(2):
+        median_filter(make(library), 3, output=make(library), stream=5)
+    assert ([call[2] for call in library.planned], library.ran) == ([5, 5], [])
+
+
+def test_another_device_is_none_of_cupys_plan(monkeypatch):
+    library = Library("cupy", monkeypatch)
+    median_filter(make(library), 3)
+    library.device = 1
+    median_filter(make(library), 3)
+    assert (len(library.planned), library.ran) == (2, [])
+
+
+def test_tensors_with_gradients_are_none_of_pytorchs_plan(monkeypatch):
+    library = Library("torch", monkeypatch)
+    median_filter(make(library), 3)
+    median_filter(make(library, grad=True), 3)
+    median_filter(make(library), 3, output=make(library, grad=True))
+    assert (len(library.planned), library.ran) == (3, [])
+
+
+@pytest.mark.parametrize("function", [median_filter, ndimage.median_filter])
+def test_negated_tensors_are_copied_and_none_of_pytorchs_plan(monkeypatch, function):
+    library = Library("torch", monkeypatch)
+    negated = make(library, negated=True)
+    for _ in range(2):
+        function(negated, 3)
+    assert (len(library.planned), library.ran) == (2, [])
+    assert negated.data.ptr not in [call[0] for call in library.planned]
+    function(make(library), 3)
+    function(make(library), 3)
+    assert (len(library.planned), len(library.ran)) == (3, 1)
+    function(negated, 3)
+    assert (len(library.planned), len(library.ran)) == (4, 1)
+    assert library.planned[3][0] != negated.data.ptr
+    for plain in (make(library), negated):
+        with pytest.raises(ValueError, match="output is a tensor that PyTorch negates"):
+            function(plain, 3, output=make(library, negated=True))
+    assert (len(library.planned), len(library.ran)) == (4, 1)
+
+
+def test_a_stream_that_is_named_takes_no_negated_tensor(monkeypatch):
+    library = Library("torch", monkeypatch)
+    with pytest.raises(ValueError, match="memory has its values"):
+        median_filter(make(library, negated=True), 3, output=make(library), stream=5)
+    assert library.planned == []
+
+
+def test_a_pytorch_without_its_compilers_stream(monkeypatch):
+    library = Library("torch", monkeypatch)
+    del sys.modules["torch"]._C._cuda_getCurrentRawStream
+    library.stream = 9
+    for _ in range(2):
+        median_filter(make(library), 3)
+    assert [call[2] for call in library.ran] == [9]
+
+
+def test_what_a_kept_call_cannot_do_is_told_by_another(library, monkeypatch):
+    def fail(*_work, **_wanted):
+        raise MedianError("what is wrong")
+
+    median_filter(make(library), 3)
+    library.status = 2
+    monkeypatch.setattr(_engine, "run_on_device", fail)
+    with pytest.raises(MedianError, match="what is wrong"):
+        median_filter(make(library), 3)
+    assert len(library.ran) == 1
+
+
+def test_the_engine_prepares_and_releases():
+    work = ("uint8", 4096, 8192, (4, 5), (_axis(), _axis()), _engine.Algorithm.AUTOMATIC, 0)
+    prepared = _engine.PreparedOnDevice(*work)
+    assert prepared.run(4096, 8192, 1) != 0  # no device's memory
+    assert prepared.run(0, 8192, 1) == 1
+    with pytest.raises(_engine.RequestError, match="overlaps"):
+        _engine.PreparedOnDevice(*work[:2], 4097, *work[3:])
+    before = psutil.Process().memory_info().rss
+    for _ in range(20000):
+        _engine.PreparedOnDevice(*work)
+    assert psutil.Process().memory_info().rss - before < 4 << 20
+
+
+def _axis():
+    return types.SimpleNamespace(radius=1, shorter=0, shift=0, border=_engine.Border.ZERO_FLUX_NEUMANN, size=3)
+
+
+@pytest.fixture(params=["cupy", "torch"])
+def arrays(request, gpu):
+    """Return functions that make a library's array of a NumPy array, and one of NumPy of it."""
+    module = import_library(request.param)
+    if request.param == "cupy":
+        return types.SimpleNamespace(name="cupy", module=module, give=module.asarray, take=lambda array: array.get())
+    return types.SimpleNamespace(
+        name="torch",
+        module=module,
+        give=lambda array: module.from_numpy(array).cuda(),
+        take=lambda array: array.cpu().numpy(),
+    )
+
+
+@pytest.mark.parametrize("dtype", ["bool", "uint8", "int16", "float16", "float32", "int64"])
+@pytest.mark.parametrize("options", [{}, {"mode": "reflect"}, {"rank": 2}, {"axes": 0}], ids=str)
+def test_kept_calls_equal_numpy(random, arrays, dtype, options):
+    for shape in ((64, 64), (61, 37), (5, 16, 32)):
+        for _ in range(3):
+            array = make_array(random, shape, dtype)
+            expected = median_filter(array, 3, backend="cpu", **options)
+            result = median_filter(arrays.give(array), 3, **options)
+            np.testing.assert_array_equal(arrays.take(result), expected)
+            output = arrays.give(np.zeros_like(array))
+            assert median_filter(arrays.give(array), 3, output=output, **options) is output
+            np.testing.assert_array_equal(arrays.take(output), expected)
+    assert len(_plans._plans) >= 3
+
+
+def test_kept_calls_of_threads_and_streams(random, arrays):
+    array = make_array(random, (64, 96), "uint16").astype("int16")
+    expected = median_filter(array, 3, backend="cpu")
+    failures = []
+
+    def work():
+        cuda = arrays.module.cuda
+        stream = cuda.Stream(non_blocking=True) if arrays.name == "cupy" else cuda.Stream()
+        with stream if arrays.name == "cupy" else cuda.stream(stream):
+            for _ in range(200):
+                result = median_filter(arrays.give(array), 3)
+                if not np.array_equal(arrays.take(result), expected):
+                    failures.append(result)
+
+    threads = [threading.Thread(target=work) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not failures
+
+
+def test_kept_calls_are_ordered_by_their_stream(random, arrays):
+    image = make_array(random, (64, 64), "float32")
+    expected = image
+    array = arrays.give(image)
+    for _ in range(50):
+        array = median_filter(array, 3)
+        expected = median_filter(expected, 3, backend="cpu")
+    np.testing.assert_array_equal(arrays.take(array), expected)
+
+
+def test_kept_calls_are_captured(random, gpu):
+    torch = import_library("torch")
+    images = [make_array(random, (64, 64), "uint8") for _ in range(3)]
+    array = torch.from_numpy(images[0]).cuda()
+    median_filter(array, 3)
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph):
+        once = median_filter(array, 3)
+        twice = median_filter(once, 3)
+    for image in images:
+        array.copy_(torch.from_numpy(image))
+        graph.replay()
+        expected = median_filter(image, 3, backend="cpu")
+        np.testing.assert_array_equal(once.cpu().numpy(), expected)
+        np.testing.assert_array_equal(twice.cpu().numpy(), median_filter(expected, 3, backend="cpu"))
+
+
+def test_ten_thousand_kept_calls_take_no_more_memory(random, arrays):
+    array = arrays.give(make_array(random, (64, 64), "uint8"))
+    for _ in range(1000):
+        median_filter(array, 3)
+    gc.collect()
+    before = psutil.Process().memory_info().rss
+    for _ in range(10000):
+        median_filter(array, 3)
+    for size in range(1, 400):
+        median_filter(array, (1, size % 9 + 1), origin=(0, 0), cval=float(size))
+    assert psutil.Process().memory_info().rss - before < 32 << 20
+    assert len(_plans._plans) <= _plans._MOST_PLANS
