@@ -27,6 +27,8 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <cstring>
+#include <limits>
 #include <random>
 #include <string>
 #include <thread>
@@ -35,6 +37,9 @@
 
 #ifdef CUDAMEDIAN_TEST_HIGHWAY
 #  include "hwy/targets.h"
+#endif
+#ifdef __SSE2__
+#  include <xmmintrin.h>
 #endif
 
 namespace
@@ -424,6 +429,92 @@ TEST(CudaMedianRowPrograms, TheEngineIsExactWithEveryInstructionSet)
       });
     }
   }
+}
+
+/** Sets this thread's floating point unit to take denormal numbers for zeros, and back. */
+class DenormalsAreZero
+{
+public:
+  explicit DenormalsAreZero(bool isOn)
+  {
+#if defined(__SSE2__)
+    _mm_setcsr(isOn ? m_Before | 0x40U : m_Before);
+#else
+    (void)isOn;
+#endif
+  }
+  ~DenormalsAreZero()
+  {
+#if defined(__SSE2__)
+    _mm_setcsr(m_Before);
+#endif
+  }
+  DenormalsAreZero(const DenormalsAreZero &) = delete;
+  DenormalsAreZero &
+  operator=(const DenormalsAreZero &) = delete;
+
+private:
+#if defined(__SSE2__)
+  const unsigned m_Before{ _mm_getcsr() };
+#endif
+};
+
+/** Zeros of both signs, denormal numbers, infinities and NaN have their places, whatever the processor takes them for.
+ */
+template <typename TPixel>
+void
+ExpectKeysOrder(PixelType type)
+{
+  using Limits = std::numeric_limits<TPixel>;
+  const auto seed = cudamediantest::Seed();
+  SCOPED_TRACE(ToString(type) + std::string(", seed ") + std::to_string(seed));
+  std::mt19937 generator(static_cast<std::mt19937::result_type>(seed));
+  const Extent extent{ { 1501, 23, 1, 1 } };
+  // By rows: only numbers, then with zeros of both signs, denormal numbers, infinities and NaN of both signs.
+  const TPixel        special[] = { -TPixel{ 0 },       Limits::denorm_min(), -Limits::denorm_min(), TPixel{ 0 },
+                                    Limits::infinity(), -Limits::infinity(),  Limits::quiet_NaN(),   -Limits::quiet_NaN() };
+  std::vector<TPixel> input(static_cast<std::size_t>(Volume(extent)));
+  for (std::size_t i = 0; i < input.size(); ++i)
+  {
+    const auto row = i / static_cast<std::size_t>(extent[0]);
+    const auto kinds = static_cast<unsigned>(row % 9);
+    const bool isSpecial = kinds > 0 && generator() % (row < 12 ? 40 : 3) == 0;
+    input[i] = isSpecial ? special[generator() % kinds] : static_cast<TPixel>(generator() % 7) - TPixel{ 3 };
+  }
+  for (const auto radius : { 1, 2 })
+  {
+    MedianRequest request;
+    request.pixelType = type;
+    request.input = input.data();
+    request.inputExtent = extent;
+    request.radius = { { radius, radius, 0, 0 } };
+    request.outputExtent = extent;
+    request.outputStride = { { 1, extent[0], extent[0] * extent[1], extent[0] * extent[1] } };
+    request.backend = Backend::Cpu;
+    std::vector<TPixel> expected(input.size());
+    request.output = expected.data();
+    request.algorithm = Algorithm::Selection;
+    RunMedian(request);
+    ForEachInstructionSet([&] {
+      for (const bool isOn : { false, true })
+      {
+        const DenormalsAreZero denormals(isOn);
+        std::vector<TPixel>    actual(input.size());
+        request.output = actual.data();
+        request.algorithm = Algorithm::TileProgram;
+        const auto report = RunMedian(request);
+        // To the last bit.
+        EXPECT_EQ(std::memcmp(actual.data(), expected.data(), input.size() * sizeof(TPixel)), 0)
+          << "radius " << radius << ", " << report.algorithm << (isOn ? ", denormal numbers are zeros" : "");
+      }
+    });
+  }
+}
+
+TEST(CudaMedianRowPrograms, FloatsAreOrderedAsTheirKeys)
+{
+  ExpectKeysOrder<float>(PixelType::Float32);
+  ExpectKeysOrder<double>(PixelType::Float64);
 }
 
 /** Rows so long that work units share them, of a height that fills no tile. */

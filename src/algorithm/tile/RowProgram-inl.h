@@ -80,10 +80,15 @@ public:
 #  endif
   }
 
+  /** Loads a pixel's keys, once: compilers are kept from loading them again for each use. */
   HWY_INLINE Keys
   Pixel(int line, int column) const
   {
-    return hn::LoadU(TDescriptor(), m_Lines[line * VColumns + column % VColumns] + column / VColumns + m_Tile);
+    auto keys = hn::LoadU(TDescriptor(), m_Lines[line * VColumns + column % VColumns] + column / VColumns + m_Tile);
+#  if HWY_ARCH_X86 && HWY_TARGET != HWY_SCALAR && (HWY_COMPILER_GCC || HWY_COMPILER_CLANG)
+    asm("" : "+v"(keys.raw));
+#  endif
+    return keys;
   }
   HWY_INLINE Keys
   Shared(int value, int position) const
