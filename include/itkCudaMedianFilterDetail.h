@@ -413,6 +413,23 @@ GenerateOrRelease(TFilter & filter, const TCall & call)
   }
 }
 
+/** Has the filter's threads serve a request: as many as it has work units, and no more than its multi-threader has
+ * threads. ITK's default is several units for each thread, of which the later ones would begin when the work is done:
+ * the engine deals it out in small parts by itself. */
+template <typename TFilter, typename TRequest>
+void
+UseThreads(TFilter & filter, TRequest & request)
+{
+  auto * threader = filter.GetMultiThreader();
+  request.workUnits =
+    static_cast<unsigned int>(std::min(filter.GetNumberOfWorkUnits(), threader->GetMaximumNumberOfThreads()));
+  request.parallelFor = [threader](std::size_t count, const std::function<void(std::size_t)> & body) {
+    threader->SetNumberOfWorkUnits(static_cast<ThreadIdType>(count));
+    threader->ParallelizeArray(
+      0, count, [&body](SizeValueType unit) { body(static_cast<std::size_t>(unit)); }, nullptr);
+  };
+}
+
 /** Has the filter's threads and its progress serve the request, which is then carried out.
  *
  * The filter's progress goes from one number to another. */
@@ -420,13 +437,7 @@ template <typename TFilter>
 cudamedian::ExecutionReport
 RunRequest(TFilter & filter, cudamedian::MedianRequest & request, float start = 0, float end = 1)
 {
-  request.workUnits = static_cast<unsigned int>(filter.GetNumberOfWorkUnits());
-  request.parallelFor = [&filter](std::size_t count, const std::function<void(std::size_t)> & body) {
-    auto * threader = filter.GetMultiThreader();
-    threader->SetNumberOfWorkUnits(static_cast<ThreadIdType>(count));
-    threader->ParallelizeArray(
-      0, count, [&body](SizeValueType unit) { body(static_cast<std::size_t>(unit)); }, nullptr);
-  };
+  UseThreads(filter, request);
   request.progress = [&filter, start, end](float fraction) { TellProgress(filter, start + (end - start) * fraction); };
   request.progress(0.0F);
   return cudamedian::RunMedian(request);

@@ -71,8 +71,9 @@ using CudaMedianSuperclass = std::conditional_t<CudaMedianFilterDetail::ImageTra
  * host's pixels are filtered; GetExecutionReport() says why. A type of images that the compiler does not know as such
  * has to be made known by CudaMedianRegisterDeviceImage().
  *
- * Requested regions, streaming, progress, abort and the number of work units behave as in itk::MedianImageFilter. An
- * exception leaves the filter reusable, and no output that is half written.
+ * Requested regions, streaming, progress, abort and the number of work units behave as in itk::MedianImageFilter, but
+ * that work units beyond the threads of the multi-threader are not begun. An exception leaves the filter reusable, and
+ * no output that is half written.
  *
  * \sa MedianImageFilter
  * \ingroup CudaMedian

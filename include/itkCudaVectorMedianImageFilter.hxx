@@ -113,13 +113,7 @@ CudaVectorMedianImageFilter<TImage>::Generate()
   request.backend = static_cast<cudamedian::Backend>(m_Backend);
   request.deviceMemoryBudget = m_DeviceMemoryBudget;
   request.devices = m_Devices;
-  request.workUnits = static_cast<unsigned int>(this->GetNumberOfWorkUnits());
-  request.parallelFor = [this](std::size_t count, const std::function<void(std::size_t)> & body) {
-    auto * threader = this->GetMultiThreader();
-    threader->SetNumberOfWorkUnits(static_cast<ThreadIdType>(count));
-    threader->ParallelizeArray(
-      0, count, [&body](SizeValueType unit) { body(static_cast<std::size_t>(unit)); }, nullptr);
-  };
+  CudaMedianFilterDetail::UseThreads(*this, request);
   request.progress = [this](float fraction) { CudaMedianFilterDetail::TellProgress(*this, fraction); };
 
   request.progress(0.0F);

@@ -22,6 +22,7 @@
 
 #include "itkCommand.h"
 
+#include <algorithm>
 #include <limits>
 #include <string>
 #include <thread>
@@ -212,6 +213,7 @@ TEST(CudaMedianImageFilterPipeline, EveryNumberOfWorkUnitsGivesTheSame)
     {
       SCOPED_TRACE(BackendText(backend) + ", work units " + std::to_string(workUnits));
       const auto filter = NewFilter(backend, *image);
+      filter->GetMultiThreader()->SetMaximumNumberOfThreads(7);
       filter->SetNumberOfWorkUnits(workUnits);
       filter->Update();
       ExpectEqualImages(*expected, *filter->GetOutput());
@@ -220,6 +222,23 @@ TEST(CudaMedianImageFilterPipeline, EveryNumberOfWorkUnitsGivesTheSame)
         EXPECT_EQ(filter->GetExecutionReport().workUnits, workUnits);
       }
     }
+  }
+}
+
+// ITK's default is several work units for each thread.
+TEST(CudaMedianImageFilterPipeline, NoMoreWorkUnitsThanThreads)
+{
+  CUDAMEDIAN_TRACE_SEED();
+  const auto image = LargerImage();
+  const auto filter = NewFilter(BackendEnum::Cpu, *image);
+  filter->GetMultiThreader()->SetMaximumNumberOfThreads(3);
+  for (const itk::ThreadIdType workUnits : { 2u, 12u })
+  {
+    filter->SetNumberOfWorkUnits(workUnits);
+    filter->Modified();
+    filter->Update();
+    EXPECT_EQ(filter->GetExecutionReport().workUnits, std::min(workUnits, itk::ThreadIdType{ 3 }));
+    ExpectEqualImages(*ItkMedian(*image, ImageType::SizeType::Filled(1)), *filter->GetOutput());
   }
 }
 
