@@ -22,6 +22,7 @@
 #include "itkCudaMedianDeviceAccess.h"
 #include "itkCudaMedianFilterDetail.h"
 
+#include <stdexcept>
 #include <string>
 #include <type_traits>
 #include <typeinfo>
@@ -60,7 +61,8 @@ public:
   static const ManagedDeviceAccess &
   GetInstance()
   {
-    static const ManagedDeviceAccess instance;
+    // Never destroyed: a thread may be at work when the process ends.
+    static const auto & instance = *new ManagedDeviceAccess;
     return instance;
   }
 
@@ -73,7 +75,13 @@ public:
   const void *
   GetInput(const DataObject & image) const override
   {
-    const auto   manager = GetManager(image);
+    const auto manager = GetManager(image);
+    if (manager->IsGPUBufferDirty())
+    {
+      // What is not on the device is on the host. FillBuffer(), SetPixel() and SetPixelContainer() of itk::Image are
+      // not virtual and tell the manager nothing. This tells it, and copies nothing.
+      static_cast<const TImage &>(image).GetBufferPointer();
+    }
     const bool   wasDirty = manager->IsCPUBufferDirty();
     const void * pixels = manager->GetGPUBufferPointer();
     // The manager takes whoever asks for the pointer for one who writes.
@@ -201,7 +209,7 @@ RunOnDevice(TFilter &                         filter,
     report = images.Run(request, stream);
     return true;
   }
-  catch (const cudamedian::DeviceError & error)
+  catch (const std::runtime_error & error) // DeviceError, or RequestError of what CUDA alone does not cover
   {
     if (request.backend != cudamedian::Backend::Auto)
     {

@@ -35,7 +35,8 @@ struct Registry
 Registry &
 GetRegistry()
 {
-  static Registry registry;
+  // Never destroyed: a thread may be at work when the process ends.
+  static auto & registry = *new Registry;
   return registry;
 }
 

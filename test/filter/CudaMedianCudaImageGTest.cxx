@@ -184,7 +184,7 @@ TEST(CudaMedianCudaImage, PixelsOfTheHostAreUploadedAndStayGood)
     filter->Modified();
     filter->Update();
     EXPECT_EQ(image->GetCudaDataManager()->uploads, 1);
-    EXPECT_EQ(image->GetCudaDataManager()->hostAccesses, 0);
+    EXPECT_EQ(image->GetCudaDataManager()->downloads, 0);
     EXPECT_FALSE(image->GetCudaDataManager()->IsCPUBufferDirty());
     EXPECT_FALSE(image->GetCudaDataManager()->IsGPUBufferDirty());
     ExpectLeftOnDevice(*filter->GetOutput());
@@ -378,7 +378,7 @@ TEST(CudaMedianCudaImage, TypesThatAreRegisteredAreKnown)
     if (staysOnDevice)
     {
       ExpectLeftOnDevice(*output);
-      EXPECT_EQ(image.GetCudaDataManager()->hostAccesses, 0);
+      EXPECT_EQ(image.GetCudaDataManager()->downloads, 0);
     }
     ExpectEqualImages<Plain>(*expected, *output);
   };
@@ -387,7 +387,41 @@ TEST(CudaMedianCudaImage, TypesThatAreRegisteredAreKnown)
   run(*CopyToDevice<Managed>(*plain), BackendEnum::Auto, true);
   run(*CopyToHost<Managed>(*plain), BackendEnum::Auto, false);
   run(*CopyToHost<Managed>(*plain), BackendEnum::Cuda, true);
+
+  // Functions of itk::Image that are not virtual write to the host, and tell the manager nothing.
+  const auto filled = Plain::New();
+  filled->SetRegions(Plain::SizeType{ { 53, 31 } });
+  filled->Allocate();
+  filled->FillBuffer(7);
+  const auto filter = itk::CudaMedianImageFilter<Plain>::New();
+  filter->SetInput(filled);
+  filter->SetBackend(BackendEnum::Cuda);
+  filter->Update();
+  EXPECT_EQ(filter->GetExecutionReport().backendReason, inPlace);
+  for (const Plain * image : { static_cast<const Plain *>(filter->GetOutput()), static_cast<const Plain *>(filled) })
+  {
+    const auto * found = dynamic_cast<const Managed &>(*image).GetBufferPointer();
+    EXPECT_EQ(std::count(found, found + 53 * 31, 7.0F), 53 * 31);
+  }
   itk::ObjectFactoryBase::UnRegisterFactory(factory);
+}
+
+// What CUDA alone does not cover is no error where the CPU may do it.
+TEST(CudaMedianCudaImage, ABudgetThatIsTooSmallLeavesTheImageToTheHost)
+{
+  CUDAMEDIAN_NEEDS_GPU();
+  CUDAMEDIAN_TRACE_SEED();
+  const auto plain = MakePlain<PlainType>();
+  const auto filter = FilterType::New();
+  filter->SetInput(CopyToDevice<ImageType>(*plain));
+  filter->SetDeviceMemoryBudget(1);
+  filter->SetBackend(BackendEnum::Cuda);
+  EXPECT_THROW(filter->Update(), itk::ExceptionObject);
+  filter->SetBackend(BackendEnum::Auto);
+  filter->Update();
+  const auto reason = filter->GetExecutionReport().backendReason;
+  EXPECT_NE(reason.find("the host's copy of the pixels was filtered"), std::string::npos) << reason;
+  ExpectEqualImages<PlainType>(*ItkMedian(*plain, PlainType::SizeType::Filled(1)), *filter->GetOutput());
 }
 
 // What the default stream does before and after needs no other order than its own.
