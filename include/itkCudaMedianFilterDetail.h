@@ -408,7 +408,14 @@ GenerateOrRelease(TFilter & filter, const TCall & call)
   }
   catch (...)
   {
-    filter.GetOutput()->ReleaseData();
+    try
+    {
+      filter.GetOutput()->ReleaseData();
+    }
+    catch (const ExceptionObject &)
+    {
+      // An image on a device that is lost cannot be released. What failed first is told.
+    }
     throw;
   }
 }

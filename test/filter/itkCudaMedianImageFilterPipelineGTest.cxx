@@ -278,6 +278,54 @@ TEST(CudaMedianImageFilterPipeline, ARegionThatFailedIsGeneratedWhenItIsAskedFor
 }
 
 // Composite filters graft their output onto that of the last filter inside them.
+namespace
+{
+
+/** An image that cannot be released, as one on a device that is lost. */
+class LastingImage : public ImageType
+{
+public:
+  using Self = LastingImage;
+  using Pointer = itk::SmartPointer<Self>;
+  itkFactorylessNewMacro(Self);
+
+  void
+  Initialize() override
+  {
+    if (isLost)
+    {
+      itkExceptionMacro("the device is lost");
+    }
+    ImageType::Initialize();
+  }
+
+  bool isLost{ false };
+};
+
+} // namespace
+
+TEST(CudaMedianImageFilterPipeline, TheFirstFailureIsTold)
+{
+  CUDAMEDIAN_TRACE_SEED();
+  const auto image = LargerImage();
+  const auto filter = itk::CudaMedianImageFilter<ImageType, LastingImage>::New();
+  filter->SetInput(image);
+  filter->AddObserver(itk::ProgressEvent(), [&](const itk::EventObject &) {
+    filter->GetOutput()->isLost = true;
+    itkGenericExceptionMacro("thrown by the observer");
+  });
+  try
+  {
+    filter->Update();
+    FAIL() << "no exception";
+  }
+  catch (const itk::ExceptionObject & error)
+  {
+    EXPECT_NE(std::string(error.what()).find("thrown by the observer"), std::string::npos) << error.what();
+  }
+  filter->GetOutput()->isLost = false;
+}
+
 TEST(CudaMedianImageFilterPipeline, GraftedOutput)
 {
   CUDAMEDIAN_TRACE_SEED();
