@@ -347,7 +347,13 @@ ExecutionReport
 RunInCopies(MedianRequest request)
 {
   const auto why = ChooseForCopies(request);
-  auto       report = RunGathered(request, RunMedian);
+  if (request.backend != Backend::Cpu && request.devices.empty() && GetCudaBackend().Query({}).usable)
+  {
+    // The calling thread's device is meant. Copies may be run by other threads, whose device is the first one.
+    const auto current = GetCudaBackend().Resolve({});
+    request.devices = current.front() != 0 ? current : request.devices;
+  }
+  auto report = RunGathered(request, RunMedian);
   report.backendReason = why.empty() ? report.backendReason : why;
   report.validity = DescribeValidity(request);
   report.window = GetWindow(request).GetExtent();

@@ -223,6 +223,41 @@ TEST_F(CudaMedianDevices, OnlyListedDevicesAreTouched)
   }
 }
 
+/** Copies of an image with a mask may be run by threads whose current device is another one. */
+TEST_F(CudaMedianDevices, CopiesGoToTheDeviceOfTheCallingThread)
+{
+  Case<std::int16_t>         images{ { { 256, 200, 4, 1 } }, { { 5, 5, 0, 0 } } };
+  std::vector<unsigned char> mask(256 * 200 * 4, 1);
+  for (std::size_t i = 0; i < mask.size(); i += 7)
+  {
+    mask[i] = 0;
+  }
+  auto request = images.MakeRequest();
+  request.validity.mask = mask.data();
+  request.validity.maskPixelBytes = 1;
+  request.validity.maskStride = { { 1, 256, 256 * 200, 256 * 200 * 4 } };
+  request.backend = Backend::Cuda;
+  request.workUnits = 4;
+  request.parallelFor = [](std::size_t count, const std::function<void(std::size_t)> & body) {
+    std::vector<std::thread> threads;
+    for (std::size_t i = 0; i < count; ++i)
+    {
+      threads.emplace_back(body, i);
+    }
+    for (auto & thread : threads)
+    {
+      thread.join();
+    }
+  };
+  RunInNewThread([&] {
+    EXPECT_EQ(cudaSetDevice(3), cudaSuccess);
+    ReleaseCachedMemory();
+    hostruntime::ForgetTouchedDevices();
+    EXPECT_EQ(RunMedian(request).backend, "CUDA");
+    EXPECT_EQ(hostruntime::GetTouchedDevices(), std::set<int>{ 3 });
+  });
+}
+
 TEST_F(CudaMedianDevices, AListedDeviceThatCannotBeUsedIsNamed)
 {
   auto images = MakeImages();
