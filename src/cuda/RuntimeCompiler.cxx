@@ -196,10 +196,20 @@ RuntimeCompiler::Compile(const std::string &       source,
       error += ": " + log.substr(0, 1000);
     }
   }
-  else if ((target.isPtx ? m_GetPtxSize : m_GetCubinSize)(program, &size) == 0)
+  else
   {
-    binary.resize(size);
-    (target.isPtx ? m_GetPtx : m_GetCubin)(program, &binary[0]);
+    result = (target.isPtx ? m_GetPtxSize : m_GetCubinSize)(program, &size);
+    if (result == 0)
+    {
+      binary.resize(size);
+      result = (target.isPtx ? m_GetPtx : m_GetCubin)(program, &binary[0]);
+    }
+    if (result != 0)
+    {
+      // A text that was not filled is no code, and must not be kept as such.
+      error = m_GetErrorString(result);
+      binary.clear();
+    }
   }
   m_DestroyProgram(&program);
   return binary;

@@ -361,6 +361,27 @@ TEST(CudaMedianTuning, TablesStandAsTheyArePrinted)
 
 // Devices of other architectures, with their shared memory of a block and of a multiprocessor in KiB: as CUDA's
 // programming guide tells them, never measured.
+/** A policy is kept on disk by what it follows: the device's name is of no account where no row has it. */
+TEST(CudaMedianTuning, PoliciesAreKnownByTheirRows)
+{
+  const Window window(Extent{ { 2, 2, 0, 0 } });
+  KernelKind   kind;
+  kind.pixelBytes = 2;
+  kind.packing = KeyPacking::Pair;
+  auto known = GetArchitectureTraits(90);
+  known.name = "NVIDIA H200";
+  auto other = known;
+  other.name = "a device without rows";
+  auto another = known;
+  another.name = "another device without rows";
+  EXPECT_NE(DescribeTuning(window, kind, known), "");
+  EXPECT_EQ(DescribeTuning(window, kind, other), DescribeTuning(window, kind, another));
+  auto small = other;
+  small.blockSharedBytes /= 2;
+  EXPECT_NE(DescribeTuning(window, kind, small), DescribeTuning(window, kind, other));
+  EXPECT_EQ(DescribeTuning(Window(Extent{ { 9, 1, 0, 0 } }), kind, known), "");
+}
+
 TEST(CudaMedianTuning, PoliciesKeepToADevicesSharedMemory)
 {
   struct Architecture

@@ -24,6 +24,7 @@
 #include "HostRuntime.h"
 #include "KernelMeans.h"
 #include "Planner.h"
+#include "itkCudaMedianDevice.h"
 
 #include <sys/wait.h>
 #include <unistd.h>
@@ -179,6 +180,39 @@ TEST_F(CudaMedianFirstUse, EachDeviceHasItsKernel)
   EXPECT_EQ(m_Images.Check(request).compiling, awaited);
   WaitForCompiler();
   EXPECT_EQ(hostruntime::CountCompilations(), 3);
+}
+
+/** A kept call would run what its kernel was awaited with for ever. */
+TEST_F(CudaMedianFirstUse, ACallInDeviceMemoryThatAwaitsAKernelIsNotKept)
+{
+  const Extent extent{ { 64, 40, 1, 1 } };
+  const Extent window{ { 6, 5, 0, 0 } };
+  const auto   bytes = static_cast<std::size_t>(Volume(extent));
+  void *       memory = nullptr;
+  ASSERT_EQ(cudaMalloc(&memory, 2 * bytes), cudaSuccess);
+  ASSERT_EQ(cudaMemsetAsync(memory, 3, bytes, nullptr), cudaSuccess);
+  MedianRequest request;
+  request.pixelType = PixelType::UInt8;
+  request.input = memory;
+  request.output = static_cast<char *>(memory) + bytes;
+  request.inputExtent = extent;
+  request.outputExtent = extent;
+  request.outputStride = { { 1, extent[0], extent[0] * extent[1], extent[0] * extent[1] } };
+  request.radius = window;
+  request.backend = Backend::Cuda;
+  TakeOutOfUse(window, PixelType::UInt8, 0, KernelMeans::Ranks, "not in this test");
+  for (int i = 0; i < 2; ++i)
+  {
+    const auto report = RunMedianOnDevice(request, nullptr);
+    EXPECT_EQ(report.algorithm, "sliding histograms");
+    EXPECT_EQ(report.compiling, awaited);
+  }
+  Finish();
+  const auto report = RunMedianOnDevice(request, nullptr);
+  EXPECT_EQ(report.algorithm, "tile program");
+  EXPECT_EQ(report.compiling, "");
+  TakeOutOfUse(window, PixelType::UInt8, 0, KernelMeans::Ranks, "");
+  EXPECT_EQ(cudaFree(memory), cudaSuccess);
 }
 
 /** Whichever backend the automatic choice takes, a kernel that is worth it is compiled, and results are right. */

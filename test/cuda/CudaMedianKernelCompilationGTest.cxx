@@ -159,6 +159,25 @@ TEST_F(CudaMedianKernelCompilation, IsDoneInTheBackgroundAndKeptOnDisk)
             0);
 }
 
+/** A plan is made for each image, and looks for a kernel on disk once. Who needs the kernel finds it there all the
+ * same. */
+TEST_F(CudaMedianKernelCompilation, APlanLooksOnDiskOnce)
+{
+  const auto wish = Wish(Extent{ { 2, 0, 0, 0 } });
+  EXPECT_EQ(RunInChild([&] { return IsBinary(*GetCompiledKernel(wish)) ? 0 : 1; }), 0);
+  EXPECT_EQ(RunInChild([&] {
+              const std::string folder = std::getenv("XDG_CACHE_HOME");
+              setenv("XDG_CACHE_HOME", (folder + "/empty").c_str(), 1);
+              const bool isThere = FindCompiledKernel(wish) != nullptr;
+              setenv("XDG_CACHE_HOME", folder.c_str(), 1);
+              return !isThere && FindCompiledKernel(wish) == nullptr &&
+                         GetCompiledKernel(wish)->explanation == "from the cache on disk"
+                       ? 0
+                       : 1;
+            }),
+            0);
+}
+
 TEST_F(CudaMedianKernelCompilation, FootprintsAreKeptByTheirPixels)
 {
   const auto cross = Wish(Window(Footprint::MakeCross({ { 1, 1, 0, 0 } }), -1));

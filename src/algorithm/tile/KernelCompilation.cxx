@@ -26,6 +26,8 @@
 
 #include <atomic>
 #include <exception>
+#include <mutex>
+#include <set>
 #include <sstream>
 #include <tuple>
 
@@ -76,7 +78,7 @@ GetKeyOfPolicy(const KernelWish & wish)
       key << "\n" << Join(pixel.offset) << ": " << pixel.weight;
     }
   }
-  key << "\ndevice " << traits.name;
+  key << "\nmeasured " << DescribeTuning(wish.window, wish.kind, traits) << "\ndevice";
   for (const auto value : { traits.computeCapability,
                             traits.blockSharedBytes,
                             traits.sharedBytes,
@@ -239,12 +241,23 @@ GetKey(const KernelWish & wish)
 /** The kernels of a process: after a fork there is another one, since a thread of the parent may have been at work. */
 struct ProcessKernels
 {
+  /** Whether a kernel has not been looked for on disk. A plan looks once: to look takes longer than to filter a small
+   * image. */
+  bool
+  IsNew(const Key & key)
+  {
+    const std::lock_guard<std::mutex> lock(mutex);
+    return lookedFor.insert(key).second;
+  }
+
   const long                    process{ GetProcessNumber() };
   MadeOnce<Key, CompiledKernel> kernels{ BackgroundWorker::Get() };
+  std::mutex                    mutex;
+  std::set<Key>                 lookedFor;
 };
 
-MadeOnce<Key, CompiledKernel> &
-GetKernels()
+ProcessKernels &
+GetProcessKernels()
 {
   // Never destroyed: a thread may be at work when the process ends.
   static std::atomic<ProcessKernels *> mine{ nullptr };
@@ -254,11 +267,17 @@ GetKernels()
     auto * const made = new ProcessKernels;
     if (mine.compare_exchange_strong(known, made))
     {
-      return made->kernels;
+      return *made;
     }
     delete made;
   }
-  return known->kernels;
+  return *known;
+}
+
+MadeOnce<Key, CompiledKernel> &
+GetKernels()
+{
+  return GetProcessKernels().kernels;
 }
 
 } // namespace
@@ -307,10 +326,11 @@ CompileProgram(const TileProgram &       program,
 std::shared_ptr<const CompiledKernel>
 FindCompiledKernel(const KernelWish & wish)
 {
-  auto &     kernels = GetKernels();
+  auto &     mine = GetProcessKernels();
+  auto &     kernels = mine.kernels;
   const auto key = GetKey(wish);
   auto       found = kernels.Find(key);
-  if (found || kernels.IsUnderWay(key))
+  if (found || kernels.IsUnderWay(key) || !mine.IsNew(key))
   {
     return found;
   }

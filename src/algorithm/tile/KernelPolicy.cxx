@@ -455,6 +455,13 @@ IsLongInThreeAxes(const Window & window, const KernelKind & kind)
 
 } // namespace
 
+std::string
+DescribeTuning(const Window & window, const KernelKind & kind, const DeviceTraits & traits)
+{
+  const auto found = FindTuningRow(window, kind, traits);
+  return found.row == nullptr ? "" : ToRow(*found.row) + (found.isAlike ? " of a device like this" : "");
+}
+
 const char *
 ToString(KeyPacking packing)
 {
