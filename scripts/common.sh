@@ -205,7 +205,8 @@ download_source() {
   read -r version sum < <(find_tested_source "${suite}" "${package}") || true
   if [ -z "${version}" ]; then
     apt-get "$@" source -qq --download-only "${package}"
-  elif apt-cache "$@" showsrc --only-source "${package}" | grep -qxF "Version: ${version}"; then
+  # Not grep --quiet, which ends before apt-cache has said all, and so makes it fail.
+  elif apt-cache "$@" showsrc --only-source "${package}" | grep -xF "Version: ${version}" >/dev/null; then
     apt-get "$@" source -qq --download-only "${package}=${version}"
     printf '%s  %s\n' "${sum}" "${package}_${version#*:}.dsc" | sha256sum --check --quiet ||
       fail "the .dsc of ${package} ${version} is not the one that this was tested with"

@@ -48,8 +48,8 @@ def make_key(
     for value in (size, mode, origin, axes):
         if not _is_plain(value):
             return None
-    # Of -0.0 and 0.0, and of NaN and itself, the text says what they are.
-    return (kind, name, wanted, size, footprint, mode, repr(cval), origin, axes, array.shape, array.dtype)
+    # Of -0.0 and 0.0, of 3 and 3.0, and of NaN and itself, the text says what they are.
+    return (kind, name, repr(wanted), size, footprint, mode, repr(cval), origin, axes, array.shape, array.dtype)
 
 
 def make_median_key(array: Any, cval: Any, percentile: Any, *plain: Any) -> Key | None:

@@ -8,7 +8,7 @@ import numpy as np
 import psutil
 import pytest
 
-from cudamedian import _plans, median_filter
+from cudamedian import _plans, median_filter, ndimage
 
 PIXELS = np.random.default_rng(7).integers(0, 255, (12, 15), np.uint8)
 
@@ -117,6 +117,21 @@ def test_what_can_change_is_not_kept():
     footprint[0] = 0
     assert not np.array_equal(first, median_filter(PIXELS, footprint=footprint, backend="cpu"))
     assert not _plans._plans
+
+
+def test_a_rank_that_is_no_integer_is_read_as_such():
+    def filter_by(rank):
+        try:
+            return ndimage.rank_filter(PIXELS, rank, 3).tolist()
+        except (TypeError, ValueError) as error:
+            return str(error)
+
+    for rank in (3.0, True):
+        _plans._plans.clear()
+        expected = filter_by(rank)
+        _plans._plans.clear()
+        filter_by(int(rank))
+        assert filter_by(rank) == expected
 
 
 def test_zeros_keep_their_signs():
