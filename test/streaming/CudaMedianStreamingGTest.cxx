@@ -78,12 +78,12 @@ MakeReader(const std::string & path)
 
 template <typename TImageIO>
 WriterType::Pointer
-MakeWriter(const std::string & path)
+MakeWriter(const std::string & path, bool compresses = false)
 {
   const auto writer = WriterType::New();
   writer->SetImageIO(TImageIO::New());
   writer->SetFileName(path);
-  writer->UseCompressionOff();
+  writer->SetUseCompression(compresses);
   return writer;
 }
 
@@ -132,6 +132,46 @@ ExpectStreamedEqualsWhole(const std::string & extension, bool streams)
   }
 }
 
+/** What lies between two filters is released piece by piece, and files may be compressed: ITK then writes the whole. */
+template <typename TImageIO>
+void
+ExpectFiltersInARowEqualWhole(const std::string & extension)
+{
+  const TemporaryFile input("input." + extension);
+  const auto          image = cudamediantest::MakeRandomImage<ImageType>(
+    ImageType::RegionType(ImageType::SizeType{ { 31, 27, 19 } }), cudamediantest::Pattern::FullRange);
+  const auto inputWriter = MakeWriter<TImageIO>(input.GetPath(), true);
+  inputWriter->SetInput(image);
+  inputWriter->Update();
+  const auto between = cudamediantest::ItkMedian(*image, ImageType::SizeType::Filled(1));
+  const auto expected = cudamediantest::ItkMedian(*between, ImageType::SizeType{ { 2, 1, 3 } });
+  for (const auto backend : BackendsUnderTest())
+  {
+    for (const bool compresses : { false, true })
+    {
+      SCOPED_TRACE(BackendText(backend) + (compresses ? ", compressed" : ""));
+      const TemporaryFile output("output." + extension);
+      const auto          reader = MakeReader<TImageIO>(input.GetPath());
+      const auto          first = itk::CudaMedianImageFilter<ImageType>::New();
+      first->SetBackend(backend);
+      first->SetInput(reader->GetOutput());
+      first->ReleaseDataFlagOn();
+      const auto second = itk::CudaMedianImageFilter<ImageType>::New();
+      second->SetBackend(backend);
+      second->SetInput(first->GetOutput());
+      second->SetRadius(ImageType::SizeType{ { 2, 1, 3 } });
+      const auto writer = MakeWriter<TImageIO>(output.GetPath(), compresses);
+      writer->SetInput(second->GetOutput());
+      writer->SetNumberOfStreamDivisions(5);
+      writer->Update();
+      EXPECT_TRUE(first->GetOutput()->GetDataReleased());
+      const auto written = MakeReader<TImageIO>(output.GetPath());
+      written->Update();
+      ExpectEqualImages(*expected, *written->GetOutput());
+    }
+  }
+}
+
 } // namespace
 
 TEST(CudaMedianStreaming, MetaImage)
@@ -144,4 +184,11 @@ TEST(CudaMedianStreaming, Nrrd)
 {
   CUDAMEDIAN_TRACE_SEED();
   ExpectStreamedEqualsWhole<itk::NrrdImageIO>("nrrd", false);
+}
+
+TEST(CudaMedianStreaming, FiltersInARowAndCompressedFiles)
+{
+  CUDAMEDIAN_TRACE_SEED();
+  ExpectFiltersInARowEqualWhole<itk::MetaImageIO>("mha");
+  ExpectFiltersInARowEqualWhole<itk::NrrdImageIO>("nrrd");
 }
