@@ -151,6 +151,57 @@ private:
   bool                m_IsFloat;
 };
 
+#  if HWY_TARGET <= HWY_AVX3
+/** Two neighbouring vectors of tiles at once. The operations of one fill the waits of the other. */
+template <typename TRow>
+class RowPair
+{
+public:
+  struct Keys
+  {
+    typename TRow::Keys first;
+    typename TRow::Keys second;
+  };
+
+  HWY_INLINE
+  RowPair(const RowArguments & arguments, std::size_t tile, std::size_t lanes)
+    : m_First(arguments, tile), m_Second(arguments, tile + lanes)
+  {}
+
+  static HWY_INLINE Keys
+  Min(Keys a, Keys b)
+  {
+    return { TRow::Min(a.first, b.first), TRow::Min(a.second, b.second) };
+  }
+  static HWY_INLINE Keys
+  Max(Keys a, Keys b)
+  {
+    return { TRow::Max(a.first, b.first), TRow::Max(a.second, b.second) };
+  }
+  static HWY_INLINE Keys
+  MaxBySum(Keys a, Keys b, Keys min)
+  {
+    return { TRow::MaxBySum(a.first, b.first, min.first), TRow::MaxBySum(a.second, b.second, min.second) };
+  }
+  HWY_INLINE Keys
+  Pixel(int line, int column) const
+  {
+    return { m_First.Pixel(line, column), m_Second.Pixel(line, column) };
+  }
+  template <typename... TKeys>
+  HWY_INLINE void
+  Medians(int row, TKeys... keys) const
+  {
+    m_First.Medians(row, keys.first...);
+    m_Second.Medians(row, keys.second...);
+  }
+
+private:
+  TRow m_First;
+  TRow m_Second;
+};
+#  endif
+
 /** Runs a program (RowEmitter.h) for keys of the least to the most bytes. */
 template <typename TProgram, std::size_t VLeastKeyBytes, std::size_t VMostKeyBytes, bool VIsLong>
 class RowProgramRunner
@@ -205,6 +256,11 @@ public:
   }
 
 private:
+  /** Whether the registers of AVX-512 hold the values of two vectors. A processor looks ahead about as far as one
+   * vector's operations at 3x3, which wait for each other: two at once take 0.88 of the time (8 bits), 0.92 (16) and
+   * 0.98 (float). */
+  static constexpr bool isShort = TProgram::Chunks == 1 && TProgram::SharedValues == 0 && TProgram::Operations <= 200;
+
   template <typename TKey>
   static HWY_INLINE void
   RunKeys(int phase, const RowArguments & arguments)
@@ -249,9 +305,23 @@ private:
   RunChunk(const RowArguments & arguments, std::size_t first, std::size_t last)
   {
     using Descriptor = KeyTag<TKey>;
-    for (std::size_t tile = first; tile < last; tile += hn::Lanes(Descriptor()))
+    using TileRow = Row<Descriptor, TProgram::TileX>;
+    constexpr std::integral_constant<int, VChunk> chunk{};
+
+    const std::size_t lanes = hn::Lanes(Descriptor());
+    std::size_t       tile = first;
+#  if HWY_TARGET <= HWY_AVX3
+    if constexpr (isShort)
     {
-      TProgram::Run(std::integral_constant<int, VChunk>(), Row<Descriptor, TProgram::TileX>(arguments, tile));
+      for (; tile + 2 * lanes <= last; tile += 2 * lanes)
+      {
+        TProgram::Run(chunk, RowPair<TileRow>(arguments, tile, lanes));
+      }
+    }
+#  endif
+    for (; tile < last; tile += lanes)
+    {
+      TProgram::Run(chunk, TileRow(arguments, tile));
     }
   }
 };
