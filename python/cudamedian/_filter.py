@@ -49,7 +49,8 @@ def _check_callable(name: str, function: object) -> None:
         raise TypeError(f"{name} is {function!r}, which cannot be called")
 
 
-def _is_dask_array(array: object) -> bool:
+def is_dask_array(array: object) -> bool:
+    """Whether an array is one of Dask."""
     # Whoever has a Dask array has imported Dask.
     module = sys.modules.get("dask.array")
     return module is not None and isinstance(array, module.Array)
@@ -363,7 +364,7 @@ def median_filter(
     rules = _rules.read(mask, ignore, nan, empty, invalid, outliers)
     progress = _progress.check(progress)
     _check_callable("report", report)
-    if _is_dask_array(input):
+    if is_dask_array(input):
         from . import dask  # noqa: PLC0415 - needs Dask
 
         if any(given is not None for given in (output, stream, progress, report)):

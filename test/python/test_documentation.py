@@ -14,8 +14,14 @@ import pytest
 
 import cudamedian
 
-MODULES = ["cudamedian", "cudamedian.dask", "cudamedian.monai", "cudamedian.ndimage", "cudamedian.skimage"]
-NEEDED = {"cudamedian": "scipy", "cudamedian.dask": "dask.array", "cudamedian.monai": "monai"}
+NAMES = ["dask", "monai", "napari", "ndimage", "skimage"]
+MODULES = ["cudamedian", *(f"cudamedian.{name}" for name in NAMES)]
+NEEDED = {
+    "cudamedian": "scipy",
+    "cudamedian.dask": "dask.array",
+    "cudamedian.monai": "monai",
+    "cudamedian.napari": "napari",
+}
 
 
 def public_objects(name):

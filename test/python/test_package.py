@@ -20,7 +20,7 @@ ROOT = Path(__file__).parents[2]
 PROJECTS = {"cudamedian": ROOT / "pyproject.toml", "itk-cudamedian": ROOT / "python/itk-cudamedian/pyproject.toml"}
 
 # What differs between the two packages.
-OWN = {"name", "description", "readme", "dependencies", "keywords"}
+OWN = {"name", "description", "readme", "dependencies", "keywords", "entry-points"}
 
 
 def read_project(name):
@@ -56,6 +56,14 @@ def test_both_packages_are_described_alike():
     one, other = (read_project(name) for name in PROJECTS)
     for field in (set(one) | set(other)) - OWN:
         assert one.get(field) == other.get(field), field
+
+
+def test_manifests_of_napari_have_the_names_of_the_packages():
+    for name in PROJECTS:
+        ((plugin, place),) = read_project(name)["entry-points"]["napari.manifest"].items()
+        folder, _, file = place.partition(":")
+        assert plugin == name
+        assert f"\nname: {name}\n" in (ROOT / "python" / folder / file).read_text(encoding="utf-8")
 
 
 def test_urls_that_are_placeholders_say_so():
@@ -121,5 +129,5 @@ def test_archive_of_sources_holds_what_the_wheel_is_made_of(tmp_path):
         *("itk-module-init.cmake", "itk-module.cmake"),
     }
     sources = {path.relative_to(ROOT).as_posix() for path in (ROOT / "python" / "cudamedian").rglob("*.py")}
-    assert {*sources, "python/cudamedian/py.typed", "python/README.md"} <= names
+    assert {*sources, "python/cudamedian/napari.yaml", "python/cudamedian/py.typed", "python/README.md"} <= names
     assert not [name for name in names if re.search(r"\.so$|\.pyc$|__pycache__|/\.", name)]

@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 import zarr
 
-from .. import _chunks, _engine, _filter, _rules, _window
+from .. import _ball, _chunks, _engine, _filter, _rules, _window
 from . import stores
 from .grid import Axis, Grid, Span
 from .stores import Place
@@ -79,21 +79,11 @@ def library_version() -> str:
     return "not installed"
 
 
-def ball(radius: Sequence[float]) -> np.ndarray:
-    """Return the pixels of an ellipsoid with these radii in pixels: those whose middle lies in it."""
-    if not all(0 <= length <= 1024 for length in radius):
-        raise ValueError(f"a ball has the radius {list(radius)}; each is from 0 to 1024")
-    reach = [int(length) for length in radius]
-    grids = np.meshgrid(*[np.arange(-length, length + 1) for length in reach], indexing="ij", sparse=True)
-    squares = [(grid / length) ** 2 if length else grid * 0.0 for grid, length in zip(grids, radius, strict=True)]
-    return sum(squares, np.zeros((1,) * len(reach))) <= 1 + 1e-9
-
-
 def read_options(options: Mapping[str, Any]) -> dict[str, Any]:
     """Return arguments of `median_filter` from how they travel: a footprint is the radii of a ball."""
     result = dict(options)
     if "footprint" in result:
-        result["footprint"] = ball(result["footprint"])
+        result["footprint"] = _ball.ball(result["footprint"])
     return result
 
 
