@@ -1,0 +1,16 @@
+from collections.abc import Callable
+from typing import Any
+
+class _Signal:
+    def connect(self, slot: Callable[..., object]) -> object: ...
+
+class WorkerBase:
+    returned: _Signal
+    errored: _Signal
+    finished: _Signal
+    @property
+    def abort_requested(self) -> bool: ...
+    def start(self) -> None: ...
+    def quit(self) -> None: ...
+
+def create_worker(func: Callable[..., Any], *args: Any, _ignore_errors: bool = ..., **kwargs: Any) -> WorkerBase: ...

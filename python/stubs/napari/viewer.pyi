@@ -1,0 +1,13 @@
+from collections.abc import Iterator
+
+from .layers import Layer
+
+class _Layers:
+    @property
+    def events(self) -> object: ...
+    def __iter__(self) -> Iterator[Layer]: ...
+
+class Viewer:
+    @property
+    def layers(self) -> _Layers: ...
+    def add_layer(self, layer: Layer) -> Layer: ...
