@@ -33,7 +33,9 @@ namespace cudamedian
 /** \class DeviceAccess
  * Reaches the pixels that another module's images have in device memory beside those of the host.
  *
- * Each call is for an image of the type that the access was made for. */
+ * Each call is for an image of the type that the access was made for.
+ *
+ * \ingroup CudaMedian */
 class DeviceAccess
 {
 public:

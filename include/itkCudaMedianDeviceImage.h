@@ -53,7 +53,9 @@ struct HasDeviceManager<
 {};
 
 /** \class ManagedDeviceAccess
- * The access to images of a type that has such a manager. */
+ * The access to images of a type that has such a manager.
+ *
+ * \ingroup CudaMedian */
 template <typename TImage>
 class ManagedDeviceAccess : public cudamedian::DeviceAccess
 {
@@ -120,7 +122,9 @@ FindAccess(const TImage & image)
 }
 
 /** \class DeviceImages
- * Input and output of a filter whose pixels another module may have on a device. */
+ * Input and output of a filter whose pixels another module may have on a device.
+ *
+ * \ingroup CudaMedian */
 template <typename TInputImage, typename TOutputImage>
 class DeviceImages
 {
