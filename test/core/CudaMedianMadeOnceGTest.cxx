@@ -252,10 +252,11 @@ TEST(CudaMedianBackgroundWorker, AProcessEndsWhileItWorks)
 TEST(CudaMedianBackgroundWorker, AForkHasAWorkerOfItsOwn)
 {
   const auto outer = GetStatusOfChild([] {
-    auto & things = *new Things(BackgroundWorker::Get());
+    // Never destroyed, as the worker may be at them when the process ends; and no leak.
+    static auto & things = *new Things(BackgroundWorker::Get());
     things.MakeInBackground(1, MakeUntilStopped);
     const auto inner = GetStatusOfChild([] {
-      auto & own = *new Things(BackgroundWorker::Get());
+      static auto & own = *new Things(BackgroundWorker::Get());
       own.MakeInBackground(1, [](const std::atomic<bool> &) { return std::string("made"); });
       while (own.Find(1) == nullptr)
       {

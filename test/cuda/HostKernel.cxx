@@ -31,6 +31,7 @@
 #include <algorithm>
 #include <cstring>
 #include <functional>
+#include <memory>
 #include <vector>
 
 namespace cudamedian
@@ -327,10 +328,13 @@ namespace hostruntime
 void
 SetCompiler(std::function<std::string(const std::atomic<bool> & isStopped)> compile)
 {
+  // None is destroyed: the worker may be at one when the process ends.
+  static auto & compilers = *new std::vector<std::unique_ptr<cudamedian::HostCompiler>>;
   cudamedian::hostCompiler = nullptr;
   if (compile)
   {
-    cudamedian::hostCompiler = new cudamedian::HostCompiler;
+    compilers.push_back(std::make_unique<cudamedian::HostCompiler>());
+    cudamedian::hostCompiler = compilers.back().get();
     cudamedian::hostCompiler->compile = std::move(compile);
   }
 }
