@@ -230,6 +230,44 @@ TEST(CudaMedianExtremumKernels, Keys64)
   CheckWindows<std::uint64_t, KeyMapping::Float>(PixelType::Float64);
 }
 
+/** Shared memory is counted in 64 bits: what does not fit is not offered. */
+TEST(CudaMedianExtremumKernels, TheLongestWindowsFit)
+{
+  const auto device = GetH200Traits();
+  for (const std::size_t axis : { 0, 1, 2 })
+  {
+    for (const std::int64_t length : { std::int64_t{ 20000 }, (std::int64_t{ 1 } << 22) + 1, std::int64_t{ 1 } << 23 })
+    {
+      for (const int bytes : { 1, 4, 8 })
+      {
+        SCOPED_TRACE(std::to_string(length) + " pixels along axis " + std::to_string(axis) +
+                     ", of bytes: " + std::to_string(bytes));
+        Extent        extent{ { 1, 1, 1, 1 } };
+        ExtremumReach reach;
+        extent[axis] = length;
+        reach.before[axis] = length - 1;
+        reach.behind[axis] = length - 1;
+        const auto passes = ChooseExtremumPasses(reach, extent, bytes, device);
+        ASSERT_FALSE(passes.shapes.empty());
+        std::int64_t covered = 1;
+        for (const auto & shape : passes.shapes)
+        {
+          EXPECT_GE(shape.warpBytes, 0);
+          EXPECT_LE(std::int64_t{ shape.warps } * shape.warpBytes, device.blockSharedBytes);
+          if (shape.means == ExtremumMeans::Strip)
+          {
+            EXPECT_LE(std::int64_t{ shape.band } * shape.run * extremumLanes * GetExtremumVectorPixels(shape, bytes) *
+                        bytes,
+                      std::max<std::int64_t>(shape.warpBytes, std::int64_t{ shape.run } * extremumLanes * 16 * bytes));
+          }
+          covered += shape.size[axis] - 1;
+        }
+        EXPECT_EQ(covered, 2 * length - 1);
+      }
+    }
+  }
+}
+
 /** Windows along axis 0 that are far longer than a warp's shared memory have parts; others have none. */
 TEST(CudaMedianExtremumKernels, LongWindowsHaveParts)
 {

@@ -194,7 +194,12 @@ OfferStrips(Choice &             choice,
   for (int parts = 1; parts <= 8 && parts <= window; ++parts)
   {
     shape.band = DivideUp(window, parts);
-    shape.warpBytes = shape.band * shape.run * extremumLanes * laneBytes;
+    const auto bytes = std::int64_t{ shape.band } * shape.run * extremumLanes * laneBytes;
+    if (bytes > device.blockSharedBytes)
+    {
+      continue;
+    }
+    shape.warpBytes = static_cast<std::int32_t>(bytes);
     const auto longest = std::min<std::int64_t>(2 * outputExtent[shape.along], 1 << 16);
     for (shape.bands = 1; shape.bands == 1 || std::int64_t{ shape.band } * shape.bands < longest;
          shape.bands = shape.bands < 4 ? shape.bands + 1 : shape.bands * 3 / 2)
@@ -225,7 +230,12 @@ OfferLines(Choice &             choice,
   {
     const int outputs = extremumLanes * shape.laneWords;
     shape.staged = DivideUp(vectorWords - 1 + outputs + window + more, vectorWords);
-    shape.warpBytes = shape.staged * 16 + outputs * wordBytes;
+    const auto bytes = std::int64_t{ shape.staged } * 16 + outputs * wordBytes;
+    if (bytes > device.blockSharedBytes)
+    {
+      return;
+    }
+    shape.warpBytes = static_cast<std::int32_t>(bytes);
     choice.Offer(shape, outputExtent, pixelBytes, device);
   }
 }
