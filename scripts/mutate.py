@@ -78,6 +78,8 @@ TESTS_OF = {
     "src/cpu/ThreadTeam.h": ["pipeline", "pipeline on host"],
     # Tables that were measured: kernels are emitted from them when tests are built, so no test run sees a change.
     "src/algorithm/tile/KernelPolicy.cxx": ["plan", "tables", "fuzz on host"],
+    "src/algorithm/tile/PolicySearch.cxx": ["plan", "tables", "fuzz on host"],
+    "src/algorithm/tile/TunedPolicy.cxx": ["plan", "tables", "fuzz on host"],
     "src/algorithm/rank/RankPolicy.cxx": ["plan", "tables", "fuzz", "fuzz on host"],
     "src": ["fuzz", "engine", "fuzz on host", "pipeline on host"],
 }

@@ -27,7 +27,9 @@ if(NOT TARGET CudaMedianEmitPrograms)
     ${rooms}/algorithm/tile/KernelPolicy.cxx
     ${rooms}/algorithm/tile/LinePolicy.cxx
     ${rooms}/algorithm/tile/KernelProgram.cxx
-    ${rooms}/algorithm/tile/TilePolicy.cxx)
+    ${rooms}/algorithm/tile/PolicySearch.cxx
+    ${rooms}/algorithm/tile/TilePolicy.cxx
+    ${rooms}/algorithm/tile/TunedPolicy.cxx)
   # The tool is no part of the library, and exports nothing.
   file(CONFIGURE OUTPUT ${CMAKE_CURRENT_BINARY_DIR}/tools/CudaMedianExport.h CONTENT
     "// For EmitPrograms. Written by CMake.\n#define CudaMedian_EXPORT\n")

@@ -27,6 +27,7 @@
 #include "RowTuning.h"
 #include "TilePolicy.h"
 #include "TileTuning.h"
+#include "TunedPolicy.h"
 
 #include <gtest/gtest.h>
 

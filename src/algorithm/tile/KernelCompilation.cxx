@@ -23,6 +23,7 @@
 #include "itkCudaMedianFootprint.h"
 #include "ProcessNumber.h"
 #include "ProgramEmitter.h"
+#include "TunedPolicy.h"
 
 #include <atomic>
 #include <exception>

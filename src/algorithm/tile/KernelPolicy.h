@@ -133,11 +133,6 @@ IsFilteredInStrips(const Window & window);
 bool
 IsFilteredInLines(const Window & window);
 
-/** The measured row that a window's policy follows, and whether the device is like that one's: all that policies depend
- * on besides the numbers of the traits. Empty where there is no row. */
-std::string
-DescribeTuning(const Window & window, const KernelKind & kind, const DeviceTraits & traits);
-
 /** The policy for a window: a row of TileTuning.inc, of the device or another that it suits, or the best by a model
  * of what the device does. Its blocks fit in a block's shared memory. \pre IsCoveredByKernels(radius) */
 KernelPolicy
