@@ -51,6 +51,9 @@ struct TileRowCut
   }
 };
 
+/** Columns of a tile at most. */
+constexpr int mostTileColumns = 8;
+
 /** The inputs of a tile. */
 inline Extent
 GetTileFootprint(const MedianRequest & request, const TileWork & work)
@@ -65,6 +68,54 @@ CountFootprintLines(const Extent & footprint)
   return footprint[1] * footprint[2] * footprint[3];
 }
 
+/** The tiles that the phases of a program run for. */
+struct PhaseTiles
+{
+  int first{ 0 }; ///< relative to a strip's first: 0 or less
+  int last{ 0 };  ///< relative to a strip's last: 0 or more
+
+  /** Tiles beside a strip's own. */
+  int
+  CountBeside() const
+  {
+    return last - first;
+  }
+};
+
+/** Those of the program of some work; an interpreted one has no phases. */
+inline PhaseTiles
+GetPhaseTiles(const TileWork & work)
+{
+  PhaseTiles tiles;
+  if (work.rowProgram != nullptr)
+  {
+    for (const auto & phase : work.rowProgram->phases)
+    {
+      tiles.first = std::min(tiles.first, phase.first);
+      tiles.last = std::max(tiles.last, phase.last);
+    }
+  }
+  return tiles;
+}
+
+/** Keys of a line that has one for each tile of the longest strip and of those beside it. */
+template <typename TKey>
+std::int64_t
+CountTilesOfPhases(const TileRowCut & cut, const PhaseTiles & tiles)
+{
+  return RoundUpToBlocks<TKey>(cut.stripTiles + tiles.CountBeside());
+}
+
+/** From a line of so many keys to the next. Lines at the same distance from each other as pages would all want the same
+ * places of the nearest cache. */
+template <typename TKey>
+std::int64_t
+GetLinePitch(std::int64_t keys)
+{
+  constexpr auto blockKeys = lineBlockKeys<TKey>;
+  return keys / blockKeys % 2 == 0 ? keys + blockKeys : keys;
+}
+
 /** Steps of about a nanosecond or less: vectors of keys that are compared. */
 template <typename TKey>
 double
@@ -75,6 +126,7 @@ CountTileSteps(const TileWork & work)
          sizeof(TKey) / 16;
 }
 
+/** How an output is cut. */
 template <typename TKey>
 TileRowCut
 CutTileRows(const MedianRequest & request, const TileWork & work)
