@@ -5,8 +5,7 @@ function(cudamedian_write_kernel_sources fileVariable)
   foreach(header IN ITEMS core/Clamp.h core/KeyPacking.h core/PixelKey.h cuda/KernelArguments.h algorithm/tile/PixelVector.h
       algorithm/tile/KeyArithmetic.h algorithm/tile/KeyRegisters.h algorithm/tile/BFloatRegisters.h algorithm/tile/QuadRegisters.h
       algorithm/tile/ColumnKeys.h algorithm/tile/LinePlace.h algorithm/tile/LineKernel.h algorithm/tile/RankChoice.h
-      algorithm/tile/TileKernel.h algorithm/tile/MarchingKernel.h
-      algorithm/tile/TileBlock.h)
+      algorithm/tile/StagedAccess.h algorithm/tile/TileKernel.h algorithm/tile/MarchingKernel.h algorithm/tile/TileBlock.h)
     set(path ${CudaMedian_SOURCES_ROOT}/${header})
     get_filename_component(name ${header} NAME)
     file(READ ${path} text)
