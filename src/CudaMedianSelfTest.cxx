@@ -17,6 +17,7 @@
  *=========================================================================*/
 #include "itkCudaMedianSelfTest.h"
 
+#include "Clamp.h"
 #include "MedianAlgorithm.h"
 #include "PixelFormat.h"
 #include "PlannedRun.h"
@@ -35,8 +36,7 @@ namespace
 {
 
 /** The definition of a window's value of a rank: all pixels of the window, each coordinate clamped to the image, in the
- * order of keys.
- */
+ * order of keys. */
 template <typename TBits, KeyMapping VMapping>
 void
 FilterByDefinition(const MedianRequest & request, void * output)
@@ -47,9 +47,7 @@ FilterByDefinition(const MedianRequest & request, void * output)
   const auto *       pixels = static_cast<const TBits *>(request.input);
   auto *             result = static_cast<TBits *>(output);
   std::vector<TBits> keys;
-  const auto         clamp = [&](std::int64_t position, int axis) {
-    return std::min(std::max<std::int64_t>(position, 0), extent[axis] - 1);
-  };
+  const auto clamp = [&](std::int64_t position, int axis) { return Clamp<std::int64_t>(position, extent[axis] - 1); };
   for (std::int64_t z = 0; z < extent[2]; ++z)
     for (std::int64_t y = 0; y < extent[1]; ++y)
       for (std::int64_t x = 0; x < extent[0]; ++x)

@@ -17,6 +17,8 @@
  *=========================================================================*/
 #include "HostCopy.h"
 
+#include "DivideUp.h"
+
 #include <algorithm>
 #include <cstdint>
 #include <cstring>
@@ -159,7 +161,7 @@ AdviseLargePages(void * memory, std::size_t bytes)
 {
 #if defined(__linux__) && defined(MADV_HUGEPAGE)
   constexpr auto page = static_cast<std::uintptr_t>(largePageBytes);
-  const auto     first = (reinterpret_cast<std::uintptr_t>(memory) + page - 1) / page * page;
+  const auto     first = RoundUp(reinterpret_cast<std::uintptr_t>(memory), page);
   const auto     last = (reinterpret_cast<std::uintptr_t>(memory) + bytes) / page * page;
   if (last >= first + 8 * page)
   {

@@ -18,6 +18,7 @@
 #include "StagedCopy.h"
 
 #include "BoxRows.h"
+#include "DivideUp.h"
 #include "Gather.h"
 #include "HostCopy.h"
 #include "PixelFormat.h"
@@ -116,7 +117,7 @@ GetFreshInput(const Slab & slab, const Slab * slabBefore, std::size_t pixelBytes
 std::size_t
 CountPieces(const Extent & extent, std::size_t pixelBytes)
 {
-  return (static_cast<std::size_t>(Volume(extent)) * pixelBytes + pieceBytes - 1) / pieceBytes;
+  return DivideUp(static_cast<std::size_t>(Volume(extent)) * pixelBytes, pieceBytes);
 }
 
 void

@@ -19,6 +19,7 @@
 #define InterpretedSegments_h
 
 #include "AlignedVector.h"
+#include "DivideUp.h"
 #include "KeyLines.h"
 #include "KeyedImage.h"
 #include "LaneInterpreter.h"
@@ -174,7 +175,7 @@ private:
         continue;
       }
       const auto * map = FindRanks(m_Request, position);
-      const auto   count = std::min(tiles, (end - position[0] + m_Tile[0] - 1) / m_Tile[0]);
+      const auto   count = std::min(tiles, DivideUp(end - position[0], m_Tile[0]));
       TakeRanks(map, least, m_Tile[0], count, m_Ranked.data());
       const auto first = i * static_cast<std::size_t>(m_Ranks);
       std::copy_n(m_Operands[outputs[first]], tiles, chosen);
@@ -203,7 +204,7 @@ private:
     }
     if (rest > 0)
     {
-      Join(results, whole, m_Joined.data(), RoundUpToBlocks<TKey>((rest + m_Tile[0] - 1) / m_Tile[0]));
+      Join(results, whole, m_Joined.data(), RoundUpToBlocks<TKey>(DivideUp(rest, m_Tile[0])));
       Extent next = position;
       next[0] += whole * m_Tile[0];
       m_Image.StoreRow(next, m_Joined.data(), rest);

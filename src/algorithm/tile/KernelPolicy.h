@@ -117,15 +117,14 @@ HasThreeInputs(const KernelKind & kind, const DeviceTraits & traits);
 bool
 IsCoveredByKernels(const Window & window);
 
-/** Whether a window's program is faster than local ranks, by measurement (TileRates.inc and RankRates.inc): up to 15x15
- * with 8 and 32 bits, wherever there are kernels with 16, up to 5x5 and 3x3x3 with 64. Along three axes some of them
- * are not, by a model: 16-bit windows of more than 189 pixels, or 255 where they are three pixels thin. */
+/** Whether a window's program is faster than local ranks, by measurement (TileRates.inc and RankRates.inc): on an H200
+ * up to 17x17 with 16 bits, 15x15 with 8 and 32, 5x5 and 3x3x3 with 64. Windows along three axes have bounds of their
+ * own, by a model: 189 pixels of 8 and 16 bits and 147 of 32, or 243 and 189 where one axis has three. */
 bool
 IsTileProgramFastestOnDevice(const Window & window, int pixelBytes, const DeviceTraits & traits = GetH200Traits());
 
 /** Whether a window has a kernel of its own (StripKernel.h), as the median of 3x3 has, which no program is emitted for
- * when it is compiled ahead.
- */
+ * when it is compiled ahead. */
 bool
 IsFilteredInStrips(const Window & window);
 
@@ -134,7 +133,7 @@ bool
 IsFilteredInLines(const Window & window);
 
 /** The policy for a window: a row of TileTuning.inc, of the device or another that it suits, or the best by a model
- * of what the device does. Its blocks fit in a block's shared memory. \pre IsCoveredByKernels(radius) */
+ * of what the device does. Its blocks fit in a block's shared memory. \pre IsCoveredByKernels(window) */
 KernelPolicy
 GetKernelPolicy(const Window & window, const KernelKind & kind, const DeviceTraits & traits = GetH200Traits());
 

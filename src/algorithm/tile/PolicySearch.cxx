@@ -76,7 +76,7 @@ GetRootTiles(const Window & window)
         for (const auto w : GetRootSizes(radius[3]))
         {
           const auto pixels = x * y * z * w;
-          if (pixels == 1 || (pixels <= 16 && pixels * window.CountPixels() <= 16 * 289))
+          if (pixels == 1 || (pixels <= 16 && pixels * window.CountPixels() <= 16 * largestKernelWindow))
           {
             roots.push_back({ { x, y, z, w } });
           }

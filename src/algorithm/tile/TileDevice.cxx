@@ -36,6 +36,9 @@ namespace cudamedian
 namespace
 {
 
+/** Why there is no kernel compiled ahead, where nothing but that is wrong. */
+constexpr const char * noneAhead = "none was compiled ahead";
+
 /** Whether an error says that code cannot be loaded, and no more: other kernels can. */
 bool
 IsUnusableCode(cudaError_t error)
@@ -150,7 +153,7 @@ public:
     const auto  kernel = FindKernelAhead(request, missing);
     if (kernel == nullptr)
     {
-      throw KernelMissing(missing.empty() ? "none was compiled ahead" : missing);
+      throw KernelMissing(missing.empty() ? noneAhead : missing);
     }
     return std::make_unique<EmittedLauncher>(*kernel, "compiled ahead", true);
   }
@@ -276,7 +279,7 @@ public:
     OnDevice(device, [&] {
       std::string why;
       const bool  has = FindKernelAhead(problem.request, why) != nullptr;
-      missing = has ? "" : why.empty() ? "none was compiled ahead" : why;
+      missing = has ? "" : why.empty() ? noneAhead : why;
     });
     const std::lock_guard<std::mutex> lock(m_Mutex);
     m_Missing[key] = missing;
@@ -356,7 +359,7 @@ ChooseTileMeans(const Problem & problem, const std::shared_ptr<const ScheduledPr
     {
       return { KernelMeans::Ahead, missing, std::make_shared<AheadMethod>(), nullptr };
     }
-    if (!why.empty() && why != "none was compiled ahead")
+    if (!why.empty() && why != noneAhead)
     {
       Add(missing, why);
     }
