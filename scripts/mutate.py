@@ -20,7 +20,7 @@ import time
 
 # What tests without a GPU can run.
 FILES = """
-src/CudaMedianEngine.cxx
+src/CudaMedianEngine.cxx src/CudaMedianNames.cxx
 src/core/*
 src/program/*
 src/algorithm/*

@@ -18,21 +18,18 @@
 #include "itkCudaMedianEngine.h"
 
 #include "BackendEstimate.h"
+#include "DeviceLimits.h"
 #include "GatheredRun.h"
-#include "HostMemory.h"
 #include "HostRates.h"
 #include "MaskedCopy.h"
 #include "PlannedRun.h"
-#include "PixelFormat.h"
 #include "RequestCheck.h"
 #include "StartChoice.h"
 
 #include <algorithm>
 #include <chrono>
 #include <exception>
-#include <limits>
 #include <optional>
-#include <ostream>
 #include <utility>
 
 namespace cudamedian
@@ -40,25 +37,10 @@ namespace cudamedian
 namespace
 {
 
-/** Share of the free device memory that an automatic budget allows: the rest is left to displays and to others. */
-constexpr double automaticBudgetShare = 0.8;
-
 bool
 IsEmpty(const Extent & extent)
 {
   return std::find(extent.begin(), extent.end(), 0) != extent.end();
-}
-
-/** How many contexts share the budget of a device, at most. */
-std::size_t
-CountSharers(const std::vector<int> & devices)
-{
-  std::ptrdiff_t most = 1;
-  for (const int device : devices)
-  {
-    most = std::max(most, std::count(devices.begin(), devices.end(), device));
-  }
-  return static_cast<std::size_t>(most);
 }
 
 /** The caller's progress, which rises whatever happens: when the CPU starts again after CUDA has failed, its progress
@@ -112,29 +94,6 @@ private:
   float                      m_Told{ -1 };
   std::exception_ptr         m_Exception;
 };
-
-/** What a plan for the request's devices has to keep to. */
-PlanLimits
-GetLimits(const MedianRequest & request, const ImageMemory & memory, ExecutionReport & report)
-{
-  const auto & backend = GetCudaBackend();
-  report.deviceMemoryBudget = request.deviceMemoryBudget;
-  if (report.deviceMemoryBudget == 0)
-  {
-    report.deviceMemoryBudget =
-      static_cast<std::size_t>(automaticBudgetShare * static_cast<double>(backend.GetFreeMemory(request.devices)));
-  }
-  report.hostMemoryBudget =
-    request.hostMemoryBudget != 0 ? request.hostMemoryBudget : GetAutomaticHostBudget(GetHostMemoryBytes());
-  PlanLimits limits;
-  limits.budget = report.deviceMemoryBudget / CountSharers(request.devices);
-  limits.staging.input = !memory.pinnedInput;
-  limits.staging.output = !memory.pinnedOutput;
-  limits.staging.budget = report.hostMemoryBudget / std::max<std::size_t>(1, request.devices.size());
-  limits.device = backend.GetTraits(request.devices);
-  limits.devices = backend.Resolve(request.devices);
-  return limits;
-}
 
 /** A report that says no more than which window, and why which backend. */
 ExecutionReport
@@ -205,7 +164,7 @@ RunOnCudaOnly(const MedianRequest & request)
   {
     return RunNothing(request, Backend::Cuda, report);
   }
-  const auto limits = GetLimits(request, GetCudaBackend().FindImageMemory(request), report);
+  const auto limits = GetDeviceLimits(request, GetCudaBackend().FindImageMemory(request), report);
   RunPlanned(GetCudaBackend(), request, PlanMedian(request, Backend::Cuda, limits), limits, report);
   return report;
 }
@@ -279,7 +238,7 @@ RunOnEither(const MedianRequest & request, Progress & progress)
   {
     report.device = device.description;
     const auto memory = GetCudaBackend().FindImageMemory(request);
-    const auto limits = GetLimits(request, memory, report);
+    const auto limits = GetDeviceLimits(request, memory, report);
     const auto cudaPlan = PlanMedian(request, Backend::Cuda, limits);
     if (!cpuPlan)
     {
@@ -388,129 +347,6 @@ RunChecked(MedianRequest request)
 }
 
 } // namespace
-
-std::size_t
-PixelBytes(PixelType type)
-{
-  return static_cast<std::size_t>(GetPixelBytes(GetKeyFormat(type)));
-}
-
-const char *
-ToString(Border border)
-{
-  constexpr const char * names[] = { "zero-flux Neumann", "constant", "reflect", "mirror", "wrap", "shrink" };
-  return names[static_cast<std::size_t>(border)];
-}
-
-const char *
-ToString(EvenMedian evenMedian)
-{
-  constexpr const char * names[] = { "upper", "mean", "lower" };
-  return names[static_cast<std::size_t>(evenMedian)];
-}
-
-const char *
-ToString(EmptyWindow emptyWindow)
-{
-  return emptyWindow == EmptyWindow::Input ? "input" : "value";
-}
-
-const char *
-ToString(InvalidOutput invalidOutput)
-{
-  constexpr const char * names[] = { "computed", "copied", "value" };
-  return names[static_cast<std::size_t>(invalidOutput)];
-}
-
-const char *
-ToString(OutlierRule rule)
-{
-  constexpr const char * names[] = { "none", "absolute", "deviations" };
-  return names[static_cast<std::size_t>(rule)];
-}
-
-const char *
-ToString(Compilation compilation)
-{
-  return compilation == Compilation::Background ? "background" : "wait";
-}
-
-const char *
-ToString(Backend backend)
-{
-  switch (backend)
-  {
-    case Backend::Cuda:
-      return "CUDA";
-    case Backend::Cpu:
-      return "CPU";
-    default:
-      return "Auto";
-  }
-}
-
-const char *
-ToString(Algorithm algorithm)
-{
-  switch (algorithm)
-  {
-    case Algorithm::TileProgram:
-      return "tile program";
-    case Algorithm::LocalRank:
-      return "local ranks";
-    case Algorithm::SlidingHistogram:
-      return "sliding histograms";
-    case Algorithm::Selection:
-      return "selection";
-    case Algorithm::MergeTiling:
-      return "merge tiling";
-    case Algorithm::Extremum:
-      return "reduction along axes";
-    default:
-      return "automatic";
-  }
-}
-
-const char *
-ToString(PixelType type)
-{
-  constexpr const char * names[] = { "int8",  "uint8",  "int16",   "uint16",  "int32",   "uint32",
-                                     "int64", "uint64", "float32", "float64", "float16", "bfloat16" };
-  return names[static_cast<std::size_t>(type)];
-}
-
-void
-ExecutionReport::Print(std::ostream & os, const std::string & indent) const
-{
-  os << indent << "Backend: " << backend << " (" << backendReason << ")\n"
-     << indent << "Device: " << device << "\n"
-     << indent << "Algorithm: " << algorithm << " (" << algorithmReason << ")\n"
-     << indent << "Window: " << Describe(window) << "\n"
-     << indent << "Footprint: " << footprint << "\n"
-     << indent << "Counted: " << validity << "\n"
-     << indent << "Border: " << border << "\n"
-     << indent << "Tile: " << Describe(tile) << " (" << tileReason << ")\n"
-     << indent << "Operations: " << operations << "\n"
-     << indent << "Slabs: " << numberOfSlabs << " (" << slabReason << ")\n"
-     << indent << "Device memory budget: " << deviceMemoryBudget << " bytes\n"
-     << indent << "Device memory used: " << deviceBytes << " bytes\n"
-     << indent << "Host memory budget: " << hostMemoryBudget << " bytes\n"
-     << indent << "Pinned host memory used: " << pinnedBytes << " bytes\n"
-     << indent << "Work units: " << workUnits << "\n"
-     << indent << "Host scratch memory: " << hostScratchBytes << " bytes\n"
-     << indent << "Transfer time: " << transferSeconds << " s\n"
-     << indent << "Kernel time: " << kernelSeconds << " s\n"
-     << indent << "Total time: " << totalSeconds << " s\n";
-  if (!compiling.empty())
-  {
-    os << indent << "Compiled in the background: " << compiling << "\n";
-  }
-  if (estimatedCudaSeconds > 0)
-  {
-    os << indent << "Estimated time on CUDA: " << estimatedCudaSeconds << " s\n"
-       << indent << "Estimated time on the CPU: " << estimatedCpuSeconds << " s\n";
-  }
-}
 
 ExecutionReport
 RunMedian(const MedianRequest & givenRequest)
