@@ -39,6 +39,7 @@ template <typename TImage, typename = void>
 struct HasDeviceManager : std::false_type
 {};
 
+/** \cond Doxygen finds no scope for this. */
 template <typename TImage>
 struct HasDeviceManager<
   TImage,
@@ -51,6 +52,7 @@ struct HasDeviceManager<
                 std::is_convertible<decltype(std::declval<const TImage &>().GetCudaDataManager()->IsGPUBufferDirty()),
                                     bool>::value>>> : std::true_type
 {};
+/** \endcond */
 
 /** \class ManagedDeviceAccess
  * The access to images of a type that has such a manager.
