@@ -133,6 +133,16 @@ struct ImageTraits<VectorImage<TValue, VDimension>>
   static constexpr bool isScalar = false;
 };
 
+/** Whether the engine takes images of these types. */
+template <typename TInputImage, typename TOutputImage>
+constexpr bool
+IsForEngine()
+{
+  return EnginePixel<typename ImageTraits<TInputImage>::ValueType>::supported &&
+         std::is_arithmetic<typename ImageTraits<TOutputImage>::ValueType>::value &&
+         TInputImage::ImageDimension <= static_cast<unsigned int>(cudamedian::Dimension);
+}
+
 /** Values of each pixel of an image. */
 template <typename TImage>
 std::int64_t

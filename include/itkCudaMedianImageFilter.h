@@ -314,6 +314,14 @@ public:
   std::string
   GetExecutionReportAsString() const;
 
+#if !defined(ITK_WRAPPING_PARSER)
+  /** For those who carry out the filter's request themselves, as CudaMedianChainImageFilter does: the request, without
+   * the places of the images. The filter's input and output have to be connected. \returns why that cannot be done in
+   * device memory, where the filter knows it; else empty. */
+  std::string
+  DescribeStep(cudamedian::MedianRequest & request);
+#endif
+
 protected:
   CudaMedianImageFilter() = default;
   ~CudaMedianImageFilter() override = default;
@@ -385,6 +393,14 @@ private:
   /** The request for all values of the pixels, or for the first of them, without the places of images and mask. */
   cudamedian::MedianRequest
   MakeRequest(const RadiusType & radius);
+
+  /** Whether a request for all values of the pixels can be made: a boundary's constant has one value alone there. */
+  bool
+  AreFilteredTogether(const cudamedian::MedianRequest & request, std::int64_t count) const;
+
+  /** What the filter knows that device memory does not take; empty where there is nothing. */
+  std::string
+  FindObstacle(bool together) const;
 
   /** One request for each value of the pixels. */
   void

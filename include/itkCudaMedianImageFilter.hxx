@@ -302,6 +302,49 @@ CudaMedianImageFilter<TInputImage, TOutputImage>::RunEngineForEachValue(const cu
 }
 
 template <typename TInputImage, typename TOutputImage>
+bool
+CudaMedianImageFilter<TInputImage, TOutputImage>::AreFilteredTogether(const cudamedian::MedianRequest & request,
+                                                                      std::int64_t                      count) const
+{
+  const auto & border = request.border;
+  const bool   hasConstant = std::find(border.begin(), border.end(), cudamedian::Border::Constant) != border.end();
+  bool         together = count == 1 || InputImageDimension < cudamedian::Dimension;
+  for (unsigned int i = 1; i < count; ++i)
+  {
+    auto other = request;
+    this->SetBorderValue(other, i);
+    together = together && (!hasConstant || other.borderValue == request.borderValue);
+  }
+  return together;
+}
+
+template <typename TInputImage, typename TOutputImage>
+std::string
+CudaMedianImageFilter<TInputImage, TOutputImage>::FindObstacle(bool together) const
+{
+  return this->GetMaskImage() != nullptr ? "In device memory images have no mask"
+         : together                      ? ""
+                                         : "In device memory components are not filtered one by one";
+}
+
+template <typename TInputImage, typename TOutputImage>
+std::string
+CudaMedianImageFilter<TInputImage, TOutputImage>::DescribeStep(cudamedian::MedianRequest & request)
+{
+  if constexpr (!CudaMedianFilterDetail::IsForEngine<TInputImage, TOutputImage>())
+  {
+    static_cast<void>(request);
+    return "the engine has no keys for this pixel type, or no images of so many dimensions";
+  }
+  else
+  {
+    request = this->MakeRequest(this->GetEffectiveRadius());
+    const auto count = CudaMedianFilterDetail::CountValues(*this->GetInput());
+    return this->FindObstacle(this->AreFilteredTogether(request, count));
+  }
+}
+
+template <typename TInputImage, typename TOutputImage>
 void
 CudaMedianImageFilter<TInputImage, TOutputImage>::RunEngine(const RadiusType & radius)
 {
@@ -312,19 +355,9 @@ CudaMedianImageFilter<TInputImage, TOutputImage>::RunEngine(const RadiusType & r
     itkExceptionMacro(<< "The input's pixels have " << count << " components, those of the output "
                       << CudaMedianFilterDetail::CountValues(*this->GetOutput()));
   }
-  auto request = this->MakeRequest(radius);
-  bool together = count == 1 || InputImageDimension < cudamedian::Dimension;
-  for (unsigned int i = 1; i < count; ++i)
-  {
-    auto other = request;
-    this->SetBorderValue(other, i);
-    const auto & border = request.border;
-    together = together && (std::find(border.begin(), border.end(), cudamedian::Border::Constant) == border.end() ||
-                            other.borderValue == request.borderValue);
-  }
-  std::string obstacle = this->GetMaskImage() != nullptr ? "In device memory images have no mask"
-                         : together                      ? ""
-                                                         : "In device memory components are not filtered one by one";
+  auto        request = this->MakeRequest(radius);
+  const bool  together = this->AreFilteredTogether(request, count);
+  std::string obstacle = this->FindObstacle(together);
   try
   {
     if (CudaMedianFilterDetail::RunOnDevice(*this, request, m_Stream, obstacle, m_ExecutionReport))

@@ -138,6 +138,12 @@ public:
   std::string
   GetExecutionReportAsString() const;
 
+#  if !defined(ITK_WRAPPING_PARSER)
+  /** The filter's request for others to carry out, as in CudaMedianImageFilter. */
+  std::string
+  DescribeStep(cudamedian::MedianRequest & request);
+#  endif
+
 protected:
   CudaRankImageFilter() = default;
   ~CudaRankImageFilter() override = default;
@@ -176,6 +182,15 @@ private:
   /** Writes the output, with the engine or with ITK's own filter. */
   void
   Generate();
+
+  /** Whether the least or the greatest pixel of a box is wanted, which clipped windows have as those that are extended
+   * to the nearest pixels. */
+  bool
+  IsExtremeOfBox() const;
+
+  /** The request for a region, without the places of the images. */
+  cudamedian::MedianRequest
+  MakeRequest(const InputImageRegionType & region) const;
 
   /** The engine's part. */
   void

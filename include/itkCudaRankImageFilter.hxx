@@ -185,8 +185,16 @@ CudaRankImageFilter<TInputImage, TOutputImage, TKernel>::SplitBorder(RegionList 
 }
 
 template <typename TInputImage, typename TOutputImage, typename TKernel>
-void
-CudaRankImageFilter<TInputImage, TOutputImage, TKernel>::RunEngine(const InputImageRegionType & region, float end)
+bool
+CudaRankImageFilter<TInputImage, TOutputImage, TKernel>::IsExtremeOfBox() const
+{
+  const auto window = std::max<SizeValueType>(1, this->GetKernel().Size());
+  return this->HasBoxKernel() && (this->GetRankIndex(window) == 0 || this->GetRank() == 1);
+}
+
+template <typename TInputImage, typename TOutputImage, typename TKernel>
+cudamedian::MedianRequest
+CudaRankImageFilter<TInputImage, TOutputImage, TKernel>::MakeRequest(const InputImageRegionType & region) const
 {
   cudamedian::MedianRequest request;
   const auto                radius = this->GetRadius();
@@ -210,6 +218,30 @@ CudaRankImageFilter<TInputImage, TOutputImage, TKernel>::RunEngine(const InputIm
   request.deviceMemoryBudget = m_DeviceMemoryBudget;
   request.hostMemoryBudget = m_HostMemoryBudget;
   request.devices = m_Devices;
+  return request;
+}
+
+template <typename TInputImage, typename TOutputImage, typename TKernel>
+std::string
+CudaRankImageFilter<TInputImage, TOutputImage, TKernel>::DescribeStep(cudamedian::MedianRequest & request)
+{
+  if constexpr (!CudaMedianFilterDetail::IsForEngine<TInputImage, TOutputImage>())
+  {
+    static_cast<void>(request);
+    return "the engine has no keys for this pixel type, or no images of so many dimensions";
+  }
+  else
+  {
+    request = this->MakeRequest(this->GetOutput()->GetRequestedRegion());
+    return this->IsExtremeOfBox() ? "" : "In device memory no windows are clipped as ITK's are";
+  }
+}
+
+template <typename TInputImage, typename TOutputImage, typename TKernel>
+void
+CudaRankImageFilter<TInputImage, TOutputImage, TKernel>::RunEngine(const InputImageRegionType & region, float end)
+{
+  auto        request = this->MakeRequest(region);
   const bool  isWhole = region == this->GetOutput()->GetRequestedRegion();
   std::string obstacle = isWhole ? "" : "In device memory no windows are clipped as ITK's are";
   try
@@ -368,10 +400,7 @@ CudaRankImageFilter<TInputImage, TOutputImage, TKernel>::Generate()
     const auto   all = this->GetOutput()->GetRequestedRegion();
     const double pixels = static_cast<double>(std::max<SizeValueType>(1, all.GetNumberOfPixels()));
     RegionList   border;
-    // A clipped window has the least and the largest of what the nearest pixels extend it to.
-    const auto window = std::max<SizeValueType>(1, this->GetKernel().Size());
-    const bool isExtreme = this->HasBoxKernel() && (this->GetRankIndex(window) == 0 || this->GetRank() == 1);
-    const auto inside = isExtreme ? all : this->SplitBorder(border);
+    const auto   inside = this->IsExtremeOfBox() ? all : this->SplitBorder(border);
     // The border's threads add to the progress, rounded. Were their sum more than 1, ITK's count would start again at 0
     // for a moment. So the last step is told when they are done.
     constexpr double most = 0.999;

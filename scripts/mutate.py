@@ -20,7 +20,7 @@ import time
 
 # What tests without a GPU can run.
 FILES = """
-src/CudaMedianEngine.cxx src/CudaMedianNames.cxx
+src/CudaMedianChain.cxx src/CudaMedianEngine.cxx src/CudaMedianNames.cxx
 src/core/*
 src/program/*
 src/algorithm/*
@@ -29,10 +29,11 @@ src/plan/*
 src/cpu/*
 src/cuda/BorrowedContext.cxx src/cuda/BorrowedContext.h src/cuda/BoxRows.h src/cuda/BoxTransfer.cxx
 src/cuda/BoxTransfer.h src/cuda/CachedBuffer.cxx src/cuda/CachedBuffer.h
-src/cuda/CudaBackend.cxx src/cuda/CudaError.cxx src/cuda/CudaError.h src/cuda/CurrentDevice.cxx src/cuda/CurrentDevice.h
+src/cuda/ChainLaunch.cxx src/cuda/CudaBackend.cxx
+src/cuda/CudaError.cxx src/cuda/CudaError.h src/cuda/CurrentDevice.cxx src/cuda/CurrentDevice.h
 src/cuda/DeviceContext.cxx src/cuda/DeviceContext.h
 src/cuda/KernelCache.cxx src/cuda/MergeStreams.cxx src/cuda/SlabKernel.cxx src/cuda/SlabKernel.h
-src/cuda/SlabPipeline.cxx src/cuda/SlabPipeline.h src/cuda/StagedCopy.cxx src/cuda/StagedCopy.h
+src/cuda/SlabPipeline.cxx src/cuda/SlabPipeline.h src/cuda/SlabRun.cxx src/cuda/StagedCopy.cxx src/cuda/StagedCopy.h
 """.split()
 # Not compiled as they are, or run at build time alone, or compiled with CUDA alone.
 NOT_FILES = r"\.cmake$|\.in$|RowEmitter|algorithm/\w+/(\w+Device\.cxx|\w+Launch\.h|EmittedKernel\.|RuntimeKernels\.)"

@@ -26,6 +26,7 @@ set(CudaMedian_CUDA_SRCS
   cuda/BorrowedContext.cxx
   cuda/BoxTransfer.cxx
   cuda/CachedBuffer.cxx
+  cuda/ChainLaunch.cxx
   cuda/CudaBackend.cxx
   cuda/CudaDriver.cxx
   cuda/CudaError.cxx
@@ -47,6 +48,7 @@ set(CudaMedian_CUDA_SRCS
   cuda/SharedMemoryLimit.cxx
   cuda/SlabKernel.cxx
   cuda/SlabPipeline.cxx
+  cuda/SlabRun.cxx
   cuda/StagedCopy.cxx
   cuda/StreamOrder.cxx
   algorithm/extremum/ExtremumDevice.cxx

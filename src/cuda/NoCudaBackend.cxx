@@ -17,6 +17,7 @@
  *=========================================================================*/
 // The CUDA backend of a build without CUDA. It says that there is none.
 #include "DeviceImage.h"
+#include "SlabRun.h"
 #include "itkCudaMedianDevice.h"
 
 namespace cudamedian
@@ -123,6 +124,12 @@ RunKeptCall(const MedianRequest &, void *, ExecutionReport *)
 
 std::unique_ptr<BackendRun>
 StartOnDeviceImage(const MedianRequest &, int, void *, std::uint64_t)
+{
+  Refuse();
+}
+
+std::unique_ptr<BackendRun>
+StartChainRun(const MedianRequest &, const std::vector<MedianRequest> &, std::size_t, std::vector<ExecutionReport> &)
 {
   Refuse();
 }

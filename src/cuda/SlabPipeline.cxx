@@ -27,6 +27,7 @@
 #include <chrono>
 #include <cstdint>
 #include <thread>
+#include <utility>
 
 namespace cudamedian
 {
@@ -63,9 +64,9 @@ CountCopiers(const MedianRequest & request, std::size_t devices)
 SlabPipeline::SlabPipeline(const MedianRequest & request,
                            const Plan &          plan,
                            DeviceContext &       context,
-                           const SlabKernel &    kernel,
+                           SlabWork              work,
                            ExecutionReport &     report)
-  : m_Request(request), m_Plan(plan), m_Context(context), m_Kernel(kernel), m_Report(report),
+  : m_Request(request), m_Plan(plan), m_Context(context), m_Work(std::move(work)), m_Report(report),
     m_PixelBytes(PixelBytes(request.pixelType)), m_InputIsPinned(FindImageMemory(request).pinnedInput),
     m_OutputIsPinned(FindImageMemory(request).pinnedOutput), m_RankBytes(GetDeviceRankBytes(request)), m_NoThreads(1),
     m_Team(ChooseTeam())
@@ -274,12 +275,7 @@ SlabPipeline::Enqueue(const Passage & passage) const
   }
   CheckCuda(cudaStreamWaitEvent(m_Context.compute, place.uploaded, 0), "cudaStreamWaitEvent");
   CheckCuda(cudaEventRecord(place.started, m_Context.compute), "cudaEventRecord");
-  CheckCuda(m_Kernel.Launch(m_Kernel.Cut(slab),
-                            place.input.Get(),
-                            place.output.Get(),
-                            m_RankBytes > 0 ? place.ranks.Get() : nullptr,
-                            m_Context.compute),
-            "The kernel launch");
+  m_Work(slab, place, m_Context.compute);
   CheckCuda(cudaEventRecord(place.filtered, m_Context.compute), "cudaEventRecord");
 
   CheckCuda(cudaStreamWaitEvent(m_Context.download, place.filtered, 0), "cudaStreamWaitEvent");

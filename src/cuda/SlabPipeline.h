@@ -19,12 +19,13 @@
 #define SlabPipeline_h
 
 #include "DeviceContext.h"
+#include "MedianBackend.h"
 #include "SlabDealer.h"
-#include "SlabKernel.h"
 #include "StagedCopy.h"
 #include "ThreadTeam.h"
 
 #include <array>
+#include <functional>
 
 namespace cudamedian
 {
@@ -52,6 +53,10 @@ enum class MemoryShortage
 unsigned
 CountCopiers(const MedianRequest & request, std::size_t devices);
 
+/** Has the current device filter a slab whose input is in a place of the ring. Its output is to be there too, after
+ * the stream's work. \throws DeviceError, RequestError */
+using SlabWork = std::function<void(const Slab &, const DeviceContext::Place &, cudaStream_t)>;
+
 /** Passes slabs of a plan through a device: upload, kernel and download of different slabs at once.
  *
  * A ring has plan.slabsInFlight places, for a slab each. A place has device memory and, for an image in ordinary
@@ -66,7 +71,7 @@ public:
   SlabPipeline(const MedianRequest & request,
                const Plan &          plan,
                DeviceContext &       context,
-               const SlabKernel &    kernel,
+               SlabWork              work,
                ExecutionReport &     report);
 
   /** Reserves the context's buffers for a plan.
@@ -148,7 +153,7 @@ private:
   const MedianRequest & m_Request;
   const Plan &          m_Plan;
   DeviceContext &       m_Context;
-  const SlabKernel &    m_Kernel;
+  SlabWork              m_Work;
   ExecutionReport &     m_Report;
   std::size_t           m_PixelBytes;
   bool                  m_InputIsPinned;

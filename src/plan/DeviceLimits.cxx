@@ -29,7 +29,8 @@ namespace
 /** Share of the free device memory that an automatic budget allows: the rest is left to displays and to others. */
 constexpr double automaticBudgetShare = 0.8;
 
-/** How many contexts share the budget of a device, at most. */
+} // namespace
+
 std::size_t
 CountSharers(const std::vector<int> & devices)
 {
@@ -40,8 +41,6 @@ CountSharers(const std::vector<int> & devices)
   }
   return static_cast<std::size_t>(most);
 }
-
-} // namespace
 
 PlanLimits
 GetDeviceLimits(const MedianRequest & request, const ImageMemory & memory, ExecutionReport & report)

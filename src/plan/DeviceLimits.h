@@ -24,6 +24,10 @@
 namespace cudamedian
 {
 
+/** How many contexts share the budget of a device, at most: those of one that is listed several times. */
+std::size_t
+CountSharers(const std::vector<int> & devices);
+
 /** What a plan for the request's devices has to keep to: the request's budgets, or a share of what is free. The report
  * says what they are. \throws DeviceError */
 PlanLimits

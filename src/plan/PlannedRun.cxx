@@ -30,7 +30,7 @@ namespace
 
 /** A plan with half the staging memory, or null where that would not be worth it. */
 std::optional<Plan>
-PlanWithLessStaging(const MedianRequest & request, const Plan & plan, PlanLimits & limits)
+PlanWithLessStaging(const Planning & planning, const Plan & plan, PlanLimits & limits)
 {
   constexpr std::size_t worthPinning = std::size_t{ 4 } << 20;
   const auto            half = plan.GetStagedBytes() / 2;
@@ -42,7 +42,7 @@ PlanWithLessStaging(const MedianRequest & request, const Plan & plan, PlanLimits
   less.staging.budget = half;
   try
   {
-    auto smaller = PlanMedian(request, plan.backend, less);
+    auto smaller = planning(less);
     limits = less;
     return smaller;
   }
@@ -59,10 +59,11 @@ public:
   Reservation(const MedianBackend &       backend,
               std::unique_ptr<BackendRun> run,
               const MedianRequest &       request,
+              const Planning &            planning,
               Plan                        plan,
               PlanLimits                  limits)
-    : m_Backend(backend), m_Request(request), m_Plan(std::move(plan)), m_Limits(std::move(limits)),
-      m_GivenBudget(m_Limits.budget), m_Run(std::move(run))
+    : m_Backend(backend), m_Request(request), m_Planning(planning), m_Plan(std::move(plan)),
+      m_Limits(std::move(limits)), m_GivenBudget(m_Limits.budget), m_Run(std::move(run))
   {}
 
   /** \throws RequestError, DeviceError where no plan is left. */
@@ -110,7 +111,7 @@ private:
     m_Limits.budget = needed / 2;
     try
     {
-      m_Plan = PlanMedian(m_Request, m_Plan.backend, m_Limits);
+      m_Plan = m_Planning(m_Limits);
     }
     catch (const RequestError &)
     {
@@ -130,7 +131,7 @@ private:
       throw DeviceError("Allocating " + staged + " bytes of the host's memory, pinned or not, failed");
     }
     m_Problems = staged + " bytes of pinned memory of the host were not to be had";
-    const auto smaller = cudamedian::PlanWithLessStaging(m_Request, m_Plan, m_Limits);
+    const auto smaller = cudamedian::PlanWithLessStaging(m_Planning, m_Plan, m_Limits);
     m_HasOrdinaryStaging = !smaller;
     m_Plan = smaller ? *smaller : m_Plan;
     m_Problems += m_HasOrdinaryStaging ? ", so that slabs pass through ordinary memory" : "";
@@ -145,7 +146,7 @@ private:
       throw DeviceError(why);
     }
     SetVerdict(GetSubject(obstacle), why);
-    m_Plan = PlanMedian(m_Request, m_Plan.backend, m_Limits);
+    m_Plan = m_Planning(m_Limits);
   }
 
   /** Has a kernel prove itself, and plans without it where it does not. */
@@ -162,7 +163,7 @@ private:
     {
       // Which says nothing about the kernel: it is without use this time alone.
       m_Limits.excluded.push_back({ obstacle.means, error.what() });
-      m_Plan = PlanMedian(m_Request, m_Plan.backend, m_Limits);
+      m_Plan = m_Planning(m_Limits);
       return;
     }
     if (wrong.empty())
@@ -183,6 +184,7 @@ private:
 
   const MedianBackend &       m_Backend;
   const MedianRequest &       m_Request;
+  const Planning &            m_Planning;
   Plan                        m_Plan;
   PlanLimits                  m_Limits;
   std::size_t                 m_GivenBudget;
@@ -245,13 +247,33 @@ void
 RunPlanned(const MedianBackend &       backend,
            std::unique_ptr<BackendRun> run,
            const MedianRequest &       request,
+           const Planning &            planning,
            Plan                        plan,
            PlanLimits                  limits,
            ExecutionReport &           report)
 {
-  Reservation reservation(backend, std::move(run), request, std::move(plan), std::move(limits));
+  Reservation reservation(backend, std::move(run), request, planning, std::move(plan), std::move(limits));
   reservation.Reserve();
   reservation.Execute(report);
+}
+
+void
+RunPlanned(const MedianBackend &       backend,
+           std::unique_ptr<BackendRun> run,
+           const MedianRequest &       request,
+           Plan                        plan,
+           PlanLimits                  limits,
+           ExecutionReport &           report)
+{
+  const auto planned = plan.backend;
+  RunPlanned(
+    backend,
+    std::move(run),
+    request,
+    [&request, planned](const PlanLimits & given) { return PlanMedian(request, planned, given); },
+    std::move(plan),
+    std::move(limits),
+    report);
 }
 
 void

@@ -21,15 +21,31 @@
 #include "MedianBackend.h"
 #include "Planner.h"
 
+#include <functional>
+
 namespace cudamedian
 {
+
+/** Plans anew within limits. \throws RequestError, DeviceError as PlanMedian(). */
+using Planning = std::function<Plan(const PlanLimits & limits)>;
 
 /** Runs a plan on a backend. Where memory is short, or a kernel cannot be had or fails its proof, the planner is asked
  * again, and the report says what was in the way.
  *
+ * \param planning makes the plans after the first.
  * \param limits those that the plan was made with.
  * \param report what is known so far; the plan and the run complete it.
  * \throws RequestError, DeviceError where no plan is left. */
+void
+RunPlanned(const MedianBackend &       backend,
+           std::unique_ptr<BackendRun> run,
+           const MedianRequest &       request,
+           const Planning &            planning,
+           Plan                        plan,
+           PlanLimits                  limits,
+           ExecutionReport &           report);
+
+/** The same, where the request is planned alone. */
 void
 RunPlanned(const MedianBackend &       backend,
            std::unique_ptr<BackendRun> run,

@@ -45,6 +45,7 @@ struct State
   std::vector<std::string>                              calls;
   std::string                                           failedCall;
   std::map<Object, std::map<const void *, std::size_t>> live;
+  Transfers                                             transfers;
 };
 
 State &
@@ -96,6 +97,22 @@ CallAnyway(const char * call, const TReal & real)
   const auto error = Count(call);
   const auto done = real();
   return error == cudaSuccess ? done : error;
+}
+
+/** Calls the runtime for a copy, and counts its bytes. */
+template <typename TReal>
+cudaError_t
+Copy(const char * call, std::size_t bytes, cudaMemcpyKind kind, const TReal & real)
+{
+  const auto error = Call(call, real);
+  if (error == cudaSuccess)
+  {
+    auto &                            state = GetState();
+    const std::lock_guard<std::mutex> lock(state.mutex);
+    state.transfers.upload += kind == cudaMemcpyHostToDevice ? bytes : 0;
+    state.transfers.download += kind == cudaMemcpyDeviceToHost ? bytes : 0;
+  }
+  return error;
 }
 
 void
@@ -168,6 +185,22 @@ GetFailedCall()
   return state.failedCall;
 }
 
+Transfers
+GetTransfers()
+{
+  auto &                            state = GetState();
+  const std::lock_guard<std::mutex> lock(state.mutex);
+  return state.transfers;
+}
+
+void
+ForgetTransfers()
+{
+  auto &                            state = GetState();
+  const std::lock_guard<std::mutex> lock(state.mutex);
+  state.transfers = {};
+}
+
 LiveObjects
 CountLiveObjects()
 {
@@ -213,6 +246,11 @@ using namespace cudamediantest;
   {                                                                     \
     return how(#name, [&] { return CUDAMEDIAN_REAL(name) arguments; }); \
   }
+#define CUDAMEDIAN_WRAP_COPY(bytes, name, parameters, arguments)                      \
+  CUDAMEDIAN_DECLARE(name, parameters)                                                \
+  {                                                                                   \
+    return Copy(#name, bytes, kind, [&] { return CUDAMEDIAN_REAL(name) arguments; }); \
+  }
 #define CUDAMEDIAN_WRAP(name, parameters, arguments) CUDAMEDIAN_WRAP_BY(Call, name, parameters, arguments)
 
 // clang-format off
@@ -241,9 +279,9 @@ CUDAMEDIAN_WRAP(cudaGetDevice, (int * device), (device))
 CUDAMEDIAN_WRAP(cudaGetDeviceCount, (int * count), (count))
 CUDAMEDIAN_WRAP(cudaGetDeviceProperties, (cudaDeviceProp * properties, int device), (properties, device))
 CUDAMEDIAN_WRAP(cudaMemGetInfo, (size_t * available, size_t * total), (available, total))
-CUDAMEDIAN_WRAP(cudaMemcpy, (void * target, const void * source, size_t bytes, cudaMemcpyKind kind), (target, source, bytes, kind))
-CUDAMEDIAN_WRAP(cudaMemcpy2DAsync, (void * target, size_t targetPitch, const void * source, size_t sourcePitch, size_t width, size_t height, cudaMemcpyKind kind, cudaStream_t stream), (target, targetPitch, source, sourcePitch, width, height, kind, stream))
-CUDAMEDIAN_WRAP(cudaMemcpyAsync, (void * target, const void * source, size_t bytes, cudaMemcpyKind kind, cudaStream_t stream), (target, source, bytes, kind, stream))
+CUDAMEDIAN_WRAP_COPY(bytes, cudaMemcpy, (void * target, const void * source, size_t bytes, cudaMemcpyKind kind), (target, source, bytes, kind))
+CUDAMEDIAN_WRAP_COPY(width * height, cudaMemcpy2DAsync, (void * target, size_t targetPitch, const void * source, size_t sourcePitch, size_t width, size_t height, cudaMemcpyKind kind, cudaStream_t stream), (target, targetPitch, source, sourcePitch, width, height, kind, stream))
+CUDAMEDIAN_WRAP_COPY(bytes, cudaMemcpyAsync, (void * target, const void * source, size_t bytes, cudaMemcpyKind kind, cudaStream_t stream), (target, source, bytes, kind, stream))
 CUDAMEDIAN_WRAP(cudaMemset2DAsync, (void * target, size_t pitch, int value, size_t width, size_t height, cudaStream_t stream), (target, pitch, value, width, height, stream))
 CUDAMEDIAN_WRAP(cudaMemsetAsync, (void * target, int value, size_t bytes, cudaStream_t stream), (target, value, bytes, stream))
 CUDAMEDIAN_WRAP(cudaPointerGetAttributes, (cudaPointerAttributes * attributes, const void * memory), (attributes, memory))

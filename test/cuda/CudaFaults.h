@@ -57,6 +57,19 @@ CountFailedCalls();
 std::string
 GetFailedCall();
 
+/** Bytes that copies took over the bus. */
+struct Transfers
+{
+  std::size_t upload{ 0 };
+  std::size_t download{ 0 };
+};
+
+Transfers
+GetTransfers();
+
+void
+ForgetTransfers();
+
 /** What was made and has not been given back. */
 struct LiveObjects
 {

@@ -25,6 +25,7 @@
 #  include "CudaFaults.h"
 #endif
 
+#include "itkCudaMedianChainImageFilter.h"
 #include "itkCudaRankImageFilter.h"
 #include "itkObjectFactoryBase.h"
 #include "itkRGBPixel.h"
@@ -212,6 +213,30 @@ TEST(CudaMedianCudaImage, FiltersInARowKeepWhatIsBetweenThemOnTheDevice)
   ExpectLeftOnDevice(*second->GetOutput());
   const auto once = ItkMedian(*plain, PlainType::SizeType::Filled(1));
   ExpectEqualImages<PlainType>(*ItkMedian(*once, PlainType::SizeType::Filled(2)), *second->GetOutput());
+}
+
+// In a chain, too: its filters run one after the other, and the images stay where they are.
+TEST(CudaMedianCudaImage, ChainsLeaveThemOnTheDevice)
+{
+  CUDAMEDIAN_NEEDS_GPU();
+  CUDAMEDIAN_TRACE_SEED();
+  const auto plain = MakePlain<PlainType>();
+  const auto image = CopyToDevice<ImageType>(*plain);
+  const auto chain = itk::CudaMedianChainImageFilter<ImageType>::New();
+  const auto first = FilterType::New();
+  const auto second = FilterType::New();
+  second->SetRadius(2);
+  chain->AddFilter(first);
+  chain->AddFilter(second);
+  chain->SetInput(image);
+  chain->Update();
+  EXPECT_EQ(chain->GetReason(), "the images have pixels on a device, where each filter leaves its output");
+  EXPECT_EQ(first->GetExecutionReport().backendReason, inPlace);
+  EXPECT_EQ(second->GetExecutionReport().backendReason, inPlace);
+  ExpectNoTransfer(*image);
+  ExpectLeftOnDevice(*chain->GetOutput());
+  const auto once = ItkMedian(*plain, PlainType::SizeType::Filled(1));
+  ExpectEqualImages<PlainType>(*ItkMedian(*once, PlainType::SizeType::Filled(2)), *chain->GetOutput());
 }
 
 TEST(CudaMedianCudaImage, BoundariesFootprintsAndSlicesEqualTheHosts)

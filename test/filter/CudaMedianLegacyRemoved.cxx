@@ -31,6 +31,7 @@
 #undef ITKv5_CONST
 #define ITKv5_CONST static_assert(false, "ITK 6 has no ITKv5_CONST")
 
+#include "itkCudaMedianChainImageFilter.h"
 #include "itkCudaMedianImageFilter.h"
 #include "itkCudaMedianPinnedImageContainer.h"
 #include "itkCudaRankImageFilter.h"
@@ -41,6 +42,7 @@
 
 template class itk::CudaMedianImageFilter<itk::Image<short, 2>>;
 template class itk::CudaMedianImageFilter<itk::Image<itk::RGBPixel<unsigned char>, 2>>;
+template class itk::CudaMedianChainImageFilter<itk::Image<short, 2>>;
 template class itk::CudaMedianPinnedImageContainer<itk::SizeValueType, short>;
 template class itk::CudaVectorMedianImageFilter<itk::VectorImage<short, 2>>;
 #if __has_include("itkRankImageFilter.h")

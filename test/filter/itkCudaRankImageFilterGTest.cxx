@@ -22,6 +22,7 @@
 #include "CudaMedianTestImages.h"
 #include "CudaMedianTestRegionSource.h"
 
+#include "itkCudaMedianChainImageFilter.h"
 #include "itkCudaRankImageFilter.h"
 #include "itkStreamingImageFilter.h"
 
@@ -438,5 +439,43 @@ TEST(CudaRankImageFilter, ARegionThatFailedIsGeneratedWhenItIsAskedForAgain)
     filter->SetRank(0.3F);
     cudamediantest::ExpectFailedRegionIsGeneratedAgain(*filter, true);
     ExpectEqualPixels<ImageType>(*expected, *filter->GetOutput(), filter->GetOutput()->GetBufferedRegion());
+  }
+}
+
+// Minima and maxima of boxes stay on the device between the filters of a chain; other ranks are clipped on the host.
+TEST(CudaRankImageFilter, InAChain)
+{
+  CUDAMEDIAN_TRACE_SEED();
+  using ImageType = itk::Image<short, 3>;
+  using FilterType = itk::CudaRankImageFilter<ImageType>;
+  const auto radius = ImageType::SizeType{ { 2, 1, 1 } };
+  const auto image =
+    MakeRandomImage<ImageType>(ImageType::RegionType(ImageType::SizeType{ { 33, 26, 9 } }), Pattern::FullRange);
+  for (const float last : { 1.0F, 0.25F })
+  {
+    const auto expected = ItkRank(*ItkRank(*image, radius, 0), radius, last);
+    for (const auto backend : BackendsUnderTest())
+    {
+      SCOPED_TRACE(BackendText(backend) + ", rank " + std::to_string(last));
+      const auto chain = itk::CudaMedianChainImageFilter<ImageType>::New();
+      for (const float rank : { 0.0F, last })
+      {
+        const auto filter = FilterType::New();
+        filter->SetRadius(radius);
+        filter->SetRank(rank);
+        filter->SetBackend(backend);
+        chain->AddFilter(filter);
+      }
+      chain->SetInput(image);
+      chain->Update();
+      EXPECT_EQ(chain->IsKeptOnDevice(), backend == cudamediantest::BackendEnum::Cuda && last == 1)
+        << chain->GetReason();
+      if (last != 1)
+      {
+        EXPECT_EQ(chain->GetReason(),
+                  "filter 1, CudaRankImageFilter: In device memory no windows are clipped as ITK's are");
+      }
+      ExpectEqualImages(*expected, *chain->GetOutput());
+    }
   }
 }
