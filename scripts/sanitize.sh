@@ -39,7 +39,7 @@ test_threads() {
   export TSAN_OPTIONS="halt_on_error=1:${TSAN_OPTIONS:-}"
   # Of the slabs' tests those that take seconds there, not minutes.
   ctest --test-dir "${build}" --output-on-failure -j "${jobs}" --no-tests=error \
-    -R '^CudaMedian(Engine|RowPrograms|KeyLines|ThreadTeam|SlabDealer)|^OnHost\..*(AFailedCopy|AnAbort|SeveralDevices(Report|Allocate)|WhenOneOf)'
+    -R '^CudaMedian(Engine|RowPrograms|KeyLines|ThreadTeam|SlabDealer)|^OnHost\..*(AFailedCopy|AnAbort|SeveralDevices(Report|Allocate|ShareTheSlabs)|WhenOneOf)'
   # Threads that abort and start again, on the CPU and on devices that are threads of the host; the seeds are fresh ones.
   for program in "${targets[@]}"; do
     case "${program}" in
