@@ -21,10 +21,10 @@
 #include "DeviceLimits.h"
 #include "GatheredRun.h"
 #include "HostRates.h"
-#include "MaskedCopy.h"
 #include "PlannedRun.h"
 #include "RequestCheck.h"
 #include "StartChoice.h"
+#include "ValidPixels.h"
 
 #include <algorithm>
 #include <chrono>

@@ -22,6 +22,7 @@
 #include "MaskedCopy.h"
 #include "MiddleValues.h"
 #include "RequestWindow.h"
+#include "ValidPixels.h"
 
 #include <algorithm>
 #include <atomic>

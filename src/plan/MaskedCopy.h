@@ -22,23 +22,10 @@
 #include "Window.h"
 
 #include <functional>
-#include <string>
 #include <vector>
 
 namespace cudamedian
 {
-
-/** Whether a request's medians are those of valid pixels, or are not for all pixels. */
-bool
-HasRules(const MedianRequest & request);
-
-/** Whether some pixel that a window sees may not be valid. */
-bool
-HasInvalidPixels(const MedianRequest & request);
-
-/** Which pixels are valid, in words. */
-std::string
-DescribeValidity(const MedianRequest & request);
 
 /** Filters a box of outputs in a copy of what their windows see, some of whose pixels are not valid.
  *
@@ -64,12 +51,6 @@ public:
 private:
   void
   ReadPixels();
-  void
-  ReadValidity();
-  void
-  IgnoreValues();
-  void
-  FillInvalid();
   Pixels
   FindMedians();
   /** The ranks of the upper middle values, or of the lower ones, where so many more keys are the least than are the

@@ -20,7 +20,10 @@
 
 #include "HalfFloat.h"
 
+#include <array>
 #include <cstdint>
+#include <cstring>
+#include <type_traits>
 
 namespace cudamedian
 {
@@ -70,6 +73,20 @@ inline double
 GetCopiedHalf(PixelType type, std::int16_t copied)
 {
   return GetHalfFloat(type, DecodeHalfFloat(type, static_cast<std::uint16_t>(copied)));
+}
+
+/** A value that the request gives, as copies have it. */
+template <typename T>
+T
+ReadValue(PixelType type, const std::array<unsigned char, 8> & bytes)
+{
+  T value;
+  std::memcpy(&value, bytes.data(), sizeof(value));
+  if constexpr (std::is_same_v<T, std::int16_t>)
+  {
+    value = IsHalfFloat(type) ? static_cast<T>(EncodeHalfFloat(type, static_cast<std::uint16_t>(value))) : value;
+  }
+  return value;
 }
 
 } // namespace cudamedian
