@@ -26,13 +26,17 @@ namespace cudamedian
 /** Filters an image that lies in device memory to device memory, on the caller's stream.
  *
  * The request's buffers are addresses of the same device, which need not be the current one; input and output are
- * C-contiguous, of the same size and pixel type, and do not overlap. Nothing passes through the host. The call returns
- * when the work is in the stream, and before it is done; for windows whose kernels need memory of their own (local
- * ranks, sliding histograms and interpreted programs) it returns when it is done. Neither progress nor an abort is
- * asked for. Large images are filtered in several launches, each short enough for a display driver's watchdog.
+ * of any strides, of the same size and pixel type, and do not overlap. Nothing passes through the host. The call
+ * returns when the work is in the stream, and before it is done; for windows whose kernels need memory of their own
+ * (local ranks, sliding histograms and interpreted programs) it returns when it is done. Neither progress nor an abort
+ * is asked for. Large images are filtered in several launches, each short enough for a display driver's watchdog.
  *
  * Rows that are not a multiple of 16 bytes long, or arrays that do not start at one, are copied on the device to rows
  * that are, and the result is copied back, which takes longer; the report's slabReason says so.
+ *
+ * A mask lies on the same device. Images with pixels that are not valid, clipped windows, outliers by their distance
+ * and other medians of even numbers pass through memory of a few bytes for each pixel, in pieces of 64 million outputs,
+ * or of what a budget holds. Where such a window is a footprint, the call returns when the work is done.
  *
  * A call like an earlier one, whose request differs in addresses alone, plans and reserves nothing: it checks where its
  * images lie and launches the kernels that are ready. That holds without a budget, for kernels that need no memory of

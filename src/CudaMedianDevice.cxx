@@ -18,10 +18,12 @@
 #include "itkCudaMedianDevice.h"
 
 #include "DeviceImage.h"
-#include "Gather.h"
+#include "HalfFloat.h"
+#include "MaskedRequest.h"
 #include "PlannedRun.h"
 #include "RequestCheck.h"
 #include "RequestWindow.h"
+#include "ValidPixels.h"
 
 #include <chrono>
 
@@ -34,14 +36,14 @@ FindDeviceObstacle(const MedianRequest & request)
   {
     return "In device memory the output is as large as the input";
   }
-  const bool hasTwoMiddleValues = GetWindow(request).CountPixels() % 2 == 0;
-  if (HasShrunkBorder(request) || (request.evenMedian != EvenMedian::Upper && hasTwoMiddleValues))
+  if (request.outlierRule == OutlierRule::Deviations)
   {
-    return "In device memory windows are not clipped to the image, and a median is the value of rank N/2";
+    return "In device memory outliers are told by their distance from the median, and not by deviations of their "
+           "window";
   }
-  if (request.validity.HasRules() || request.outlierRule != OutlierRule::None)
+  if (IsHalfFloat(request.pixelType) && GetMaskedRanks(request).isMean)
   {
-    return "In device memory all pixels are valid, and all are replaced by their medians";
+    return "In device memory half floats have no mean of two middle values; take the upper or the lower one";
   }
   if (request.rankMap != nullptr)
   {
@@ -66,6 +68,7 @@ RunAnew(const MedianRequest & request, void * stream, ExecutionReport & report)
     report.window[axis] = GetWindow(request).GetSize(axis);
   }
   report.border = DescribeBorder(request);
+  report.validity = DescribeValidity(request);
   report.footprint = request.footprint != nullptr ? request.footprint->Describe() : report.footprint;
   if (device < 0)
   {
@@ -81,10 +84,11 @@ RunAnew(const MedianRequest & request, void * stream, ExecutionReport & report)
   limits.devices = { device };
   limits.device = backend.GetTraits(limits.devices);
   report.device = "CUDA device " + std::to_string(device);
+  const auto planned = IsMasked(request) ? MakeCopiedRequest(request) : request;
   RunPlanned(backend,
-             StartOnDeviceImage(request, device, stream, verdictChanges),
-             request,
-             PlanMedian(request, Backend::Cuda, limits),
+             StartOnDeviceImage(request, planned, device, stream, verdictChanges),
+             planned,
+             PlanMedian(planned, Backend::Cuda, limits),
              limits,
              report);
 }

@@ -10,23 +10,23 @@ arrays nobody may write to (JAX) by CuPy.
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 import math
 import sys
 from collections.abc import Generator
-from dataclasses import dataclass
 from types import ModuleType
 from typing import Any
 
 import numpy as np
 
-from . import _device_plans, _engine, _numbers, _plans, _tensors, _window
+from . import _device_plans, _engine, _numbers, _plans, _rules, _tensors, _window
 
 # Types of devices in DLPack.
 _CPU = 1
 _CUDA = (2, 13)
 
 
-@dataclass(frozen=True)
+@dataclasses.dataclass(frozen=True)
 class DeviceArray:
     """Where a C-contiguous array lies in device memory."""
 
@@ -150,8 +150,31 @@ def _is_writable(array: Any) -> bool:
     return hasattr(array, "__cuda_array_interface__") and not hasattr(array, "block_until_ready")
 
 
+def _rules_for(
+    given: _rules.Given, shape: tuple[int, ...], dtype: np.dtype[Any], pixel: np.dtype, copies: bool
+) -> _rules.Rules:
+    """Return the rules for an array in device memory, where its mask lies too. It is copied where that is allowed."""
+    mask = given.mask
+    if mask is None:
+        return _rules.for_mask(given, dtype, pixel)
+    if not hasattr(mask, "__cuda_array_interface__"):
+        raise TypeError(f"mask is of type {type(mask)}; that of an array in device memory is an array there, too")
+    fitting = _rules.fit_mask(mask, np.dtype(mask.__cuda_array_interface__["typestr"]), shape)
+    if not copies and tuple(mask.shape) != shape:
+        raise ValueError(f"stream takes a mask of the array's shape, {shape}, and not one of shape {tuple(mask.shape)}")
+    if tuple(fitting.shape) != shape:
+        fitting = namespace(mask).broadcast_to(fitting, shape)
+    fitting, described = _describe_contiguous(fitting) if copies else (fitting, describe(fitting))
+    return _rules.for_mask(given, dtype, pixel, fitting, described.address, described.dtype.itemsize)
+
+
 def _through_cupy(
-    array: Any, window: _window.Window, output: Any, algorithm: _engine.Algorithm, memory: int
+    array: Any,
+    window: _window.Window,
+    output: Any,
+    algorithm: _engine.Algorithm,
+    memory: int,
+    rules: _rules.Given | None,
 ) -> tuple[Any, str]:
     """Filter an array that only DLPack describes, or whose library lets nobody write to its arrays.
 
@@ -162,7 +185,9 @@ def _through_cupy(
         import cupy  # noqa: PLC0415 - only these need it
     except ImportError:
         raise TypeError(f"arrays of type {type(array)} are passed through CuPy, which is not installed") from None
-    result, report = median_filter(cupy.from_dlpack(array), window, output, algorithm, memory, None)
+    if rules is not None and hasattr(rules.mask, "__dlpack__") and not isinstance(rules.mask, np.ndarray):
+        rules = dataclasses.replace(rules, mask=cupy.from_dlpack(rules.mask))
+    result, report = median_filter(cupy.from_dlpack(array), window, output, algorithm, memory, None, rules=rules)
     cupy.cuda.get_current_stream().synchronize()
     return namespace(array).from_dlpack(result) if output is None else output, report
 
@@ -175,6 +200,7 @@ def median_filter(
     memory: int,
     stream: Any,
     key: _plans.Key | None = None,
+    rules: _rules.Given | None = None,
 ) -> tuple[Any, str]:
     """Filter an array in device memory; return an array of the same kind and the execution report's text.
 
@@ -187,7 +213,7 @@ def median_filter(
     if not _is_writable(array):
         if stream is not None:
             raise TypeError(f"an array of type {type(array)} passes through CuPy's current stream, and takes no other")
-        return _through_cupy(array, window, output, algorithm, memory)
+        return _through_cupy(array, window, output, algorithm, memory, rules)
     if stream is not None and output is None:
         raise TypeError("stream takes output as well: a new array would be the memory of the library's current stream")
     if stream is not None and _tensors.is_lazy(array):
@@ -219,7 +245,8 @@ def median_filter(
         # A stream that is named has the caller's order.
         number = own = _stream_number(stream)
     work = (name, source.address, destination.address, shape, axes, algorithm, memory)
-    options = {"border_value": border_value, **window.options()}
+    wanted = _rules_for(rules, source.shape, source.dtype, np.dtype(name), copies=stream is None) if rules else None
+    options = {"border_value": border_value, "rules": wanted, **window.options()}
     with _in_order(destination.address, own, number):
         report = _engine.run_on_device(*work, number, **options)
     if key is not None and stream is None and array is given and own == number:

@@ -340,7 +340,7 @@ def _request(
         request.footprint = ctypes.cast((ctypes.c_int64 * pixels.size).from_buffer(pixels.data), _Footprint)
         request.shorter = request.shift = _Axes()
     if rules is not None:
-        for name, value in rules.fields().items():
+        for name, value in rules.fields.items():
             setattr(request, name, _Pixel(*value) if isinstance(value, bytes) else value)
         request.mask_stride = request.input_stride
     return request

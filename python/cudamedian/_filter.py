@@ -184,7 +184,7 @@ def median_filter(
     mode : str or sequence of str, default "nearest"
         What lies beyond the border, one of scipy's names or one for each of `axes`: "nearest", "reflect" or
         "grid-mirror", "mirror", "wrap" or "grid-wrap", "constant" or "grid-constant"; or "shrink": nothing, the window
-        is clipped and has fewer pixels. Windows of arrays in device memory are not clipped.
+        is clipped and has fewer pixels.
     cval : float, default 0
         The value beyond the border where it is "constant", which the input's type has to hold.
     origin : int or sequence of int, default 0
@@ -195,7 +195,7 @@ def median_filter(
         The same in percent, from 0 to 100, or below 0 counted from 100; rounded down as scipy does.
     even_median : {"upper", "mean", "lower"}, default "upper"
         The median of an even number of values: "upper", the upper one of the two in the middle, as in scipy, "lower" or
-        "mean", that of both, of integers rounded down. Arrays in device memory have the upper one alone.
+        "mean", that of both, of integers rounded down. Arrays of float16 in device memory have no mean.
     footprint : array, optional
         A window that is no box, instead of `size` and `radius`: an array with as many axes as the window, whose pixels
         are those that are not 0. Its middle lies on the output, as that of a window of its size.
@@ -203,7 +203,8 @@ def median_filter(
         A footprint of integers: how many times the value of each pixel counts. With `footprint`, its pixels alone.
     mask : array or image, optional
         An array of integers or bools of the input's shape, or one that broadcasts to it: pixels where it is 0 are not
-        valid, and windows do without them. One without the last axis is that of all components along it.
+        valid, and windows do without them. One without the last axis is that of all components along it. The mask of an
+        array in device memory is an array of its library there.
     ignore : float, optional
         A value whose pixels are not valid.
     nan : {"order", "omit"}, default "order"
@@ -215,7 +216,8 @@ def median_filter(
         "copied", the input's own pixel, or a value.
     outliers : float or str, optional
         Replace outliers alone, the other pixels are the input's: a number, the distance from the median above which a
-        pixel is one, or as "3mad", so many median absolute deviations of its window.
+        pixel is one, or as "3mad", so many median absolute deviations of its window. Arrays in device memory have the
+        distance alone.
     backend : {"auto", "cuda", "cpu"}, default "auto"
         "auto" (what is estimated to be done first: the CPU where no device is usable, and for small arrays while CUDA
         has not started in the process, which takes some 0.35 s), "cuda" or "cpu".
@@ -386,10 +388,8 @@ def median_filter(
     if _device.is_device_array(input):
         if backend == "cpu" or progress is not None:
             raise TypeError("an array in device memory is filtered there: it takes neither backend='cpu' nor progress")
-        if rules:
-            raise NotImplementedError("arrays in device memory take neither mask, ignore, nan='omit' nor outliers")
         window = _window.window_of_axes(input.ndim, **shape_of_window)
-        result, text = _device.median_filter(input, window, output, chosen_algorithm, bytes_allowed, stream, key)
+        result, text = _device.median_filter(input, window, output, chosen_algorithm, bytes_allowed, stream, key, rules)
         if report is not None:
             report(text)
         return result

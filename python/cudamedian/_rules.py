@@ -26,16 +26,13 @@ _MAD = re.compile(r"\s*(\d+(?:\.\d*)?|\.\d+)\s*mad\s*")
 
 @dataclass(frozen=True)
 class Rules:
-    """The rules for an array of one type, as the engine's C functions have them."""
+    """The rules for an array of one type, as the fields of the engine's requests.
 
-    mask: np.ndarray | None
-    numbers: Mapping[str, Any]
+    The mask's address is one of them. The mask lives as long as this.
+    """
 
-    def fields(self) -> dict[str, Any]:
-        """Return the fields of a request; its mask lives as long as this."""
-        if self.mask is None:
-            return dict(self.numbers)
-        return {**self.numbers, "mask": self.mask.ctypes.data, "mask_pixel_bytes": self.mask.itemsize}
+    mask: Any
+    fields: Mapping[str, Any]
 
 
 @dataclass(frozen=True)
@@ -103,31 +100,36 @@ def pixel_bytes(name: str, value: Any, dtype: np.dtype[Any], pixel: np.dtype) ->
     return np.array(value, dtype.newbyteorder("=")).astype(pixel).tobytes()
 
 
-def spread_mask(mask: Any, shape: tuple[int, ...]) -> Any:
-    """Return a mask with the shape of an array: that of its pixels is one for all components of each, too."""
-    mask = _tensors.resolve(mask)
-    if not hasattr(mask, "shape") or hasattr(mask, "__dlpack_device__"):
-        mask = np.asarray(mask)
-    if mask.dtype.kind not in "biu":
-        raise TypeError(f"mask has type {mask.dtype}; it holds integers or bools")
-    if mask.ndim == len(shape) - 1 and mask.shape == shape[:-1]:
-        mask = mask[..., np.newaxis]
-    if len(mask.shape) > len(shape) or any(
-        extent not in (1, whole) for extent, whole in zip(reversed(mask.shape), reversed(shape), strict=False)
+def fit_mask(mask: Any, dtype: np.dtype[Any], shape: tuple[int, ...]) -> Any:
+    """Return a mask that broadcasts to an array's shape: that of its pixels is one for all components of each, too."""
+    if dtype.kind not in "biu":
+        raise TypeError(f"mask has type {dtype}; it holds integers or bools")
+    given = tuple(mask.shape)
+    if given == shape[:-1] != shape:
+        mask = mask[..., None]
+        given = (*given, 1)
+    if len(given) > len(shape) or any(
+        extent not in (1, whole) for extent, whole in zip(reversed(given), reversed(shape), strict=False)
     ):
-        raise ValueError(f"mask has shape {mask.shape}, which is none of an array of shape {shape}")
+        raise ValueError(f"mask has shape {given}, which is none of an array of shape {shape}")
     return mask
 
 
-def for_array(given: Given, shape: tuple[int, ...], dtype: np.dtype[Any], pixel: np.dtype) -> Rules | None:
-    """Return the rules for an array of a shape and a type, or None where there are none."""
-    if not given:
-        return None
-    mask = None
-    if given.mask is not None:
-        mask = np.broadcast_to(np.asarray(spread_mask(given.mask, shape)), shape)
-        mask = np.ascontiguousarray(mask if mask.dtype.itemsize == 1 else mask != 0).view("uint8")
+def spread_mask(mask: Any, shape: tuple[int, ...]) -> Any:
+    """Return a mask of the host that broadcasts to an array's shape, or a Dask array."""
+    mask = _tensors.resolve(mask)
+    if not hasattr(mask, "shape") or hasattr(mask, "__dlpack_device__"):
+        mask = np.asarray(mask)
+    return fit_mask(mask, mask.dtype, shape)
+
+
+def for_mask(
+    given: Given, dtype: np.dtype[Any], pixel: np.dtype, mask: Any = None, address: int = 0, itemsize: int = 1
+) -> Rules:
+    """Return the rules for an array of a type, whose mask lies at an address."""
     fields: dict[str, Any] = {"omits_nan": int(given.omits_nan and dtype.kind == "f")}
+    if mask is not None:
+        fields.update(mask=address, mask_pixel_bytes=itemsize)
     if given.ignore is not None:
         fields.update(has_ignored_value=1, ignored_value=pixel_bytes("ignore", given.ignore, dtype, pixel))
     if not isinstance(given.empty, str):
@@ -141,3 +143,14 @@ def for_array(given: Given, shape: tuple[int, ...], dtype: np.dtype[Any], pixel:
     if given.outliers is not None:
         fields["outlier_rule"], fields["outlier_threshold"] = given.outliers
     return Rules(mask, fields)
+
+
+def for_array(given: Given, shape: tuple[int, ...], dtype: np.dtype[Any], pixel: np.dtype) -> Rules | None:
+    """Return the rules for an array of a shape and a type, or None where there are none."""
+    if not given:
+        return None
+    mask = None
+    if given.mask is not None:
+        mask = np.broadcast_to(np.asarray(spread_mask(given.mask, shape)), shape)
+        mask = np.ascontiguousarray(mask if mask.dtype.itemsize == 1 else mask != 0).view("uint8")
+    return for_mask(given, dtype, pixel, mask, 0 if mask is None else mask.ctypes.data)

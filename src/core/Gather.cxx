@@ -82,28 +82,6 @@ DispatchWidth(std::size_t bytes, const TFunction & function)
   }
 }
 
-/** A pixel with the key of a rank among all keys: the least, or the greatest. */
-std::array<unsigned char, 8>
-GetExtremePixel(PixelType type, bool isGreatest)
-{
-  std::array<unsigned char, 8> pixel{};
-  if (IsHalfFloat(type))
-  {
-    std::uint16_t key = isGreatest ? 0x7FFF : 0x8000;
-    DecodeHalfFloats(type, &key, 1);
-    std::memcpy(pixel.data(), &key, sizeof(key));
-    return pixel;
-  }
-  DispatchKeys(GetKeyFormat(type), [&](auto keys) {
-    using Key = decltype(keys);
-    using Bits = typename Key::Bits;
-    const auto all = isGreatest ? static_cast<Bits>(~Bits{ 0 }) : Bits{ 0 };
-    const Bits bits = Key::ToBits(all, static_cast<Bits>(GetSignMask(type)));
-    std::memcpy(pixel.data(), &bits, sizeof(bits));
-  });
-  return pixel;
-}
-
 bool
 IsPacked(const Extent & extent, const Extent & stride)
 {
@@ -151,10 +129,44 @@ GetInputStride(const MedianRequest & request)
                                                             : request.inputStride;
 }
 
+Extent
+GetMaskStride(const MedianRequest & request)
+{
+  const auto & stride = request.validity.maskStride;
+  return IsPacked(request.inputExtent, stride) ? GetPackedStride(request.inputExtent) : stride;
+}
+
 bool
 HasShrunkBorder(const MedianRequest & request)
 {
   return std::find(request.border.begin(), request.border.end(), Border::Shrink) != request.border.end();
+}
+
+bool
+HasInvalidPixels(const MedianRequest & request)
+{
+  return request.validity.HasRules() || HasShrunkBorder(request);
+}
+
+std::array<unsigned char, 8>
+GetExtremePixel(PixelType type, bool isGreatest)
+{
+  std::array<unsigned char, 8> pixel{};
+  if (IsHalfFloat(type))
+  {
+    std::uint16_t key = isGreatest ? 0x7FFF : 0x8000;
+    DecodeHalfFloats(type, &key, 1);
+    std::memcpy(pixel.data(), &key, sizeof(key));
+    return pixel;
+  }
+  DispatchKeys(GetKeyFormat(type), [&](auto keys) {
+    using Key = decltype(keys);
+    using Bits = typename Key::Bits;
+    const auto all = isGreatest ? static_cast<Bits>(~Bits{ 0 }) : Bits{ 0 };
+    const Bits bits = Key::ToBits(all, static_cast<Bits>(GetSignMask(type)));
+    std::memcpy(pixel.data(), &bits, sizeof(bits));
+  });
+  return pixel;
 }
 
 PixelBox

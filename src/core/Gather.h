@@ -46,9 +46,21 @@ IsWrittenInRows(const MedianRequest & request);
 Extent
 GetInputStride(const MedianRequest & request);
 
+/** The same for its mask. */
+Extent
+GetMaskStride(const MedianRequest & request);
+
 /** Whether windows are clipped to the image along some axis. */
 bool
 HasShrunkBorder(const MedianRequest & request);
+
+/** Whether some pixel that a window sees may not be valid. */
+bool
+HasInvalidPixels(const MedianRequest & request);
+
+/** A pixel with the least key of all, or the greatest; of half floats as they lie in memory. */
+std::array<unsigned char, 8>
+GetExtremePixel(PixelType type, bool isGreatest);
 
 /** The outputs whose windows lie inside the image along every axis whose border is not zero-flux Neumann. */
 PixelBox

@@ -33,6 +33,13 @@ IsHalfFloat(PixelType type)
   return type == PixelType::Float16 || type == PixelType::BFloat16;
 }
 
+/** The type of pixels in a copy: half floats are there as integers of their order. */
+constexpr PixelType
+GetCopiedType(PixelType type)
+{
+  return IsHalfFloat(type) ? PixelType::Int16 : type;
+}
+
 /** Sign and magnitude as two's complement, and back. */
 CUDAMEDIAN_HOST_DEVICE std::uint32_t
                        FlipNegativeHalf(std::uint32_t bits)

@@ -17,8 +17,42 @@
  *=========================================================================*/
 #include "ValidRanks.h"
 
+#include "itkCudaMedianFootprint.h"
+
+#include <algorithm>
+#include <map>
+
 namespace cudamedian
 {
+namespace
+{
+
+/** Lines of a window along an axis. Those of a footprint are as many as the stretches whose pixels all count once, all
+ * twice, and so on, that its lines are made of: a pixel begins as many as it counts more than the one before it. */
+std::int64_t
+CountLines(const Window & window, int axis)
+{
+  if (window.footprint == nullptr)
+  {
+    return window.CountPixels() / window.GetSize(axis);
+  }
+  std::map<Extent, std::int64_t> weights;
+  for (const auto & pixel : window.footprint->GetPixels())
+  {
+    weights[pixel.offset] = pixel.weight;
+  }
+  std::int64_t lines = 0;
+  for (const auto & pixel : window.footprint->GetPixels())
+  {
+    auto before = pixel.offset;
+    --before[axis];
+    const auto found = weights.find(before);
+    lines += std::max<std::int64_t>(pixel.weight - (found == weights.end() ? 0 : found->second), 0);
+  }
+  return lines;
+}
+
+} // namespace
 
 Wanted
 GetWanted(const Window & window)
@@ -44,7 +78,7 @@ RankSpan
 GetRanksOfValid(const Window & window, bool isLower)
 {
   const auto values = window.CountPixels();
-  const auto lines = values / window.GetSize(GetFilledAxis(window));
+  const auto lines = CountLines(window, GetFilledAxis(window));
   return { GetRankOfValid(values, -lines, isLower), GetRankOfValid(values, lines, isLower) };
 }
 

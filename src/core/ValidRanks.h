@@ -62,8 +62,8 @@ struct RankSpan
   std::int64_t greatest;
 };
 
-/** The ranks that the upper middle values of a box's valid pixels can have, or the lower ones: each of its lines is out
- * of balance by at most one. */
+/** The ranks that the upper middle values of a window's valid pixels can have, or the lower ones: each line of a box is
+ * out of balance by at most one, and so is each stretch of a footprint's line, as often as it counts. */
 RankSpan
 GetRanksOfValid(const Window & window, bool isLower);
 

@@ -43,6 +43,8 @@ set(CudaMedian_CUDA_SRCS
   cuda/KernelImage.cu
   cuda/KernelImage.cxx
   cuda/LaunchedMethod.cxx
+  cuda/MaskedKernels.cu
+  cuda/MaskedLaunch.cxx
   cuda/MergeStreams.cxx
   cuda/RuntimeCompiler.cxx
   cuda/SharedMemoryLimit.cxx

@@ -21,12 +21,14 @@
 #include "CurrentDevice.h"
 #include "Gather.h"
 #include "KeptCalls.h"
+#include "MaskedLaunch.h"
 #include "RequestCheck.h"
 #include "RequestWindow.h"
 #include "itkCudaMedianDevice.h"
 
 #include <algorithm>
 #include <optional>
+#include <type_traits>
 #include <utility>
 
 namespace cudamedian
@@ -58,9 +60,9 @@ FindDevice(const void * pointer, const char * name)
   return device;
 }
 
-/** From the first byte of an image to behind its last. */
+/** From the first byte of an image of a request's size to behind its last. */
 std::pair<std::uintptr_t, std::uintptr_t>
-GetSpan(const void * image, const MedianRequest & request, const Extent & stride)
+GetSpan(const void * image, const MedianRequest & request, const Extent & stride, std::size_t pixelBytes)
 {
   std::int64_t first = 0;
   std::int64_t last = 0;
@@ -69,7 +71,7 @@ GetSpan(const void * image, const MedianRequest & request, const Extent & stride
     const auto reach = std::max<std::int64_t>(request.inputExtent[axis] - 1, 0) * stride[axis];
     (reach < 0 ? first : last) += reach;
   }
-  const auto bytes = static_cast<std::int64_t>(PixelBytes(request.pixelType));
+  const auto bytes = static_cast<std::int64_t>(pixelBytes);
   const auto begin = reinterpret_cast<std::uintptr_t>(image);
   return { begin + static_cast<std::uintptr_t>(first * bytes),
            begin + static_cast<std::uintptr_t>((last + 1) * bytes) };
@@ -78,9 +80,18 @@ GetSpan(const void * image, const MedianRequest & request, const Extent & stride
 bool
 DoesOutputOverlapInput(const MedianRequest & request)
 {
-  const auto input = GetSpan(request.input, request, GetInputStride(request));
-  const auto output = GetSpan(request.output, request, request.outputStride);
+  const auto bytes = PixelBytes(request.pixelType);
+  const auto input = GetSpan(request.input, request, GetInputStride(request), bytes);
+  const auto output = GetSpan(request.output, request, request.outputStride, bytes);
   return input.first < output.second && output.first < input.second;
+}
+
+bool
+DoesOutputOverlapMask(const MedianRequest & request)
+{
+  const auto mask = GetSpan(request.validity.mask, request, GetMaskStride(request), request.validity.maskPixelBytes);
+  const auto output = GetSpan(request.output, request, request.outputStride, PixelBytes(request.pixelType));
+  return mask.first < output.second && output.first < mask.second;
 }
 
 void
@@ -119,6 +130,10 @@ ValidateDeviceRequest(const MedianRequest & request)
   {
     throw RequestError("The output overlaps the input");
   }
+  if (pixels != 0 && request.validity.mask != nullptr && DoesOutputOverlapMask(request))
+  {
+    throw RequestError("The output overlaps the mask");
+  }
 }
 
 void
@@ -142,12 +157,19 @@ ReserveKernelMemory(const MedianRequest & request,
   }
 }
 
-/** A run on an image in device memory, in the order of a stream's work. */
+/** A run on an image in device memory, in the order of a stream's work.
+ * \tparam TLaunch ImageLaunch, or MaskedLaunch for masked requests. */
+template <typename TLaunch>
 class DeviceImageRun : public BackendRun
 {
 public:
-  DeviceImageRun(const MedianRequest & request, int device, cudaStream_t stream, std::uint64_t verdictChanges)
-    : m_Request(request), m_Stream(stream), m_VerdictChanges(verdictChanges), m_Scope(device), m_Context(device)
+  DeviceImageRun(const MedianRequest & request,
+                 const MedianRequest & planned,
+                 int                   device,
+                 cudaStream_t          stream,
+                 std::uint64_t         verdictChanges)
+    : m_Request(request), m_Planned(planned), m_Stream(stream), m_VerdictChanges(verdictChanges), m_Scope(device),
+      m_Context(device)
   {}
 
   Obstacle
@@ -157,7 +179,7 @@ public:
     m_Launch.emplace(m_Request, plan);
     ReserveKernelMemory(m_Request, plan.candidate, m_Launch->GetCopyBytes(), *m_Context);
     std::optional<SlabKernel> kernel;
-    auto obstacle = PrepareKernel(m_Request, plan.candidate, withoutProof, *m_Context, kernel, m_Origin);
+    auto obstacle = PrepareKernel(m_Planned, plan.candidate, withoutProof, *m_Context, kernel, m_Origin);
     if (kernel)
     {
       m_Launch->SetKernel(std::move(*kernel));
@@ -171,10 +193,7 @@ public:
     const auto & kernel = m_Launch->GetKernel();
     report.numberOfSlabs = m_Launch->CountSlabs();
     report.algorithmReason += m_Origin;
-    report.slabReason = m_Launch->HasCopies() ? (IsReadAsItIs(m_Request)
-                                                   ? "copied on the device to rows that start at multiples of 16 bytes"
-                                                   : "copied on the device with its border")
-                                              : "filtered where it lies";
+    report.slabReason = m_Launch->DescribeCopies(m_Request);
     kernel.GetLauncher().Describe(report);
     report.deviceBytes = m_Context->GetDeviceBytes() + m_Launch->GetCopyBytes();
     try
@@ -193,9 +212,12 @@ public:
       // The next call takes over the context's memory, and may work in another stream.
       CheckCuda(cudaStreamSynchronize(m_Stream), "cudaStreamSynchronize");
     }
-    if (!plan.awaited)
+    if constexpr (std::is_same_v<TLaunch, ImageLaunch>)
     {
-      Keep(report); // else later calls would never take the faster kernel
+      if (!plan.awaited)
+      {
+        Keep(report); // else later calls would never take the faster kernel
+      }
     }
   }
 
@@ -217,14 +239,15 @@ private:
     KeepCall(CallKey(m_Request), std::move(kept));
   }
 
-  const MedianRequest &      m_Request;
-  cudaStream_t               m_Stream;
-  std::uint64_t              m_VerdictChanges;
-  DeviceScope                m_Scope;
-  BorrowedContext            m_Context;
-  std::optional<ImageLaunch> m_Launch;
-  std::string                m_Origin;
-  int                        m_Reservations{ 0 };
+  const MedianRequest &  m_Request;
+  const MedianRequest &  m_Planned;
+  cudaStream_t           m_Stream;
+  std::uint64_t          m_VerdictChanges;
+  DeviceScope            m_Scope;
+  BorrowedContext        m_Context;
+  std::optional<TLaunch> m_Launch;
+  std::string            m_Origin;
+  int                    m_Reservations{ 0 };
 };
 
 /** The device that both images lie on, or -1. */
@@ -297,13 +320,26 @@ FindImageDevice(const MedianRequest & request)
   {
     throw RequestError("The input and the output lie on different devices");
   }
+  if (request.validity.mask != nullptr && FindDevice(request.validity.mask, "mask") != device)
+  {
+    throw RequestError("The input and the mask lie on different devices");
+  }
   return device;
 }
 
 std::unique_ptr<BackendRun>
-StartOnDeviceImage(const MedianRequest & request, int device, void * stream, std::uint64_t verdictChanges)
+StartOnDeviceImage(const MedianRequest & request,
+                   const MedianRequest & planned,
+                   int                   device,
+                   void *                stream,
+                   std::uint64_t         verdictChanges)
 {
-  return std::make_unique<DeviceImageRun>(request, device, static_cast<cudaStream_t>(stream), verdictChanges);
+  auto * const inStream = static_cast<cudaStream_t>(stream);
+  if (IsMasked(request))
+  {
+    return std::make_unique<DeviceImageRun<MaskedLaunch>>(request, planned, device, inStream, verdictChanges);
+  }
+  return std::make_unique<DeviceImageRun<ImageLaunch>>(request, planned, device, inStream, verdictChanges);
 }
 
 } // namespace cudamedian

@@ -34,11 +34,16 @@ FindImageDevice(const MedianRequest & request);
 bool
 RunKeptCall(const MedianRequest & request, void * stream, ExecutionReport * report);
 
-/** Starts a run on images in device memory, in the order of a stream's work (a cudaStream_t). The request outlives it.
+/** Starts a run on images in device memory, in the order of a stream's work (a cudaStream_t). The requests outlive it.
  * What it has prepared is kept for later calls, if it can be.
+ * \param planned what plans are made of: the request itself, or MakeCopiedRequest(request) of a masked one
  * \param verdictChanges CountVerdictChanges() before it was planned. \throws DeviceError */
 std::unique_ptr<BackendRun>
-StartOnDeviceImage(const MedianRequest & request, int device, void * stream, std::uint64_t verdictChanges);
+StartOnDeviceImage(const MedianRequest & request,
+                   const MedianRequest & planned,
+                   int                   device,
+                   void *                stream,
+                   std::uint64_t         verdictChanges);
 
 } // namespace cudamedian
 

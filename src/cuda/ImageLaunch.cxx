@@ -21,6 +21,7 @@
 #include "CudaError.h"
 #include "DeviceGather.h"
 #include "Gather.h"
+#include "StreamBuffer.h"
 
 #include <algorithm>
 
@@ -28,36 +29,6 @@ namespace cudamedian
 {
 namespace
 {
-
-/** Device memory that is taken and given back in the order of a stream's work. */
-class StreamBuffer
-{
-public:
-  StreamBuffer(std::size_t bytes, cudaStream_t stream) : m_Stream(stream)
-  {
-    CheckCuda(cudaMallocAsync(&m_Pointer, bytes, stream), "cudaMallocAsync");
-  }
-  ~StreamBuffer()
-  {
-    if (cudaFreeAsync(m_Pointer, m_Stream) != cudaSuccess)
-    {
-      cudaGetLastError(); // else the next launch would be taken to have failed
-    }
-  }
-  StreamBuffer(const StreamBuffer &) = delete;
-  StreamBuffer &
-  operator=(const StreamBuffer &) = delete;
-
-  void *
-  Get() const
-  {
-    return m_Pointer;
-  }
-
-private:
-  void *       m_Pointer{ nullptr };
-  cudaStream_t m_Stream;
-};
 
 /** An image as rows: how long they are in the caller's memory, and how long where kernels can read and write them. */
 struct Rows
@@ -190,6 +161,25 @@ ClearPadding(char * input, const Slab & slab, std::size_t pixelBytes, cudaStream
 
 } // namespace
 
+void
+GatherSlab(const MedianRequest & request, const Slab & slab, void * copy, cudaStream_t stream)
+{
+  const auto pixelBytes = PixelBytes(request.pixelType);
+  CheckCuda(LaunchGather({ request.input,
+                           copy,
+                           slab.input.origin,
+                           slab.input.extent,
+                           GetInputStride(request),
+                           GetDeviceInputStride(slab, pixelBytes),
+                           request.inputExtent,
+                           request.border,
+                           request.borderValue,
+                           request.pixelType },
+                         stream),
+            "copying the image with its border");
+  ClearPadding(static_cast<char *>(copy), slab, pixelBytes, stream);
+}
+
 ImageLaunch::ImageLaunch(const MedianRequest & request, const Plan & plan)
   : m_Slabs(GetSlabs(request, plan)), m_CopiesInput(m_Slabs.size() > 1 || !IsReadInPlace(request)),
     // Windows over a copied border may start at a column whose place in a row has others before it.
@@ -198,6 +188,14 @@ ImageLaunch::ImageLaunch(const MedianRequest & request, const Plan & plan)
     m_InputBytes(m_CopiesInput ? GetLargest(m_Slabs, PixelBytes(request.pixelType), GetDeviceInputStride) : 0),
     m_OutputBytes(m_CopiesOutput ? GetLargest(m_Slabs, PixelBytes(request.pixelType), GetDeviceOutputStride) : 0)
 {}
+
+std::string
+ImageLaunch::DescribeCopies(const MedianRequest & request) const
+{
+  return !m_CopiesInput && !m_CopiesOutput ? "filtered where it lies"
+         : IsReadAsItIs(request)           ? "copied on the device to rows that start at multiples of 16 bytes"
+                                           : "copied on the device with its border";
+}
 
 void
 ImageLaunch::SetKernel(SlabKernel && kernel)
@@ -248,31 +246,18 @@ ImageLaunch::CopyInput(const MedianRequest & request, const Slab & slab, char * 
   const auto pixelBytes = PixelBytes(request.pixelType);
   if (!IsReadAsItIs(request))
   {
-    CheckCuda(LaunchGather({ request.input,
-                             copy,
-                             slab.input.origin,
-                             slab.input.extent,
-                             GetInputStride(request),
-                             GetDeviceInputStride(slab, pixelBytes),
-                             request.inputExtent,
-                             request.border,
-                             request.borderValue,
-                             request.pixelType },
-                           stream),
-              "copying the image with its border");
+    GatherSlab(request, slab, copy, stream);
+    return;
   }
-  else
-  {
-    const auto stride = GetPackedStride(request.inputExtent);
-    CopyBox(copy,
-            GetDeviceInputStride(slab, pixelBytes),
-            static_cast<const char *>(request.input) +
-              GetOffset(slab.input.origin, stride) * static_cast<std::int64_t>(pixelBytes),
-            stride,
-            slab.input.extent,
-            pixelBytes,
-            stream);
-  }
+  const auto stride = GetPackedStride(request.inputExtent);
+  CopyBox(copy,
+          GetDeviceInputStride(slab, pixelBytes),
+          static_cast<const char *>(request.input) +
+            GetOffset(slab.input.origin, stride) * static_cast<std::int64_t>(pixelBytes),
+          stride,
+          slab.input.extent,
+          pixelBytes,
+          stream);
   ClearPadding(copy, slab, pixelBytes, stream);
 }
 

@@ -26,6 +26,10 @@
 namespace cudamedian
 {
 
+/** Copies what the windows of a slab see, with its border, to rows for kernels. Asynchronous. \throws CudaError */
+void
+GatherSlab(const MedianRequest & request, const Slab & slab, void * copy, cudaStream_t stream);
+
 /** What filters an image in device memory, on one device: the kernels' launches, and copies of what they cannot read or
  * write where it lies. Addresses are told at each launch: those of images of the same extents, strides and alignment.
  */
@@ -40,12 +44,9 @@ public:
     return m_Slabs.size();
   }
 
-  /** Whether something is copied. */
-  bool
-  HasCopies() const
-  {
-    return m_CopiesInput || m_CopiesOutput;
-  }
+  /** What is copied, and why. */
+  std::string
+  DescribeCopies(const MedianRequest & request) const;
 
   /** Bytes of device memory that copies take at a time. */
   std::size_t

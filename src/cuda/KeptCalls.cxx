@@ -17,6 +17,8 @@
  *=========================================================================*/
 #include "KeptCalls.h"
 
+#include "MaskedRequest.h"
+
 #include <algorithm>
 #include <chrono>
 #include <cstring>
@@ -125,7 +127,7 @@ HasKey(const MedianRequest & request)
 {
   return request.input != nullptr && request.output != nullptr && request.outputExtent == request.inputExtent &&
          request.outputOrigin == Extent{} && request.deviceMemoryBudget == 0 && request.rankMap == nullptr &&
-         request.convertRow == nullptr && !request.validity.HasRules() && request.outlierRule == OutlierRule::None;
+         request.convertRow == nullptr && !IsMasked(request);
 }
 
 std::shared_ptr<const KeptCalls>

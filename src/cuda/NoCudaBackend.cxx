@@ -123,7 +123,7 @@ RunKeptCall(const MedianRequest &, void *, ExecutionReport *)
 }
 
 std::unique_ptr<BackendRun>
-StartOnDeviceImage(const MedianRequest &, int, void *, std::uint64_t)
+StartOnDeviceImage(const MedianRequest &, const MedianRequest &, int, void *, std::uint64_t)
 {
   Refuse();
 }

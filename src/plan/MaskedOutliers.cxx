@@ -17,14 +17,13 @@
  *=========================================================================*/
 #include "MaskedCopy.h"
 
+#include "PixelArithmetic.h"
 #include "PixelValues.h"
 
 #include "itkCudaMedianFootprint.h"
 
 #include <algorithm>
 #include <array>
-#include <cmath>
-#include <limits>
 #include <type_traits>
 #include <utility>
 
@@ -32,40 +31,6 @@ namespace cudamedian
 {
 namespace
 {
-
-/** What the distance of two values is: of integers without a sign, so that it has room. */
-template <typename T, bool VIsInteger = std::is_integral_v<T>>
-struct DistanceOf
-{
-  using Type = T;
-};
-template <typename T>
-struct DistanceOf<T, true>
-{
-  using Type = std::make_unsigned_t<T>;
-};
-template <typename T>
-using Distance = typename DistanceOf<T>::Type;
-
-template <typename T>
-Distance<T>
-GetDistance(T a, T b)
-{
-  if constexpr (std::is_floating_point_v<T>)
-  {
-    return std::fabs(a - b);
-  }
-  else
-  {
-    using Unsigned = Distance<T>;
-    return a < b ? static_cast<Unsigned>(static_cast<Unsigned>(b) - static_cast<Unsigned>(a))
-                 : static_cast<Unsigned>(static_cast<Unsigned>(a) - static_cast<Unsigned>(b));
-  }
-}
-
-/** Numbers that distances are compared as: 64 bits have no room in a double. */
-template <typename TDistance>
-using Number = std::conditional_t<sizeof(TDistance) == 8, long double, double>;
 
 template <typename TDistance>
 constexpr PixelType
@@ -81,32 +46,7 @@ GetDistanceType()
                                   : PixelType::UInt64;
 }
 
-/** The greatest distance that is no larger than a threshold, which is not below 0: distances are compared with it as
- * they are with the threshold. */
-template <typename TDistance>
-TDistance
-RoundDown(Number<TDistance> threshold)
-{
-  using Limits = std::numeric_limits<TDistance>;
-  if constexpr (std::is_floating_point_v<TDistance>)
-  {
-    if (threshold >= static_cast<Number<TDistance>>(Limits::max()))
-    {
-      return threshold > static_cast<Number<TDistance>>(Limits::max()) && std::isinf(threshold) ? Limits::infinity()
-                                                                                                : Limits::max();
-    }
-    const auto rounded = static_cast<TDistance>(threshold);
-    return static_cast<Number<TDistance>>(rounded) > threshold ? std::nextafter(rounded, TDistance{ 0 }) : rounded;
-  }
-  else
-  {
-    return threshold >= static_cast<Number<TDistance>>(Limits::max()) ? Limits::max()
-                                                                      : static_cast<TDistance>(threshold);
-  }
-}
-
-/** Puts the pixels of a row in their medians' place that are valid and no farther from them than `most`. A NaN is no
- * number near any other, and without a number for the median a pixel stays. */
+/** Puts the pixels of a row in their medians' place that are valid and no farther from them than `most`. */
 template <typename T, typename TGetValue, typename TDistance>
 void
 KeepNear(const T *           from,
@@ -119,7 +59,7 @@ KeepNear(const T *           from,
   for (std::int64_t x = 0; x < width; ++x)
   {
     const auto value = getValue(from[x]);
-    const bool isKept = valid[x] != 0 && value == value && !(GetDistance(value, getValue(to[x])) > most);
+    const bool isKept = valid[x] != 0 && IsNear(value, getValue(to[x]), most);
     to[x] = isKept ? from[x] : to[x];
   }
 }

@@ -18,35 +18,17 @@
 #include "MiddleValues.h"
 
 #include "HalfFloat.h"
+#include "PixelArithmetic.h"
 #include "PixelFormat.h"
 #include "PixelValues.h"
 #include "RequestWindow.h"
 
-#include <cmath>
 #include <type_traits>
 
 namespace cudamedian
 {
 namespace
 {
-
-/** The mean of two values: of integers rounded down, of floats as they are. */
-template <typename T>
-T
-GetMean(T a, T b)
-{
-  if constexpr (std::is_floating_point_v<T>)
-  {
-    // Halves first where the sum has no room.
-    const T sum = a + b;
-    return std::isinf(sum) && !std::isinf(a) && !std::isinf(b) ? a / 2 + b / 2 : sum / 2;
-  }
-  else
-  {
-    // What both have, and half of what one of them has.
-    return static_cast<T>((a & b) + ((a ^ b) >> 1));
-  }
-}
 
 /** Half floats, as integers of their order. */
 template <PixelType VType>

@@ -28,13 +28,6 @@
 namespace cudamedian
 {
 
-/** The type of pixels in a copy: half floats are there as integers of their order. */
-constexpr PixelType
-GetCopiedType(PixelType type)
-{
-  return IsHalfFloat(type) ? PixelType::Int16 : type;
-}
-
 /** Calls function(T()) with the type of pixels that copies have. */
 template <typename TFunction>
 auto

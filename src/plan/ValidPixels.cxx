@@ -17,7 +17,6 @@
  *=========================================================================*/
 #include "ValidPixels.h"
 
-#include "PixelFormat.h"
 #include "PixelValues.h"
 #include "RequestWindow.h"
 #include "ValidRanks.h"
@@ -75,17 +74,10 @@ AreSame(PixelType type, T a, T b)
 /** The pixel in copies with the least key of all, or the greatest. */
 template <typename T>
 T
-GetExtreme(PixelType copiedType, bool isGreatest)
+GetExtreme(PixelType type, bool isGreatest)
 {
-  std::array<unsigned char, 8> bytes{};
-  DispatchKeys(GetKeyFormat(copiedType), [&](auto keys) {
-    using Key = decltype(keys);
-    using Bits = typename Key::Bits;
-    const auto key = isGreatest ? static_cast<Bits>(~Bits{ 0 }) : Bits{ 0 };
-    const Bits bits = Key::ToBits(key, static_cast<Bits>(GetSignMask(copiedType)));
-    std::memcpy(bytes.data(), &bits, sizeof(bits));
-  });
-  T pixel;
+  const auto bytes = GetExtremePixel(GetCopiedType(type), isGreatest);
+  T          pixel;
   std::memcpy(&pixel, bytes.data(), sizeof(pixel));
   return pixel;
 }
@@ -276,8 +268,8 @@ FillInvalidPixels(const MedianRequest &            request,
   DispatchPixel(GetCopiedType(request.pixelType), [&](auto pixel) {
     using T = decltype(pixel);
     auto *     filled = reinterpret_cast<T *>(pixels.data());
-    const auto least = GetExtreme<T>(GetCopiedType(request.pixelType), false);
-    const auto greatest = GetExtreme<T>(GetCopiedType(request.pixelType), true);
+    const auto least = GetExtreme<T>(request.pixelType, false);
+    const auto greatest = GetExtreme<T>(request.pixelType, true);
     for (std::size_t i = 0; i < colours.size(); ++i)
     {
       const T filling = colours[i] < 0 ? greatest : least;

@@ -39,9 +39,10 @@ namespace cudamedian
 namespace
 {
 
-/** Filters what kernel arguments describe. */
+/** Filters what kernel arguments describe.
+ * \param mostRanks that a kernel was made for: as on a device, others are not found. */
 void
-Filter(PixelType type, const Footprint * footprint, const KernelArguments & arguments)
+Filter(PixelType type, const Footprint * footprint, std::int64_t mostRanks, const KernelArguments & arguments)
 {
   const auto    bytes = PixelBytes(type);
   MedianRequest request;
@@ -80,7 +81,8 @@ Filter(PixelType type, const Footprint * footprint, const KernelArguments & argu
           for (std::int64_t x = 0; x < outputs[0]; ++x)
           {
             const auto place = lead + x + GetOffset({ { 0, y, z, w } }, request.outputStride);
-            ranks.push_back(static_cast<std::int32_t>(GetWantedRank<true>(arguments, place)));
+            const auto rank = std::min(GetWantedRank<true>(arguments, place), arguments.rank + mostRanks - 1);
+            ranks.push_back(static_cast<std::int32_t>(rank));
           }
     request.rankMap = ranks.data();
     request.rank = *std::min_element(ranks.begin(), ranks.end());
@@ -104,15 +106,16 @@ Filter(PixelType type, const Footprint * footprint, const KernelArguments & argu
 class HostLauncher : public SlabLauncher
 {
 public:
-  HostLauncher(PixelType type, const Footprint * footprint) : m_Type(type), m_Footprint(footprint)
+  HostLauncher(PixelType type, const Footprint * footprint, std::int64_t mostRanks)
+    : m_Type(type), m_Footprint(footprint), m_MostRanks(mostRanks)
   {}
 
   /** Checked like the kernels that nvcc compiles: the launch says nothing, and the last error is asked. */
   cudaError_t
   Launch(const KernelArguments & arguments, cudaStream_t stream) const override
   {
-    std::function<void()> work = [type = m_Type, footprint = m_Footprint, arguments] {
-      Filter(type, footprint, arguments);
+    std::function<void()> work = [type = m_Type, footprint = m_Footprint, ranks = m_MostRanks, arguments] {
+      Filter(type, footprint, ranks, arguments);
     };
     void * pointers[] = { &work };
     static_cast<void>(cudaLaunchKernel(nullptr, dim3(), dim3(), pointers, 0, stream));
@@ -128,6 +131,7 @@ public:
 private:
   PixelType         m_Type;
   const Footprint * m_Footprint;
+  std::int64_t      m_MostRanks;
 };
 
 /** The compiler of tests, and what it has compiled: "", or what is wrong with a window's kernel. */
@@ -163,8 +167,8 @@ public:
   Prepare(const MedianRequest & request, const Candidate &, DeviceContext &) const override
   {
     // Kernels see half floats as integers of their order.
-    return std::make_unique<HostLauncher>(IsHalfFloat(request.pixelType) ? PixelType::Int16 : request.pixelType,
-                                          request.footprint);
+    return std::make_unique<HostLauncher>(
+      GetCopiedType(request.pixelType), request.footprint, GetWindow(request).ranks);
   }
 
 private:

@@ -303,16 +303,44 @@ TEST(CudaMedianCudaImage, WhatTheDeviceDoesNotTakeIsFilteredOnTheHost)
     filter.GetOutput()->SetRequestedRegion(PlainType::RegionType({ { 9, 0, 2 } }, { { 8, 7, 3 } }));
   });
   check("images have no mask", [&](auto & filter) { filter.SetMaskImage(plain); });
-  check("all pixels are valid", [](auto & filter) { filter.SetIgnoredValue(3); });
-  check("all are replaced", [](auto & filter) {
+  check("not by deviations of their window", [](auto & filter) {
+    filter.SetOutlierRule(Enums::OutlierRule::Deviations);
+    filter.SetOutlierThreshold(3);
+  });
+}
+
+TEST(CudaMedianCudaImage, RulesForPixelsStayOnTheDevice)
+{
+  CUDAMEDIAN_NEEDS_GPU();
+  CUDAMEDIAN_TRACE_SEED();
+  const auto plain = MakePlain<PlainType>();
+  const auto image = CopyToDevice<ImageType>(*plain);
+  const auto check = [&](const char * what, const auto & change) {
+    SCOPED_TRACE(what);
+    const auto filter = FilterType::New();
+    const auto expected = itk::CudaMedianImageFilter<PlainType>::New();
+    filter->SetInput(image);
+    expected->SetInput(plain);
+    expected->SetBackend(BackendEnum::Cpu);
+    change(*filter);
+    change(*expected);
+    filter->Update();
+    expected->Update();
+    ExpectLeftOnDevice(*filter->GetOutput());
+    EXPECT_EQ(filter->GetExecutionReport().validity, expected->GetExecutionReport().validity);
+    ExpectEqualImages<PlainType>(*expected->GetOutput(), *filter->GetOutput());
+  };
+  check("ignored value", [](auto & filter) { filter.SetIgnoredValue(3); });
+  check("outliers", [](auto & filter) {
     filter.SetOutlierRule(Enums::OutlierRule::Absolute);
     filter.SetOutlierThreshold(20000);
   });
-  check("windows are not clipped", [](auto & filter) { filter.SetBoundaryMode(Enums::Boundary::Shrink); });
-  check("a median is the value of rank N/2", [](auto & filter) {
+  check("clipped", [](auto & filter) { filter.SetBoundaryMode(Enums::Boundary::Shrink); });
+  check("mean", [](auto & filter) {
     filter.SetEvenWindow(true);
     filter.SetEvenMedian(Enums::EvenMedian::Mean);
   });
+  ExpectNoTransfer(*image);
 }
 
 TEST(CudaMedianCudaImage, OtherKindsOfImagesGoByWayOfTheHost)

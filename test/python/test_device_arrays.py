@@ -291,9 +291,54 @@ def test_cupy_colours(random, cupy, shape):
 
 def test_cupy_refuses_what_device_memory_has_not(random, cupy):
     array = cupy.asarray(make_array(random, (20, 30), "uint8"))
-    for options in ({"size": 3, "mode": "shrink"}, {"size": 4, "even_median": "mean"}):
+    halves = array.astype("float16")
+    for refused, options in (
+        (array, {"size": 3, "outliers": "3mad"}),
+        (halves, {"size": 4, "even_median": "mean"}),
+        (halves, {"size": 3, "ignore": 3, "even_median": "mean"}),
+    ):
         with pytest.raises(ValueError, match="In device memory"):
-            median_filter(array, **options)
+            median_filter(refused, **options)
+
+
+def rule_cases(random, shape, dtype):
+    """Yield rules, and whether they have a mask."""
+    mask = random.random(shape) < 0.6
+    yield {"size": 3, "mask": mask}
+    yield {"size": (5, 4), "mask": mask, "empty": 7, "invalid": "copied", "even_median": "lower"}
+    yield {"size": 5, "mask": mask.astype("int32"), "mode": "reflect", "rank": 0, "invalid": 9}
+    yield {"footprint": np.eye(3, dtype=bool), "ignore": 3, "mode": "wrap"}
+    yield {"weights": [[0, 1, 0], [1, 3, 1], [0, 1, 0]], "mask": mask[:1], "outliers": 4}
+    yield {"size": 3, "mode": "shrink"}
+    yield {"size": 7, "outliers": 20}
+    if dtype != "float16":
+        yield {"size": 4, "even_median": "mean"}
+        yield {"size": 11, "mask": mask, "even_median": "mean", "mode": "constant", "cval": 2}
+    if "float" in dtype:
+        yield {"size": 3, "nan": "omit", "ignore": 0}
+
+
+@pytest.mark.parametrize("dtype", ["uint8", "int16", "float16", "float32", "float64", "int64"])
+def test_cupy_masks_ignored_values_and_outliers(random, cupy, dtype):
+    array = (make_array(random, (61, 47), dtype) % 16).astype(dtype)
+    if "float" in dtype:
+        array[random.random(array.shape) < 0.2] = np.nan
+    for options in rule_cases(random, array.shape, dtype):
+        expected = median_filter(array, **options, backend="cpu")
+        if "mask" in options:
+            options["mask"] = cupy.asarray(options["mask"])
+        result = median_filter(cupy.asarray(array), **options)
+        np.testing.assert_array_equal(result.get(), expected, err_msg=str(options))
+
+
+def test_cupy_components_share_a_mask(random, cupy):
+    array = make_array(random, (33, 50, 3), "uint8")
+    mask = random.random((33, 50)) < 0.5
+    expected = median_filter(array, 3, axes=(0, 1), mask=mask, backend="cpu")
+    result = median_filter(cupy.asarray(array), 3, axes=(0, 1), mask=cupy.asarray(mask))
+    np.testing.assert_array_equal(result.get(), expected)
+    with pytest.raises(TypeError, match="an array there, too"):
+        median_filter(cupy.asarray(array), 3, axes=(0, 1), mask=mask)
 
 
 def test_cupy_views_and_offsets(random, cupy):

@@ -246,11 +246,24 @@ def test_dask_equals_the_array_in_one_piece(random, mode):
             np.testing.assert_array_equal(lazy.compute(scheduler="threads"), expected, err_msg=f"{chunks} {options}")
 
 
-def test_device_arrays_take_no_rules():
-    class FakeArray:
-        ndim = 2
-        __cuda_array_interface__ = {"shape": (4, 5), "typestr": "<i2", "data": (4096, False), "version": 3}
+class FakeArray:
+    """What says that it lies in device memory."""
 
-    for options in ({"mask": np.ones((4, 5), bool)}, {"ignore": 3}, {"nan": "omit"}, {"outliers": 3}):
-        with pytest.raises(NotImplementedError, match="arrays in device memory take neither mask"):
-            median_filter(FakeArray(), 3, **options)
+    def __init__(self, shape, typestr="<i2"):
+        """Describe 16-bit pixels, or others."""
+        self.shape = shape
+        self.ndim = len(shape)
+        self.__cuda_array_interface__ = {"shape": shape, "typestr": typestr, "data": (4096, False), "version": 3}
+
+
+def test_masks_of_device_arrays_are_checked():
+    array = FakeArray((4, 5))
+    for error, mask, text in (
+        (TypeError, np.ones((4, 5), bool), "an array there, too"),
+        (TypeError, FakeArray((4, 5), "<f4"), "mask has type float32"),
+        (ValueError, FakeArray((5, 4), "|b1"), "mask has shape"),
+    ):
+        with pytest.raises(error, match=text):
+            median_filter(array, 3, mask=mask, output=FakeArray((4, 5)))
+    with pytest.raises(ValueError, match="stream takes a mask of the array's shape"):
+        median_filter(array, 3, mask=FakeArray((1, 5), "|b1"), output=FakeArray((4, 5)), stream=7)

@@ -1,0 +1,125 @@
+/*=========================================================================
+ *
+ *  Copyright NumFOCUS
+ *
+ *  Licensed under the Apache License, Version 2.0 (the "License");
+ *  you may not use this file except in compliance with the License.
+ *  You may obtain a copy of the License at
+ *
+ *         https://www.apache.org/licenses/LICENSE-2.0.txt
+ *
+ *  Unless required by applicable law or agreed to in writing, software
+ *  distributed under the License is distributed on an "AS IS" BASIS,
+ *  WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ *  See the License for the specific language governing permissions and
+ *  limitations under the License.
+ *
+ *=========================================================================*/
+#ifndef MaskedLaunch_h
+#define MaskedLaunch_h
+
+#include "MaskedRequest.h"
+#include "SlabKernel.h"
+
+#include <optional>
+#include <vector>
+
+namespace cudamedian
+{
+
+struct MarkArguments;
+
+/** What filters an image in device memory by a masked request (see IsMasked()), on one device: on the device it does
+ * what MaskedCopy does on the host. A copy with its border has extreme keys where pixels are not valid, a map says
+ * which rank of that each output has, and the output is written pixel by pixel. A large image passes in pieces. */
+class MaskedLaunch
+{
+public:
+  /** \param plan of MakeCopiedRequest(request). \throws RequestError where a piece is too large */
+  MaskedLaunch(const MedianRequest & request, const Plan & plan);
+
+  std::size_t
+  CountSlabs() const
+  {
+    return m_Pieces.size();
+  }
+
+  /** Bytes of device memory that a piece takes. */
+  std::size_t
+  GetCopyBytes() const
+  {
+    return m_Memory.bytes;
+  }
+
+  /** Sets the kernels, without which nothing is launched. */
+  void
+  SetKernel(SlabKernel && kernel);
+
+  const SlabKernel &
+  GetKernel() const
+  {
+    return *m_Kernel;
+  }
+
+  std::string
+  DescribeCopies(const MedianRequest & request) const;
+
+  /** Launches all, on the current device. A footprint, whose pixels are sent there, is waited for. \throws CudaError */
+  void
+  Launch(const MedianRequest & request, cudaStream_t stream) const;
+
+private:
+  struct Piece
+  {
+    Slab                    slab;
+    std::vector<SlabLaunch> launches;
+  };
+
+  /** Where what a piece needs lies in one stretch of memory, in bytes from its start. */
+  struct Memory
+  {
+    std::size_t copy{ 0 };
+    std::size_t results{ 0 };
+    std::size_t others{ 0 };
+    std::size_t ranks{ 0 };
+    std::size_t marks{ 0 };
+    std::size_t parities{ 0 };
+    std::size_t sums[2]{ 0, 0 };
+    std::size_t members{ 0 };
+    std::size_t bytes{ 0 };
+  };
+
+  Slab
+  MakeSlab(const MedianRequest & request, const PixelBox & outputs) const;
+  Memory
+  LayOut(const Slab & slab) const;
+  void
+  LaunchPiece(const MedianRequest & request, const Piece & piece, char * memory, cudaStream_t stream) const;
+  MarkArguments
+  GetMarkArguments(const MedianRequest & request, const Slab & slab, char * memory) const;
+  void *
+  LaunchAllSums(const Slab & slab, char * memory, cudaStream_t stream) const;
+  void
+  LaunchRank(const Piece & piece, const void * sums, bool isLower, void * results, char * memory, cudaStream_t stream)
+    const;
+  void
+  LaunchResults(const MedianRequest & request, const Slab & slab, const void * sums, char * memory, cudaStream_t stream)
+    const;
+  std::int64_t
+  GetSegmentLength(const Slab & slab) const;
+
+  Window                       m_Window; ///< the request's
+  std::size_t                  m_PixelBytes;
+  MaskedRanks                  m_Ranks;
+  std::size_t                  m_RankBytes; ///< of a rank in the map; 0: there is none
+  int                          m_Axis;      ///< along which keys come in turn
+  bool                         m_HasWideSums;
+  std::vector<FootprintMember> m_Members;
+  std::vector<Piece>           m_Pieces;
+  Memory                       m_Memory; ///< of the largest piece, which is the first
+  std::optional<SlabKernel>    m_Kernel;
+};
+
+} // namespace cudamedian
+
+#endif

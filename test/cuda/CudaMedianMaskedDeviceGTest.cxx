@@ -1,0 +1,206 @@
+/*=========================================================================
+ *
+ *  Copyright NumFOCUS
+ *
+ *  Licensed under the Apache License, Version 2.0 (the "License");
+ *  you may not use this file except in compliance with the License.
+ *  You may obtain a copy of the License at
+ *
+ *         https://www.apache.org/licenses/LICENSE-2.0.txt
+ *
+ *  Unless required by applicable law or agreed to in writing, software
+ *  distributed under the License is distributed on an "AS IS" BASIS,
+ *  WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ *  See the License for the specific language governing permissions and
+ *  limitations under the License.
+ *
+ *=========================================================================*/
+// Masked requests for images in device memory, beside a brute force on sorted keys. Built for GPUs and for devices that
+// are threads of the host.
+
+#include "itkCudaMedianDevice.h"
+
+#include "CudaMedianTestDevice.h"
+#include "CudaMedianTestMaskedCases.h"
+#include "CudaMedianTestSeed.h"
+
+#include <cuda_runtime_api.h>
+
+#include <gtest/gtest.h>
+
+namespace
+{
+
+using namespace cudamedian;
+using namespace cudamediantest;
+
+/** Device memory with a copy of what lies in the host's. */
+class DeviceCopy
+{
+public:
+  /** \param shift bytes between the start of an allocation and the copy. */
+  DeviceCopy(const std::vector<char> & bytes, std::size_t shift) : m_Bytes(bytes.size()), m_Shift(shift)
+  {
+    EXPECT_EQ(cudaMalloc(reinterpret_cast<void **>(&m_Memory), m_Bytes + m_Shift + 1), cudaSuccess);
+    EXPECT_EQ(cudaMemcpy(Get(), bytes.data(), m_Bytes, cudaMemcpyHostToDevice), cudaSuccess);
+  }
+  ~DeviceCopy()
+  {
+    cudaFree(m_Memory);
+  }
+  DeviceCopy(const DeviceCopy &) = delete;
+  DeviceCopy &
+  operator=(const DeviceCopy &) = delete;
+
+  char *
+  Get() const
+  {
+    return m_Memory + m_Shift;
+  }
+
+  void
+  Read(std::vector<char> & bytes) const
+  {
+    EXPECT_EQ(cudaMemcpy(bytes.data(), Get(), m_Bytes, cudaMemcpyDeviceToHost), cudaSuccess);
+  }
+
+private:
+  char *      m_Memory{ nullptr };
+  std::size_t m_Bytes;
+  std::size_t m_Shift;
+};
+
+/** Runs a case in device memory, in some budget. \returns the report. */
+ExecutionReport
+RunOnDevice(std::mt19937_64 & random, MaskedCase & drawn)
+{
+  const DeviceCopy input(drawn.base.input, random() % 2 * drawn.base.bytes);
+  const DeviceCopy output(drawn.base.output, random() % 2 * drawn.base.bytes);
+  const DeviceCopy mask(drawn.mask, 0);
+  auto             request = drawn.base.request;
+  request.input = input.Get();
+  request.output = output.Get();
+  request.validity.mask = request.validity.mask != nullptr ? mask.Get() : nullptr;
+  request.deviceMemoryBudget = random() % 2 == 0 ? 4096 + random() % 100000 : 0;
+  ExecutionReport report;
+  try
+  {
+    report = RunMedianOnDevice(request, nullptr);
+  }
+  catch (const RequestError &)
+  {
+    // Too little for the smallest piece.
+    EXPECT_NE(request.deviceMemoryBudget, 0U);
+    request.deviceMemoryBudget = 0;
+    report = RunMedianOnDevice(request, nullptr);
+  }
+  EXPECT_EQ(cudaStreamSynchronize(nullptr), cudaSuccess);
+  output.Read(drawn.base.output);
+  return report;
+}
+
+/** Asks for all outputs of a case, as is done in device memory, and for no deviations. */
+void
+AskForAll(MaskedCase & drawn)
+{
+  auto & request = drawn.base.request;
+  request.outputOrigin = {};
+  request.outputExtent = request.inputExtent;
+  request.outputStride = GetPackedStride(request.inputExtent);
+  drawn.base.output.assign(static_cast<std::size_t>(Volume(request.inputExtent)) * drawn.base.bytes, 0);
+  request.output = drawn.base.output.data();
+  request.outlierRule = request.outlierRule == OutlierRule::Deviations ? OutlierRule::Absolute : request.outlierRule;
+  if (IsHalfFloat(request.pixelType) && request.evenMedian == EvenMedian::Mean)
+  {
+    request.evenMedian = EvenMedian::Lower;
+  }
+}
+
+} // namespace
+
+TEST(CudaMedianMaskedDevice, EqualsBruteForce)
+{
+  CUDAMEDIAN_NEEDS_GPU();
+  CUDAMEDIAN_TRACE_SEED();
+  std::mt19937_64 random(cudamediantest::Seed());
+  for (int i = 0; i < 1000 && !HasFailure(); ++i)
+  {
+    auto drawn = DrawMaskedCase(random, types[random() % std::size(types)], 9, 2);
+    AskForAll(drawn);
+    SCOPED_TRACE(drawn.base.text);
+    ASSERT_NO_THROW(RunOnDevice(random, drawn));
+    CompareValid(drawn.base);
+  }
+}
+
+// Lines of several segments, windows of many ranks, and sums that need more than 16 bits.
+TEST(CudaMedianMaskedDevice, LargeWindowsAndLongLines)
+{
+  CUDAMEDIAN_NEEDS_GPU();
+  CUDAMEDIAN_TRACE_SEED();
+  std::mt19937_64 random(cudamediantest::Seed() + 1);
+  for (int i = 0; i < 30 && !HasFailure(); ++i)
+  {
+    auto drawn = DrawMaskedCase(random, types[random() % std::size(types)], 100, 6);
+    AskForAll(drawn);
+    const auto pixels = GetWindow(drawn.base.request).CountPixels();
+    if (pixels * Volume(drawn.base.request.inputExtent) > 5000000)
+    {
+      continue;
+    }
+    SCOPED_TRACE(drawn.base.text);
+    ASSERT_NO_THROW(RunOnDevice(random, drawn));
+    CompareValid(drawn.base);
+  }
+}
+
+TEST(CudaMedianMaskedDevice, ReportsAndRefusals)
+{
+  CUDAMEDIAN_NEEDS_GPU();
+  std::mt19937_64 random(7);
+  MaskedCase      drawn;
+  auto &          request = drawn.base.request;
+  drawn.base.bytes = 2;
+  request.pixelType = PixelType::Int16;
+  request.inputExtent = { { 64, 32, 1, 1 } };
+  request.radius = { { 2, 2, 0, 0 } };
+  drawn.base.input.assign(64 * 32 * 2, 3);
+  drawn.mask.assign(64 * 32, 1);
+  AskForAll(drawn);
+  request.input = drawn.base.input.data();
+  request.validity.mask = drawn.mask.data();
+  const auto report = RunOnDevice(random, drawn);
+  EXPECT_EQ(report.validity, "those of a mask");
+  EXPECT_NE(report.slabReason.find("extreme keys where pixels are not valid"), std::string::npos) << report.slabReason;
+  CompareValid(drawn.base);
+
+  const DeviceCopy input(drawn.base.input, 0);
+  const DeviceCopy output(drawn.base.input, 0);
+  const auto       getError = [&](const void * mask, OutlierRule rule, PixelType type, EvenMedian even) {
+    auto wrong = request;
+    wrong.input = input.Get();
+    wrong.output = output.Get();
+    wrong.validity.mask = mask;
+    wrong.outlierRule = rule;
+    wrong.pixelType = type;
+    wrong.evenMedian = even;
+    try
+    {
+      RunMedianOnDevice(wrong, nullptr);
+    }
+    catch (const RequestError & error)
+    {
+      return std::string(error.what());
+    }
+    return std::string();
+  };
+  constexpr auto all = OutlierRule::None;
+  constexpr auto upper = EvenMedian::Upper;
+  EXPECT_EQ(getError(drawn.mask.data(), all, PixelType::Int16, upper), "The mask does not lie in device memory");
+  EXPECT_EQ(getError(output.Get() + 5, all, PixelType::Int16, upper), "The output overlaps the mask");
+  EXPECT_EQ(getError(nullptr, OutlierRule::Deviations, PixelType::Int16, upper),
+            "In device memory outliers are told by their distance from the median, and not by deviations of their "
+            "window");
+  EXPECT_EQ(getError(input.Get(), all, PixelType::Float16, EvenMedian::Mean),
+            "In device memory half floats have no mean of two middle values; take the upper or the lower one");
+}

@@ -1,0 +1,84 @@
+/*=========================================================================
+ *
+ *  Copyright NumFOCUS
+ *
+ *  Licensed under the Apache License, Version 2.0 (the "License");
+ *  you may not use this file except in compliance with the License.
+ *  You may obtain a copy of the License at
+ *
+ *         https://www.apache.org/licenses/LICENSE-2.0.txt
+ *
+ *  Unless required by applicable law or agreed to in writing, software
+ *  distributed under the License is distributed on an "AS IS" BASIS,
+ *  WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ *  See the License for the specific language governing permissions and
+ *  limitations under the License.
+ *
+ *=========================================================================*/
+// What prepares masked copies on devices that are threads of the host: the bodies of the kernels, as loops.
+#include "HostRuntime.h"
+#include "MaskedBodies.h"
+
+#include <functional>
+
+namespace cudamedian
+{
+namespace
+{
+
+struct Launcher
+{
+  template <typename TBody>
+  cudaError_t
+  operator()(const TBody & body) const
+  {
+    std::function<void()> work = [body] {
+      for (std::int64_t row = 0; row < body.CountRows(); ++row)
+      {
+        for (std::int64_t x = 0; x < body.GetWidth(); ++x)
+        {
+          body(x, row);
+        }
+      }
+    };
+    void * pointers[] = { &work };
+    static_cast<void>(cudaLaunchKernel(nullptr, dim3(), dim3(), pointers, 0, stream));
+    return cudaGetLastError();
+  }
+
+  cudaStream_t stream;
+};
+
+} // namespace
+
+cudaError_t
+LaunchMarks(const MarkArguments & arguments, cudaStream_t stream)
+{
+  return DispatchWidth<MarkBody>(arguments, Launcher{ stream });
+}
+
+cudaError_t
+LaunchFilling(const MarkArguments & arguments, cudaStream_t stream)
+{
+  return DispatchWidth<FillBody>(arguments, Launcher{ stream });
+}
+
+cudaError_t
+LaunchSums(const SumArguments & arguments, cudaStream_t stream)
+{
+  return DispatchSum(arguments, Launcher{ stream });
+}
+
+cudaError_t
+LaunchRanks(const RankArguments & arguments, cudaStream_t stream)
+{
+  return DispatchRanks(arguments, Launcher{ stream });
+}
+
+cudaError_t
+LaunchFinish(const FinishArguments & arguments, cudaStream_t stream)
+{
+  return DispatchFinish(arguments, Launcher{ stream });
+}
+
+} // namespace cudamedian
