@@ -57,7 +57,8 @@ DrawFootprint(std::mt19937_64 & random, bool isDeep)
     case 0:
       return Footprint::MakeCross({ { 1, 1, deep, 0 } });
     case 1: {
-      const double radius = isDeep || Draw(random, 0, 1) == 0 ? 2 : 3;
+      constexpr double radii[] = { 2, 3, 4, 5, 7 };
+      const double     radius = isDeep ? 2 : radii[Draw(random, 0, 4)];
       return Footprint::MakeEllipsoid({ { radius, radius, isDeep ? radius : 0, 0 } });
     }
     case 2:
@@ -207,6 +208,7 @@ TEST(CudaMedianFootprintPrograms, TileProgramsAreTakenByThemselves)
   std::mt19937_64 random(cudamediantest::Seed() + 3);
   for (const auto * footprint : { Footprint::MakeCross({ { 1, 1, 0, 0 } }),
                                   Footprint::MakeEllipsoid({ { 5, 5, 0, 0 } }),
+                                  Footprint::MakeEllipsoid({ { 7, 7, 0, 0 } }),
                                   Footprint::MakeEllipsoid({ { 2.6, 2.6, 2.6, 0 } }) })
   {
     auto drawn = DrawRequest(random, PixelType::Int16, false);

@@ -176,7 +176,7 @@ IsCoveredByKernels(const Window & window)
 {
   if (window.footprint != nullptr)
   {
-    return IsCoveredFootprint(window);
+    return IsCoveredFootprint(window, largestFootprint);
   }
   return window.GetLargestRadius() <= largestKernelRadius && window.CountAxes() <= 3 &&
          window.CountPixels() <= largestKernelWindow;

@@ -27,6 +27,8 @@ endforeach()
 # Footprints: a shape, then the radii.
 set(CudaMedian_FOOTPRINT_ROW_WINDOWS "cross 1 1 0 0" "ellipsoid 2 2 0 0" "cross 1 1 1 0" "centre3 1 1 0 0")
 set(CudaMedian_LARGE_FOOTPRINT_ROW_WINDOWS "ellipsoid 3 3 0 0" "ellipsoid 2 2 2 0" "centre3 2 2 0 0")
+# Each has a source of its own: thousands of operations.
+set(CudaMedian_LONG_FOOTPRINT_ROW_WINDOWS "ellipsoid 4 4 0 0" "ellipsoid 5 5 0 0" "ellipsoid 7 7 0 0")
 set(CUDAMEDIAN_ROW_WINDOWS "" CACHE STRING
   "Windows whose CPU programs are compiled ahead, of those there are; empty: all of them; the others are interpreted, as ranks and footprints whose programs take long to compile")
 mark_as_advanced(CUDAMEDIAN_ROW_WINDOWS)
@@ -120,6 +122,11 @@ if(hwy_FOUND)
     cudamedian_add_row_programs("${CudaMedian_RANK_OF_27_ROW_WINDOWS}" RowsOfRanks_3x3x3 1 4 true)
     cudamedian_add_row_programs("${CudaMedian_LARGE_FOOTPRINT_ROW_WINDOWS}" RowsOfLargeFootprints_Narrow 1 2 true)
     cudamedian_add_row_programs("${CudaMedian_LARGE_FOOTPRINT_ROW_WINDOWS}" RowsOfLargeFootprints 4 8 true)
+    foreach(window IN LISTS CudaMedian_LONG_FOOTPRINT_ROW_WINDOWS)
+      separate_arguments(radius UNIX_COMMAND "${window}")
+      cudamedian_get_window_name("${radius}" name)
+      cudamedian_add_row_programs("${window}" Row_${name} 1 4 true)
+    endforeach()
   endif()
   list(APPEND CudaMedian_ROW_SRCS cpu/LaneInterpreter.cxx cpu/KeyLines.cxx algorithm/histogram/BinSearch.cxx
     algorithm/histogram/ColumnHistograms.cxx

@@ -252,8 +252,8 @@ private:
     {
       return { std::nullopt,
                "No tile program covers a footprint of " + window.footprint->Describe() + ": at most " +
-                 std::to_string(largestFootprint) +
-                 " values, with a radius of up to 15 on at most two axes, or 5 on three",
+                 std::to_string(largestHostFootprint) + " values on the CPU and " + std::to_string(largestFootprint) +
+                 " on CUDA, with a radius of up to 15 on at most two axes, or 5 on three",
                false };
     }
     return { std::nullopt,

@@ -36,10 +36,18 @@ constexpr RowTuningRow columnTuning[] = {
 };
 
 /** The policy for a footprint's window: what was counted, with values that the registers of AVX-512 all but hold. Lines
- * of one column are rows of the image, as in ColumnTuning.inc. */
+ * of one column are rows of the image, as in ColumnTuning.inc. Of many values no tile's are held by registers: then the
+ * program goes in chunks, as a box's, and the fewest operations count. */
 RowPolicy
 GetFootprintPolicy(const Window & window, std::size_t keyBytes)
 {
+  constexpr std::int64_t fewValues = 40;
+  constexpr std::size_t  anyValues = 1000;
+  if (window.CountPixels() > fewValues)
+  {
+    const auto tiling = FindFootprintTiling(window, ListFootprintTiles(window, false), anyValues);
+    return { tiling.tile, tiling.options, {}, 300 };
+  }
   const bool isOneColumn = keyBytes <= 2 && window.IsMedian();
   const auto tiling = FindFootprintTiling(window, ListFootprintTiles(window, isOneColumn), isOneColumn ? 40 : 96);
   RowPolicy  policy;
@@ -51,10 +59,10 @@ GetFootprintPolicy(const Window & window, std::size_t keyBytes)
 } // namespace
 
 bool
-IsCoveredFootprint(const Window & window)
+IsCoveredFootprint(const Window & window, std::int64_t mostValues)
 {
   const auto axes = window.CountAxes();
-  return window.footprint != nullptr && window.footprintValues <= largestFootprint && axes <= 3 &&
+  return window.footprint != nullptr && window.footprintValues <= mostValues && axes <= 3 &&
          window.GetLargestRadius() <= (axes <= 2 ? 15 : 5);
 }
 
@@ -63,7 +71,7 @@ IsCoveredByTilePrograms(const Window & window)
 {
   if (window.footprint != nullptr)
   {
-    return IsCoveredFootprint(window);
+    return IsCoveredFootprint(window, largestHostFootprint);
   }
   const auto axes = window.CountAxes();
   const auto largest = window.GetLargestRadius();
@@ -75,7 +83,7 @@ IsInterpretedOnDevices(const Window & window)
 {
   if (window.footprint != nullptr)
   {
-    return IsCoveredFootprint(window);
+    return IsCoveredFootprint(window, largestFootprint);
   }
   const auto axes = window.CountAxes();
   const auto largest = window.GetLargestRadius();
@@ -87,7 +95,7 @@ IsTileProgramFastestOnHost(const Window & window, int pixelBytes)
 {
   if (window.footprint != nullptr)
   {
-    return IsCoveredFootprint(window); // beside selection
+    return IsCoveredFootprint(window, largestHostFootprint); // beside selection
   }
   // Those above go through sliding histograms (HostRatios.inc).
   const bool         isFlat = window.CountAxes() <= 2;
