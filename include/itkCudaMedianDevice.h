@@ -34,7 +34,7 @@ namespace cudamedian
  * Rows that are not a multiple of 16 bytes long, or arrays that do not start at one, are copied on the device to rows
  * that are, and the result is copied back, which takes longer; the report's slabReason says so.
  *
- * A mask lies on the same device. Images with pixels that are not valid, clipped windows, outliers by their distance
+ * A mask lies on the same device. Images with pixels that are not valid, clipped windows, outliers
  * and other medians of even numbers pass through memory of a few bytes for each pixel, in pieces of 64 million outputs,
  * or of what a budget holds. Where such a window is a footprint, the call returns when the work is done.
  *

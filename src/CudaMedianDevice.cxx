@@ -36,10 +36,10 @@ FindDeviceObstacle(const MedianRequest & request)
   {
     return "In device memory the output is as large as the input";
   }
-  if (request.outlierRule == OutlierRule::Deviations)
+  if (request.outlierRule == OutlierRule::Deviations && PixelBytes(request.pixelType) == 8)
   {
-    return "In device memory outliers are told by their distance from the median, and not by deviations of their "
-           "window";
+    return "In device memory outliers of 64-bit pixels are told by their distance from the median, and not by "
+           "deviations";
   }
   if (IsHalfFloat(request.pixelType) && GetMaskedRanks(request).isMean)
   {

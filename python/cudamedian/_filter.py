@@ -216,8 +216,8 @@ def median_filter(
         "copied", the input's own pixel, or a value.
     outliers : float or str, optional
         Replace outliers alone, the other pixels are the input's: a number, the distance from the median above which a
-        pixel is one, or as "3mad", so many median absolute deviations of its window. Arrays in device memory have the
-        distance alone.
+        pixel is one, or as "3mad", so many median absolute deviations of its window. Arrays of 64-bit pixels in
+        device memory have the distance alone.
     backend : {"auto", "cuda", "cpu"}, default "auto"
         "auto" (what is estimated to be done first: the CPU where no device is usable, and for small arrays while CUDA
         has not started in the process, which takes some 0.35 s), "cuda" or "cpu".

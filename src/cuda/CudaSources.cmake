@@ -32,6 +32,7 @@ set(CudaMedian_CUDA_SRCS
   cuda/CudaError.cxx
   cuda/CudaStart.cxx
   cuda/CurrentDevice.cxx
+  cuda/DeviationKernels.cu
   cuda/DeviceContext.cxx
   cuda/DeviceGather.cu
   cuda/DeviceImage.cxx

@@ -230,11 +230,8 @@ struct FinishBody : PixelsOf<FinishArguments>
       static_cast<const Bits *>(arguments.input)[place.GetOffset(arguments.inputStride) + x * arguments.inputStride[0]];
     const bool isValid = arguments.sums == nullptr || arguments.marks[place.GetOffset(arguments.markStride) + x] == 0;
     Bits       bits = DecodeBits(arguments.pixelType, static_cast<const Bits *>(arguments.results)[from]);
-    if (arguments.others != nullptr)
-    {
-      bits = TakeMean(bits, static_cast<const Bits *>(arguments.others)[from]);
-    }
-    if (arguments.keepsNear && isValid && IsNear(TTraits::Get(own), TTraits::Get(bits), GetFarthest()))
+    if (arguments.keepsNear && isValid &&
+        IsInlier(TTraits::Get(own), TTraits::Get(bits), row * arguments.extent[0] + x))
     {
       bits = own;
     }
@@ -255,26 +252,56 @@ struct FinishBody : PixelsOf<FinishArguments>
   }
 
 private:
-  CUDAMEDIAN_HOST_DEVICE Distance<Value>
-                         GetFarthest() const
+  CUDAMEDIAN_HOST_DEVICE bool
+  IsInlier(Value own, Value median, std::int64_t output) const
   {
-    Distance<Value> farthest;
-    memcpy(&farthest, &arguments.farthest, sizeof(farthest));
-    return farthest;
+    Distance<Value> distance;
+    if (arguments.deviations == nullptr)
+    {
+      memcpy(&distance, &arguments.farthest, sizeof(distance));
+      return IsNear(own, median, distance);
+    }
+    if constexpr (sizeof(distance) <= sizeof(*arguments.deviations))
+    {
+      // Integers of fewer bits are in the lower ones.
+      memcpy(&distance, arguments.deviations + output, sizeof(distance));
+      const double allowed = arguments.times * static_cast<double>(distance);
+      return own == own && !(static_cast<double>(GetDistance(own, median)) > allowed);
+    }
+    return false; // deviations of wider pixels are found on the host alone
+  }
+};
+
+/** Replaces the upper middle values by the means of both. Equal values keep their bits. */
+template <typename TTraits>
+struct MeanBody : PixelsOf<FinishArguments>
+{
+  using PixelsOf<FinishArguments>::PixelsOf;
+  using Bits = typename TTraits::Bits;
+
+  std::int64_t
+  GetWidth() const
+  {
+    return arguments.extent[0];
   }
 
-  /** Equal values keep their bits. */
-  CUDAMEDIAN_HOST_DEVICE Bits
-  TakeMean(Bits upper, Bits lower) const
+  std::int64_t
+  CountRows() const
   {
-    if constexpr (sizeof(Value) == sizeof(Bits))
+    return CountRowsOf(arguments.extent);
+  }
+
+  CUDAMEDIAN_HOST_DEVICE void
+  operator()(std::int64_t x, std::int64_t row) const
+  {
+    const auto offset = RowPlace(arguments.extent, row).GetOffset(arguments.resultStride) + x;
+    auto &     result = static_cast<Bits *>(arguments.results)[offset];
+    const Bits lower = static_cast<const Bits *>(arguments.others)[offset];
+    if (result != lower)
     {
-      const Value mean = GetMean(TTraits::Get(upper), TTraits::Get(lower));
-      Bits        bits;
-      memcpy(&bits, &mean, sizeof(bits));
-      return upper == lower ? upper : bits;
+      const auto mean = GetMean(TTraits::Get(result), TTraits::Get(lower));
+      memcpy(&result, &mean, sizeof(result));
     }
-    return upper; // means of half floats are found on the host alone
   }
 };
 
@@ -299,46 +326,63 @@ DispatchRanks(const RankArguments & arguments, const TLaunch & launch)
   return arguments.isWide ? launch(RankBody<std::uint64_t>(arguments)) : launch(RankBody<std::uint32_t>(arguments));
 }
 
-template <typename TSum, typename TLaunch>
+/** Calls call(traits) with how values of a type are read. */
+template <typename TCall>
 auto
-DispatchFinishOf(const FinishArguments & arguments, const TLaunch & launch)
+DispatchValue(PixelType type, const TCall & call)
 {
-  switch (arguments.pixelType)
+  switch (type)
   {
     case PixelType::Int8:
-      return launch(FinishBody<PlainValue<std::int8_t>, TSum>(arguments));
+      return call(PlainValue<std::int8_t>());
     case PixelType::UInt8:
-      return launch(FinishBody<PlainValue<std::uint8_t>, TSum>(arguments));
+      return call(PlainValue<std::uint8_t>());
     case PixelType::Int16:
-      return launch(FinishBody<PlainValue<std::int16_t>, TSum>(arguments));
+      return call(PlainValue<std::int16_t>());
     case PixelType::UInt16:
-      return launch(FinishBody<PlainValue<std::uint16_t>, TSum>(arguments));
+      return call(PlainValue<std::uint16_t>());
     case PixelType::Int32:
-      return launch(FinishBody<PlainValue<std::int32_t>, TSum>(arguments));
+      return call(PlainValue<std::int32_t>());
     case PixelType::UInt32:
-      return launch(FinishBody<PlainValue<std::uint32_t>, TSum>(arguments));
+      return call(PlainValue<std::uint32_t>());
     case PixelType::Int64:
-      return launch(FinishBody<PlainValue<std::int64_t>, TSum>(arguments));
+      return call(PlainValue<std::int64_t>());
     case PixelType::UInt64:
-      return launch(FinishBody<PlainValue<std::uint64_t>, TSum>(arguments));
+      return call(PlainValue<std::uint64_t>());
     case PixelType::Float16:
-      return launch(FinishBody<HalfValue<PixelType::Float16>, TSum>(arguments));
+      return call(HalfValue<PixelType::Float16>());
     case PixelType::BFloat16:
-      return launch(FinishBody<HalfValue<PixelType::BFloat16>, TSum>(arguments));
+      return call(HalfValue<PixelType::BFloat16>());
     case PixelType::Float32:
-      return launch(FinishBody<PlainValue<float>, TSum>(arguments));
+      return call(PlainValue<float>());
     case PixelType::Float64:
       break;
   }
-  return launch(FinishBody<PlainValue<double>, TSum>(arguments));
+  return call(PlainValue<double>());
+}
+
+/** Of half floats none is made: their means are found on the host alone. */
+template <typename TLaunch>
+auto
+DispatchMeans(const FinishArguments & arguments, const TLaunch & launch)
+{
+  return DispatchValue(arguments.pixelType, [&](auto traits) {
+    using Traits = decltype(traits);
+    using Values = std::
+      conditional_t<sizeof(typename Traits::Value) == sizeof(typename Traits::Bits), Traits, PlainValue<std::uint16_t>>;
+    return launch(MeanBody<Values>(arguments));
+  });
 }
 
 template <typename TLaunch>
 auto
 DispatchFinish(const FinishArguments & arguments, const TLaunch & launch)
 {
-  return arguments.isWide ? DispatchFinishOf<std::uint64_t>(arguments, launch)
-                          : DispatchFinishOf<std::uint32_t>(arguments, launch);
+  return DispatchValue(arguments.pixelType, [&](auto traits) {
+    using Traits = decltype(traits);
+    return arguments.isWide ? launch(FinishBody<Traits, std::uint64_t>(arguments))
+                            : launch(FinishBody<Traits, std::uint32_t>(arguments));
+  });
 }
 
 } // namespace cudamedian

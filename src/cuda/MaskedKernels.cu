@@ -15,85 +15,46 @@
  *  limitations under the License.
  *
  *=========================================================================*/
-#include "DivideUp.h"
+#include "BodyLauncher.cuh"
 #include "MaskedBodies.h"
-
-#include <algorithm>
 
 namespace cudamedian
 {
-namespace
-{
-
-constexpr unsigned int threadsOfRow = 64;
-constexpr unsigned int rowsOfBlock = 4;
-
-template <typename TBody>
-__global__ void
-BodyKernel(TBody body, std::int64_t width, std::int64_t rows)
-{
-  for (std::int64_t row = std::int64_t{ blockIdx.y } * blockDim.y + threadIdx.y; row < rows;
-       row += std::int64_t{ gridDim.y } * blockDim.y)
-  {
-    for (std::int64_t x = std::int64_t{ blockIdx.x } * blockDim.x + threadIdx.x; x < width;
-         x += std::int64_t{ gridDim.x } * blockDim.x)
-    {
-      body(x, row);
-    }
-  }
-}
-
-/** Launches a body for its whole box. */
-struct Launcher
-{
-  template <typename TBody>
-  cudaError_t
-  operator()(const TBody & body) const
-  {
-    constexpr std::int64_t mostBlocks = 65535;
-    const auto             width = body.GetWidth();
-    const auto             rows = body.CountRows();
-    const dim3             threads(threadsOfRow, rowsOfBlock);
-    const dim3 blocks(static_cast<unsigned int>(std::min(DivideUp<std::int64_t>(width, threadsOfRow), mostBlocks)),
-                      static_cast<unsigned int>(std::min(DivideUp<std::int64_t>(rows, rowsOfBlock), mostBlocks)));
-    cudaGetLastError(); // an error that another's call left behind is none of this launch
-    BodyKernel<<<blocks, threads, 0, stream>>>(body, width, rows);
-    return cudaGetLastError();
-  }
-
-  cudaStream_t stream;
-};
-
-} // namespace
 
 cudaError_t
 LaunchMarks(const MarkArguments & arguments, cudaStream_t stream)
 {
-  return DispatchWidth<MarkBody>(arguments, Launcher{ stream });
+  return DispatchWidth<MarkBody>(arguments, BodyLauncher{ stream });
 }
 
 cudaError_t
 LaunchFilling(const MarkArguments & arguments, cudaStream_t stream)
 {
-  return DispatchWidth<FillBody>(arguments, Launcher{ stream });
+  return DispatchWidth<FillBody>(arguments, BodyLauncher{ stream });
 }
 
 cudaError_t
 LaunchSums(const SumArguments & arguments, cudaStream_t stream)
 {
-  return DispatchSum(arguments, Launcher{ stream });
+  return DispatchSum(arguments, BodyLauncher{ stream });
 }
 
 cudaError_t
 LaunchRanks(const RankArguments & arguments, cudaStream_t stream)
 {
-  return DispatchRanks(arguments, Launcher{ stream });
+  return DispatchRanks(arguments, BodyLauncher{ stream });
+}
+
+cudaError_t
+LaunchMeans(const FinishArguments & arguments, cudaStream_t stream)
+{
+  return DispatchMeans(arguments, BodyLauncher{ stream });
 }
 
 cudaError_t
 LaunchFinish(const FinishArguments & arguments, cudaStream_t stream)
 {
-  return DispatchFinish(arguments, Launcher{ stream });
+  return DispatchFinish(arguments, BodyLauncher{ stream });
 }
 
 } // namespace cudamedian

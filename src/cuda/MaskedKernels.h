@@ -94,26 +94,46 @@ struct RankArguments
 /** Results on their way to the output. */
 struct FinishArguments
 {
-  const void *  results; ///< of the first output
-  const void *  others;  ///< the lower middle values, where the mean is wanted; else null
-  std::int64_t  resultStride[Dimension];
-  std::int64_t  extent[Dimension];
-  const void *  input; ///< the first output's own pixel …
-  std::int64_t  inputStride[Dimension];
-  void *        output; ///< … and its place
-  std::int64_t  outputStride[Dimension];
-  const void *  sums;  ///< null: all pixels are valid
-  std::int8_t * marks; ///< of the first output's own pixel
-  std::int64_t  markStride[Dimension];
-  std::int64_t  values;
-  std::uint64_t farthest; ///< the bits of the distance up to which pixels are no outliers
-  std::uint64_t emptyValue;
-  std::uint64_t invalidValue;
-  PixelType     pixelType;
-  EmptyWindow   emptyWindow;
-  InvalidOutput invalidOutput;
-  bool          keepsNear; ///< whether outliers alone are replaced
-  bool          isWide;
+  void *                results; ///< of the first output
+  const void *          others;  ///< the lower middle values, of which and the results the mean is wanted
+  std::int64_t          resultStride[Dimension];
+  std::int64_t          extent[Dimension];
+  const void *          input; ///< the first output's own pixel …
+  std::int64_t          inputStride[Dimension];
+  void *                output; ///< … and its place
+  std::int64_t          outputStride[Dimension];
+  const void *          sums;  ///< null: all pixels are valid
+  std::int8_t *         marks; ///< of the first output's own pixel
+  std::int64_t          markStride[Dimension];
+  std::int64_t          values;
+  std::uint64_t         farthest;   ///< the bits of the distance up to which pixels are no outliers …
+  const std::uint32_t * deviations; ///< … or, unless null, the distances that are so many times as far
+  double                times;
+  std::uint64_t         emptyValue;
+  std::uint64_t         invalidValue;
+  PixelType             pixelType;
+  EmptyWindow           emptyWindow;
+  InvalidOutput         invalidOutput;
+  bool                  keepsNear; ///< whether outliers alone are replaced
+  bool                  isWide;
+};
+
+/** The median absolute deviation of each window, of pixels of up to 32 bits: an integer or the bits of a float. */
+struct DeviationArguments
+{
+  const void *            pixels; ///< of the copy: the first window's first pixel, or a footprint's own
+  std::int64_t            stride[Dimension];
+  const std::int8_t *     marks; ///< of the same pixel; null: all pixels are valid
+  std::int64_t            markStride[Dimension];
+  const void *            medians; ///< of the first output, as they are in the copy
+  std::int64_t            medianStride[Dimension];
+  std::int64_t            extent[Dimension]; ///< of the outputs
+  std::int64_t            window[Dimension]; ///< the size of a box
+  const FootprintMember * members;           ///< of a footprint; null: a box
+  std::int64_t            count;             ///< of them
+  std::uint32_t *         deviations;        ///< without gaps
+  std::uint32_t           signMask;          ///< see KeyMapping::Integer
+  PixelType               pixelType;
 };
 
 cudaError_t
@@ -127,6 +147,13 @@ LaunchSums(const SumArguments & arguments, cudaStream_t stream);
 
 cudaError_t
 LaunchRanks(const RankArguments & arguments, cudaStream_t stream);
+
+/** Replaces results by means. */
+cudaError_t
+LaunchMeans(const FinishArguments & arguments, cudaStream_t stream);
+
+cudaError_t
+LaunchDeviations(const DeviationArguments & arguments, cudaStream_t stream);
 
 cudaError_t
 LaunchFinish(const FinishArguments & arguments, cudaStream_t stream);

@@ -23,14 +23,14 @@
 #include "HalfFloat.h"
 #include "ImageLaunch.h"
 #include "MaskedKernels.h"
-#include "PixelArithmetic.h"
+#include "PixelBits.h"
+#include "PixelFormat.h"
 #include "RequestWindow.h"
 #include "StreamBuffer.h"
 
 #include "itkCudaMedianFootprint.h"
 
 #include <algorithm>
-#include <cstring>
 #include <limits>
 
 namespace cudamedian
@@ -48,72 +48,6 @@ void
 Copy(const Extent & extent, std::int64_t (&target)[Dimension])
 {
   std::copy(extent.begin(), extent.end(), target);
-}
-
-/** The bits of a pixel, or of a distance. */
-template <typename TBytes>
-std::uint64_t
-ToBits(const TBytes & bytes)
-{
-  std::uint64_t bits = 0;
-  std::memcpy(&bits, &bytes, sizeof(bytes));
-  return bits;
-}
-
-/** Bytes that a pixel has, of as many that were given. */
-std::uint64_t
-GetPixelBits(const std::array<unsigned char, 8> & bytes, std::size_t count)
-{
-  std::uint64_t bits = 0;
-  std::memcpy(&bits, bytes.data(), count);
-  return bits;
-}
-
-/** The bits of a float type's infinity; 0 for integers. */
-std::uint64_t
-GetInfinity(PixelType type)
-{
-  switch (type)
-  {
-    case PixelType::Float16:
-      return 0x7C00;
-    case PixelType::BFloat16:
-      return 0x7F80;
-    case PixelType::Float32:
-      return 0x7F800000;
-    case PixelType::Float64:
-      return 0x7FF0000000000000;
-    default:
-      return 0;
-  }
-}
-
-template <typename TDistance>
-std::uint64_t
-RoundToBits(double threshold)
-{
-  return ToBits(RoundDown<TDistance>(static_cast<Number<TDistance>>(threshold)));
-}
-
-/** The bits of the greatest distance up to which pixels of a type are no outliers. */
-std::uint64_t
-GetFarthest(PixelType type, double threshold)
-{
-  if (GetInfinity(type) != 0)
-  {
-    return type == PixelType::Float64 ? RoundToBits<double>(threshold) : RoundToBits<float>(threshold);
-  }
-  switch (PixelBytes(type))
-  {
-    case 1:
-      return RoundToBits<std::uint8_t>(threshold);
-    case 2:
-      return RoundToBits<std::uint16_t>(threshold);
-    case 4:
-      return RoundToBits<std::uint32_t>(threshold);
-    default:
-      return RoundToBits<std::uint64_t>(threshold);
-  }
 }
 
 /** The axes along which a box is summed, one of which there is. */
@@ -178,9 +112,10 @@ CheckCopy(const Slab & slab, const Window & window)
 MaskedLaunch::MaskedLaunch(const MedianRequest & request, const Plan & plan)
   : m_Window(GetWindow(request)), m_PixelBytes(PixelBytes(request.pixelType)), m_Ranks(GetMaskedRanks(request)),
     m_RankBytes(GetDeviceRankBytes(MakeCopiedRequest(request))), m_Axis(GetFilledAxis(m_Window)),
-    m_HasWideSums(m_Window.CountPixels() > std::numeric_limits<std::uint16_t>::max())
+    m_HasWideSums(m_Window.CountPixels() > std::numeric_limits<std::uint16_t>::max()),
+    m_HasDeviations(request.outlierRule == OutlierRule::Deviations)
 {
-  m_Members = m_Ranks.hasMarks ? ListMembers(m_Window) : m_Members;
+  m_Members = m_Ranks.hasMarks || m_HasDeviations ? ListMembers(m_Window) : m_Members;
   const auto kernels = plan.candidate.programBytes + plan.candidate.scratchBytes;
   const auto budget = request.deviceMemoryBudget == 0
                         ? std::numeric_limits<std::size_t>::max()
@@ -248,6 +183,8 @@ MaskedLaunch::LayOut(const Slab & slab) const
   const auto outputStride = GetDeviceOutputStride(slab, m_PixelBytes);
   memory.copy = add(GetBytes(GetDeviceInputStride(slab, m_PixelBytes), slab.input.extent, m_PixelBytes));
   memory.results = add(GetBytes(outputStride, slab.output.extent, m_PixelBytes));
+  memory.members = add(m_Members.size() * sizeof(FootprintMember));
+  memory.deviations = add(m_HasDeviations ? static_cast<std::size_t>(Volume(slab.output.extent)) * 4 : 0);
   if (!m_Ranks.hasMarks)
   {
     return memory;
@@ -271,7 +208,6 @@ MaskedLaunch::LayOut(const Slab & slab) const
   const auto sumBytes = static_cast<std::size_t>(Volume(summed)) * (m_HasWideSums ? 8 : 4);
   memory.sums[0] = add(sumBytes);
   memory.sums[1] = add(m_Members.empty() ? sumBytes : 0);
-  memory.members = add(m_Members.size() * sizeof(FootprintMember));
   return memory;
 }
 
@@ -466,15 +402,55 @@ MaskedLaunch::LaunchResults(const MedianRequest & request,
   arguments.marks = reinterpret_cast<std::int8_t *>(memory + m_Memory.marks) + GetOffset(own, markStride);
   Copy(markStride, arguments.markStride);
   arguments.values = m_Window.CountPixels();
-  arguments.keepsNear = request.outlierRule == OutlierRule::Absolute;
+  arguments.keepsNear = request.outlierRule != OutlierRule::None;
   arguments.farthest = arguments.keepsNear ? GetFarthest(request.pixelType, request.outlierThreshold) : 0;
+  arguments.times = request.outlierThreshold;
   arguments.emptyValue = GetPixelBits(validity.emptyValue, m_PixelBytes);
   arguments.invalidValue = GetPixelBits(validity.invalidValue, m_PixelBytes);
   arguments.pixelType = request.pixelType;
   arguments.emptyWindow = validity.emptyWindow;
   arguments.invalidOutput = validity.invalidOutput;
   arguments.isWide = m_HasWideSums;
+  if (m_Ranks.isMean)
+  {
+    CheckCuda(LaunchMeans(arguments, stream), "taking means");
+  }
+  if (m_HasDeviations)
+  {
+    LaunchAllDeviations(request, slab, memory, stream);
+    arguments.deviations = reinterpret_cast<const std::uint32_t *>(memory + m_Memory.deviations);
+  }
   CheckCuda(LaunchFinish(arguments, stream), "writing the output");
+}
+
+void
+MaskedLaunch::LaunchAllDeviations(const MedianRequest & request,
+                                  const Slab &          slab,
+                                  char *                memory,
+                                  cudaStream_t          stream) const
+{
+  const auto         bytes = static_cast<std::int64_t>(m_PixelBytes);
+  const auto         stride = GetDeviceInputStride(slab, m_PixelBytes);
+  const auto         markStride = GetPackedStride(slab.input.extent);
+  const Extent       first = m_Members.empty() ? Extent{} : m_Window.radius;
+  DeviationArguments arguments{};
+  arguments.pixels = memory + m_Memory.copy + GetOffset(first, stride) * bytes;
+  Copy(stride, arguments.stride);
+  arguments.marks = m_Ranks.hasMarks
+                      ? reinterpret_cast<const std::int8_t *>(memory + m_Memory.marks) + GetOffset(first, markStride)
+                      : nullptr;
+  Copy(markStride, arguments.markStride);
+  arguments.medians = memory + m_Memory.results + GetOutputLead(slab, m_PixelBytes) * bytes;
+  Copy(GetDeviceOutputStride(slab, m_PixelBytes), arguments.medianStride);
+  Copy(slab.output.extent, arguments.extent);
+  Copy(m_Window.GetExtent(), arguments.window);
+  arguments.members =
+    m_Members.empty() ? nullptr : reinterpret_cast<const FootprintMember *>(memory + m_Memory.members);
+  arguments.count = static_cast<std::int64_t>(m_Members.size());
+  arguments.deviations = reinterpret_cast<std::uint32_t *>(memory + m_Memory.deviations);
+  arguments.signMask = IsHalfFloat(request.pixelType) ? 0U : static_cast<std::uint32_t>(GetSignMask(request.pixelType));
+  arguments.pixelType = request.pixelType;
+  CheckCuda(LaunchDeviations(arguments, stream), "finding deviations");
 }
 
 } // namespace cudamedian

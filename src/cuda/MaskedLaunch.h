@@ -86,6 +86,7 @@ private:
     std::size_t parities{ 0 };
     std::size_t sums[2]{ 0, 0 };
     std::size_t members{ 0 };
+    std::size_t deviations{ 0 };
     std::size_t bytes{ 0 };
   };
 
@@ -105,6 +106,8 @@ private:
   void
   LaunchResults(const MedianRequest & request, const Slab & slab, const void * sums, char * memory, cudaStream_t stream)
     const;
+  void
+  LaunchAllDeviations(const MedianRequest & request, const Slab & slab, char * memory, cudaStream_t stream) const;
   std::int64_t
   GetSegmentLength(const Slab & slab) const;
 
@@ -114,6 +117,7 @@ private:
   std::size_t                  m_RankBytes; ///< of a rank in the map; 0: there is none
   int                          m_Axis;      ///< along which keys come in turn
   bool                         m_HasWideSums;
+  bool                         m_HasDeviations; ///< whether outliers are told by deviations
   std::vector<FootprintMember> m_Members;
   std::vector<Piece>           m_Pieces;
   Memory                       m_Memory; ///< of the largest piece, which is the first

@@ -99,7 +99,7 @@ RunOnDevice(std::mt19937_64 & random, MaskedCase & drawn)
   return report;
 }
 
-/** Asks for all outputs of a case, as is done in device memory, and for no deviations. */
+/** Asks for all outputs of a case, as is done in device memory, and for nothing that is not. */
 void
 AskForAll(MaskedCase & drawn)
 {
@@ -109,7 +109,8 @@ AskForAll(MaskedCase & drawn)
   request.outputStride = GetPackedStride(request.inputExtent);
   drawn.base.output.assign(static_cast<std::size_t>(Volume(request.inputExtent)) * drawn.base.bytes, 0);
   request.output = drawn.base.output.data();
-  request.outlierRule = request.outlierRule == OutlierRule::Deviations ? OutlierRule::Absolute : request.outlierRule;
+  const bool hasDeviations = request.outlierRule == OutlierRule::Deviations;
+  request.outlierRule = hasDeviations && drawn.base.bytes == 8 ? OutlierRule::Absolute : request.outlierRule;
   if (IsHalfFloat(request.pixelType) && request.evenMedian == EvenMedian::Mean)
   {
     request.evenMedian = EvenMedian::Lower;
@@ -148,6 +149,38 @@ TEST(CudaMedianMaskedDevice, LargeWindowsAndLongLines)
     {
       continue;
     }
+    SCOPED_TRACE(drawn.base.text);
+    ASSERT_NO_THROW(RunOnDevice(random, drawn));
+    CompareValid(drawn.base);
+  }
+}
+
+// Windows whose deviations are selected in registers, and some whose values are counted.
+TEST(CudaMedianMaskedDevice, Deviations)
+{
+  CUDAMEDIAN_NEEDS_GPU();
+  CUDAMEDIAN_TRACE_SEED();
+  std::mt19937_64 random(cudamediantest::Seed() + 2);
+  for (int i = 0; i < 400 && !HasFailure(); ++i)
+  {
+    auto   drawn = DrawMaskedCase(random, types[random() % std::size(types)], 9, 1);
+    auto & request = drawn.base.request;
+    AskForAll(drawn);
+    if (drawn.base.bytes == 8)
+    {
+      continue;
+    }
+    const Extent radii[] = { { { 1, 1, 0, 0 } }, { { 2, 2, 0, 0 } }, { { 3, 3, 0, 0 } },
+                             { { 1, 1, 1, 0 } }, { { 4, 4, 0, 0 } }, { { 1, 0, 2, 0 } } };
+    const bool   isBox = random() % 4 != 0;
+    request.footprint = isBox ? nullptr : request.footprint;
+    request.radius = isBox ? radii[random() % std::size(radii)] : request.radius;
+    request.shorter = {};
+    request.shift = {};
+    request.rank = -1;
+    request.outlierRule = OutlierRule::Deviations;
+    request.outlierThreshold = static_cast<double>(random() % 3000) / 1000;
+    drawn.base.text += " but radius " + Join(request.radius) + " and deviations";
     SCOPED_TRACE(drawn.base.text);
     ASSERT_NO_THROW(RunOnDevice(random, drawn));
     CompareValid(drawn.base);
@@ -198,9 +231,9 @@ TEST(CudaMedianMaskedDevice, ReportsAndRefusals)
   constexpr auto upper = EvenMedian::Upper;
   EXPECT_EQ(getError(drawn.mask.data(), all, PixelType::Int16, upper), "The mask does not lie in device memory");
   EXPECT_EQ(getError(output.Get() + 5, all, PixelType::Int16, upper), "The output overlaps the mask");
-  EXPECT_EQ(getError(nullptr, OutlierRule::Deviations, PixelType::Int16, upper),
-            "In device memory outliers are told by their distance from the median, and not by deviations of their "
-            "window");
+  EXPECT_EQ(getError(nullptr, OutlierRule::Deviations, PixelType::Float64, upper),
+            "In device memory outliers of 64-bit pixels are told by their distance from the median, and not by "
+            "deviations");
   EXPECT_EQ(getError(input.Get(), all, PixelType::Float16, EvenMedian::Mean),
             "In device memory half floats have no mean of two middle values; take the upper or the lower one");
 }

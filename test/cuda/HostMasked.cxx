@@ -16,8 +16,8 @@
  *
  *=========================================================================*/
 // What prepares masked copies on devices that are threads of the host: the bodies of the kernels, as loops.
+#include "DeviationBodies.h"
 #include "HostRuntime.h"
-#include "MaskedBodies.h"
 
 #include <functional>
 
@@ -73,6 +73,18 @@ cudaError_t
 LaunchRanks(const RankArguments & arguments, cudaStream_t stream)
 {
   return DispatchRanks(arguments, Launcher{ stream });
+}
+
+cudaError_t
+LaunchMeans(const FinishArguments & arguments, cudaStream_t stream)
+{
+  return DispatchMeans(arguments, Launcher{ stream });
+}
+
+cudaError_t
+LaunchDeviations(const DeviationArguments & arguments, cudaStream_t stream)
+{
+  return DispatchDeviations(arguments, Launcher{ stream });
 }
 
 cudaError_t
