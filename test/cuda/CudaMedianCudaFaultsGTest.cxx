@@ -23,9 +23,7 @@
 #include "CudaMedianTestDevice.h"
 #include "CudaMedianTestRequests.h"
 
-#ifndef CUDAMEDIAN_TEST_ON_HOST
-#  include "itkCudaMedianDevice.h"
-#endif
+#include "itkCudaMedianDevice.h"
 
 #include <cstdlib>
 #include <string>
@@ -257,23 +255,30 @@ TEST_F(CudaMedianCudaFaults, EachAlgorithm)
     }
   }
 }
+#endif
 
-// An image in device memory that is copied to aligned rows and back.
-TEST_F(CudaMedianCudaFaults, AnImageInDeviceMemory)
+/** Lets each call of a run fail on an image in device memory that is copied to aligned rows and back. */
+void
+FailEachInDeviceMemory(bool isMasked)
 {
-  CUDAMEDIAN_NEEDS_GPU();
   Case<std::int16_t> images({ { 37, 29, 1, 1 } }, { { 14, 14, 0, 0 } });
   auto               request = images.MakeRequest();
   const auto         bytes = images.Count() * sizeof(std::int16_t);
-  void *             memory[2]{ nullptr, nullptr };
+  void *             memory[3]{ nullptr, nullptr, nullptr };
   cudaStream_t       stream = nullptr;
-  ASSERT_EQ(cudaMalloc(&memory[0], bytes), cudaSuccess);
-  ASSERT_EQ(cudaMalloc(&memory[1], bytes), cudaSuccess);
+  for (auto & one : memory)
+  {
+    ASSERT_EQ(cudaMalloc(&one, bytes), cudaSuccess);
+  }
   ASSERT_EQ(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking), cudaSuccess);
   ASSERT_EQ(cudaMemcpy(memory[0], request.input, bytes, cudaMemcpyHostToDevice), cudaSuccess);
   auto onDevice = request;
   onDevice.input = memory[0];
   onDevice.output = memory[1];
+  // All pixels are valid, which a device finds out.
+  const std::vector<char> ones(bytes, 1);
+  ASSERT_EQ(cudaMemcpy(memory[2], ones.data(), bytes, cudaMemcpyHostToDevice), cudaSuccess);
+  onDevice.validity.mask = isMasked ? memory[2] : nullptr;
   const auto run = [&] {
     images.Fill();
     RunMedianOnDevice(onDevice, stream);
@@ -289,7 +294,7 @@ TEST_F(CudaMedianCudaFaults, AnImageInDeviceMemory)
     for (const int count : { 1, forEver })
     {
       bool failed = true;
-      for (int number = 1; failed && !HasFailure(); ++number)
+      for (int number = 1; failed && !testing::Test::HasFailure(); ++number)
       {
         SCOPED_TRACE(std::string(GetName(error)) + " from call " + std::to_string(number) + " on");
         SetCudaFaults(number, count, error);
@@ -310,7 +315,20 @@ TEST_F(CudaMedianCudaFaults, AnImageInDeviceMemory)
     }
   }
   EXPECT_EQ(cudaStreamDestroy(stream), cudaSuccess);
-  EXPECT_EQ(cudaFree(memory[0]), cudaSuccess);
-  EXPECT_EQ(cudaFree(memory[1]), cudaSuccess);
+  for (auto * one : memory)
+  {
+    EXPECT_EQ(cudaFree(one), cudaSuccess);
+  }
 }
-#endif
+
+TEST_F(CudaMedianCudaFaults, AnImageInDeviceMemory)
+{
+  CUDAMEDIAN_NEEDS_GPU();
+  FailEachInDeviceMemory(false);
+}
+
+TEST_F(CudaMedianCudaFaults, AnImageInDeviceMemoryWithAMask)
+{
+  CUDAMEDIAN_NEEDS_GPU();
+  FailEachInDeviceMemory(true);
+}
