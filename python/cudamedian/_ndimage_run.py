@@ -264,8 +264,6 @@ def _run_on_device(
     key: _plans.Key | None,
 ) -> Any:
     """Filter an array in device memory."""
-    if places is not None:
-        raise NotImplementedError("footprint has holes; windows in device memory have none")
     if output is not None and not _device.is_device_array(output):
         raise NotImplementedError(f"output is {output!r}; in device memory it is an array or None")
     if not hasattr(array, "__cuda_array_interface__"):
@@ -273,9 +271,15 @@ def _run_on_device(
     dtype: np.dtype[Any] = np.dtype(array.__cuda_array_interface__["typestr"])
     if any(along.border is _engine.Border.CONSTANT for along in axes) and not _holds(dtype, cval):
         raise _refuse(cval, dtype)
+    footprint = None
+    if places is not None:
+        # The window is the box around the pixels.
+        reach = np.abs(places).max(axis=0).tolist()
+        axes = [replace(along, radius=radius, shorter=0, shift=0) for along, radius in zip(axes, reach, strict=True)]
+        footprint = np.column_stack((places, np.ones(len(places), np.int64)))
     if len(_Filter(axes, None, rank, dtype, b"").groups()) > _MOST_AXES:
         raise NotImplementedError(f"axes of the window lie apart: in device memory it has room for {_MOST_AXES} groups")
-    window = _window.Window(tuple(axes), rank, cval=cval)
+    window = _window.Window(tuple(axes), rank, cval=cval, footprint=footprint)
     return _device.median_filter(array, window, output, _engine.Algorithm.AUTOMATIC, 0, None, key)[0]
 
 

@@ -6,7 +6,7 @@ Differences: 64-bit integers keep every bit, where scipy computes with doubles. 
 +infinity, where scipy leaves the result undefined. A window may span four axes at most; those of minimum_filter and
 maximum_filter without holes any number. What cannot be done is a NotImplementedError that names the argument.
 
-Arrays in device memory are filtered there and give arrays of the same kind; windows have no holes there.
+Arrays in device memory are filtered there and give arrays of the same kind; a footprint is an array of the host.
 """
 
 from __future__ import annotations

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from conftest import import_library, make_array
-from cudamedian import DeviceError, MedianError, _device, _engine, median_filter, ndimage, skimage
+from cudamedian import DeviceError, MedianError, _device, _engine, _numpy, median_filter, ndimage, skimage
 
 TYPES = ("bool", "int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "uint64", "float32", "float64")
 
@@ -332,6 +332,39 @@ def test_cupy_masks_ignored_values_and_outliers(random, cupy, dtype):
             options["mask"] = cupy.asarray(options["mask"])
         result = median_filter(cupy.asarray(array), **options)
         np.testing.assert_array_equal(result.get(), expected, err_msg=str(options))
+
+
+FOOTPRINTS = (
+    np.array([[0, 1, 0], [1, 1, 1], [0, 1, 0]]),
+    np.eye(4),
+    np.array([[1, 0, 0, 1]]),
+    np.hypot(*np.ogrid[-4:5, -4:5]) <= 4,
+)
+
+
+def test_ndimage_footprints_are_those_of_the_host(random, monkeypatch):
+    array = make_array(random, (31, 27), "int16")
+
+    def filter_on_host(given, window, *_):
+        host = given.__cuda_array_interface__["data"][0]
+        assert host == array.ctypes.data
+        backend, algorithm = _engine.Backend.CPU, _engine.Algorithm.AUTOMATIC
+        return _numpy.median_filter(array, window, None, backend, algorithm, 0, 1, None)
+
+    monkeypatch.setattr(_device, "median_filter", filter_on_host)
+    for footprint in FOOTPRINTS:
+        for options in ({}, {"origin": (0, 1), "mode": "wrap"}):
+            result = ndimage.rank_filter(FakeArray(array), 1, footprint=footprint, **options)
+            expected = ndimage.rank_filter(array, 1, footprint=footprint, **options)
+            np.testing.assert_array_equal(result, expected)
+
+
+def test_cupy_ndimage_footprints(random, cupy):
+    for dtype in ("uint8", "float32"):
+        array = make_array(random, (61, 47), dtype)
+        for footprint in FOOTPRINTS:
+            result = ndimage.median_filter(cupy.asarray(array), footprint=footprint, mode="wrap")
+            np.testing.assert_array_equal(result.get(), ndimage.median_filter(array, footprint=footprint, mode="wrap"))
 
 
 def test_cupy_components_share_a_mask(random, cupy):
