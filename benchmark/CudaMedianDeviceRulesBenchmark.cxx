@@ -1,0 +1,160 @@
+/*=========================================================================
+ *
+ *  Copyright NumFOCUS
+ *
+ *  Licensed under the Apache License, Version 2.0 (the "License");
+ *  you may not use this file except in compliance with the License.
+ *  You may obtain a copy of the License at
+ *
+ *         https://www.apache.org/licenses/LICENSE-2.0.txt
+ *
+ *  Unless required by applicable law or agreed to in writing, software
+ *  distributed under the License is distributed on an "AS IS" BASIS,
+ *  WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ *  See the License for the specific language governing permissions and
+ *  limitations under the License.
+ *
+ *=========================================================================*/
+// Masks, ignored values and outliers of images in device memory, beside the median of the same window: whole calls, by
+// events.
+#include "itkCudaMedianDevice.h"
+
+#include <cuda_runtime_api.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <random>
+#include <string>
+#include <vector>
+
+namespace
+{
+
+using namespace cudamedian;
+
+void
+Check(cudaError_t error)
+{
+  if (error != cudaSuccess)
+  {
+    std::fprintf(stderr, "%s\n", cudaGetErrorString(error));
+    std::exit(1);
+  }
+}
+
+/** Milliseconds of a call, the least of some. Kernels are there before. */
+double
+Time(const MedianRequest & request, int calls)
+{
+  cudaEvent_t first = nullptr;
+  cudaEvent_t last = nullptr;
+  Check(cudaEventCreate(&first));
+  Check(cudaEventCreate(&last));
+  float least = 0;
+  for (int call = 0; call <= calls; ++call)
+  {
+    Check(cudaEventRecord(first, nullptr));
+    RunMedianOnDeviceQuietly(request, nullptr);
+    Check(cudaEventRecord(last, nullptr));
+    Check(cudaEventSynchronize(last));
+    float milliseconds = 0;
+    Check(cudaEventElapsedTime(&milliseconds, first, last));
+    least = call <= 1 ? milliseconds : std::min(least, milliseconds); // the first warms up
+  }
+  Check(cudaEventDestroy(first));
+  Check(cudaEventDestroy(last));
+  return static_cast<double>(least);
+}
+
+struct Rule
+{
+  const char * name;
+  void (*set)(MedianRequest & request, const void * mask);
+};
+
+constexpr Rule rules[] = {
+  { "mask", [](MedianRequest & request, const void * mask) { request.validity.mask = mask; } },
+  { "ignored value", [](MedianRequest & request, const void *) { request.validity.hasIgnoredValue = true; } },
+  { "clipped windows", [](MedianRequest & request, const void *) { request.border.fill(Border::Shrink); } },
+  { "outliers, distance",
+    [](MedianRequest & request, const void *) {
+      request.outlierRule = OutlierRule::Absolute;
+      request.outlierThreshold = 20;
+    } },
+  { "outliers, 3 deviations",
+    [](MedianRequest & request, const void *) {
+      request.outlierRule = OutlierRule::Deviations;
+      request.outlierThreshold = 3;
+    } },
+};
+
+void
+Compare(PixelType type, const Extent & extent, const Extent & radius, char * memory, int calls)
+{
+  MedianRequest request;
+  request.pixelType = type;
+  request.inputExtent = request.outputExtent = extent;
+  request.radius = radius;
+  request.outputStride = { { 1, extent[0], extent[0] * extent[1], extent[0] * extent[1] * extent[2] } };
+  request.compilation = Compilation::Wait;
+  const auto pixels = static_cast<std::size_t>(extent[0] * extent[1] * extent[2]);
+  request.input = memory;
+  request.output = memory + pixels * 4;
+  const auto * mask = memory + pixels * 8;
+  const auto   median = Time(request, calls);
+  std::printf("%s %lldx%lldx%lld: median %.3f ms\n",
+              ToString(type),
+              static_cast<long long>(2 * radius[0] + 1),
+              static_cast<long long>(2 * radius[1] + 1),
+              static_cast<long long>(2 * radius[2] + 1),
+              median);
+  for (const auto & rule : rules)
+  {
+    auto ruled = request;
+    rule.set(ruled, mask);
+    const auto milliseconds = Time(ruled, calls);
+    std::printf("  %-24s %8.3f ms %8.2f Gpixel/s %7.3f of the median's rate, %s\n",
+                rule.name,
+                milliseconds,
+                static_cast<double>(pixels) / milliseconds * 1e-6,
+                median / milliseconds,
+                RunMedianOnDevice(ruled, nullptr).algorithm.c_str());
+  }
+}
+
+} // namespace
+
+int
+main(int numberOfArguments, char ** arguments)
+{
+  // The only argument, if there is one: how many calls.
+  const int             calls = numberOfArguments > 1 ? std::atoi(arguments[1]) : 20;
+  constexpr std::size_t pixels = std::size_t{ 4096 } * 4096;
+  std::vector<char>     host(pixels * 9);
+  std::mt19937          random(7);
+  for (std::size_t i = 0; i + sizeof(float) <= pixels * 4; i += sizeof(float))
+  {
+    const auto word = random();
+    std::memcpy(host.data() + i, &word, sizeof(float));
+  }
+  // Half of the pixels are valid.
+  std::generate(host.begin() + static_cast<std::ptrdiff_t>(pixels * 8), host.end(), [&] {
+    return static_cast<char>(random() % 2);
+  });
+  char * memory = nullptr;
+  Check(cudaMalloc(reinterpret_cast<void **>(&memory), host.size()));
+  Check(cudaMemcpy(memory, host.data(), host.size(), cudaMemcpyHostToDevice));
+  for (const auto type : { PixelType::UInt8, PixelType::Int16, PixelType::Float32 })
+  {
+    for (const std::int64_t radius : { 1, 2, 3, 5, 15 })
+    {
+      Compare(type, { { 4096, 4096, 1, 1 } }, { { radius, radius, 0, 0 } }, memory, calls);
+    }
+    Compare(type, { { 256, 256, 256, 1 } }, { { 1, 1, 1, 0 } }, memory, calls);
+    Compare(type, { { 256, 256, 256, 1 } }, { { 4, 4, 4, 0 } }, memory, calls);
+  }
+  Check(cudaFree(memory));
+  return 0;
+}
