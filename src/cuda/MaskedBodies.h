@@ -146,7 +146,7 @@ private:
   {
     if constexpr (sizeof(TFrom) == 1)
     {
-      return value > 0 ? TSum{ 1 } : value < 0 ? TSum{ 1 } << (4 * sizeof(TSum)) : TSum{ 0 };
+      return value > 0 ? TSum{ 1 } : value < 0 ? static_cast<TSum>(TSum{ 1 } << (4 * sizeof(TSum))) : TSum{ 0 };
     }
     else
     {
@@ -305,25 +305,30 @@ struct MeanBody : PixelsOf<FinishArguments>
   }
 };
 
+/** Calls call(TSum()) with the sums of so many bytes. */
+template <typename TCall>
+auto
+DispatchSumType(int bytes, const TCall & call)
+{
+  return bytes == 2 ? call(std::uint16_t()) : bytes == 4 ? call(std::uint32_t()) : call(std::uint64_t());
+}
+
 /** Calls launch(body) with what these arguments ask for. */
 template <typename TLaunch>
 auto
 DispatchSum(const SumArguments & arguments, const TLaunch & launch)
 {
-  if (arguments.isWide)
-  {
-    return arguments.readsMarks ? launch(SumBody<std::int8_t, std::uint64_t>(arguments))
-                                : launch(SumBody<std::uint64_t, std::uint64_t>(arguments));
-  }
-  return arguments.readsMarks ? launch(SumBody<std::int8_t, std::uint32_t>(arguments))
-                              : launch(SumBody<std::uint32_t, std::uint32_t>(arguments));
+  return DispatchSumType(arguments.sumBytes, [&](auto sum) {
+    using Sum = decltype(sum);
+    return arguments.readsMarks ? launch(SumBody<std::int8_t, Sum>(arguments)) : launch(SumBody<Sum, Sum>(arguments));
+  });
 }
 
 template <typename TLaunch>
 auto
 DispatchRanks(const RankArguments & arguments, const TLaunch & launch)
 {
-  return arguments.isWide ? launch(RankBody<std::uint64_t>(arguments)) : launch(RankBody<std::uint32_t>(arguments));
+  return DispatchSumType(arguments.sumBytes, [&](auto sum) { return launch(RankBody<decltype(sum)>(arguments)); });
 }
 
 /** Calls call(traits) with how values of a type are read. */
@@ -380,8 +385,8 @@ DispatchFinish(const FinishArguments & arguments, const TLaunch & launch)
 {
   return DispatchValue(arguments.pixelType, [&](auto traits) {
     using Traits = decltype(traits);
-    return arguments.isWide ? launch(FinishBody<Traits, std::uint64_t>(arguments))
-                            : launch(FinishBody<Traits, std::uint32_t>(arguments));
+    return DispatchSumType(arguments.sumBytes,
+                           [&](auto sum) { return launch(FinishBody<Traits, decltype(sum)>(arguments)); });
   });
 }
 

@@ -74,7 +74,7 @@ struct SumArguments
   std::int64_t            count;   ///< of them, or of values along the axis
   std::int64_t            step;    ///< from one value to the next
   bool                    readsMarks;
-  bool                    isWide; ///< whether halves have 32 bits
+  int                     sumBytes; ///< 2, 4 or 8
 };
 
 /** The ranks of all outputs, as kernels read them. */
@@ -88,7 +88,7 @@ struct RankArguments
   std::int64_t first;  ///< the rank that counts as 0
   int          rankBytes;
   bool         isLower;
-  bool         isWide;
+  int          sumBytes;
 };
 
 /** Results on their way to the output. */
@@ -115,7 +115,7 @@ struct FinishArguments
   EmptyWindow           emptyWindow;
   InvalidOutput         invalidOutput;
   bool                  keepsNear; ///< whether outliers alone are replaced
-  bool                  isWide;
+  int                   sumBytes;
 };
 
 /** The median absolute deviation of each window, of pixels of up to 32 bits: an integer or the bits of a float. */

@@ -80,6 +80,15 @@ ListMembers(const Window & window)
   return members;
 }
 
+/** Bytes of a number whose halves both hold that of a window's values. */
+int
+GetSumBytes(const Window & window)
+{
+  return window.CountPixels() <= std::numeric_limits<std::uint8_t>::max()    ? 2
+         : window.CountPixels() <= std::numeric_limits<std::uint16_t>::max() ? 4
+                                                                             : 8;
+}
+
 /** Bytes of a buffer of a box with strides. */
 std::size_t
 GetBytes(const Extent & stride, const Extent & extent, std::size_t bytes)
@@ -112,8 +121,7 @@ CheckCopy(const Slab & slab, const Window & window)
 MaskedLaunch::MaskedLaunch(const MedianRequest & request, const Plan & plan)
   : m_Window(GetWindow(request)), m_PixelBytes(PixelBytes(request.pixelType)), m_Ranks(GetMaskedRanks(request)),
     m_RankBytes(GetDeviceRankBytes(MakeCopiedRequest(request))), m_Axis(GetFilledAxis(m_Window)),
-    m_HasWideSums(m_Window.CountPixels() > std::numeric_limits<std::uint16_t>::max()),
-    m_HasDeviations(request.outlierRule == OutlierRule::Deviations)
+    m_SumBytes(GetSumBytes(m_Window)), m_HasDeviations(request.outlierRule == OutlierRule::Deviations)
 {
   m_Members = m_Ranks.hasMarks || m_HasDeviations ? ListMembers(m_Window) : m_Members;
   const auto kernels = plan.candidate.programBytes + plan.candidate.scratchBytes;
@@ -205,7 +213,7 @@ MaskedLaunch::LayOut(const Slab & slab) const
   {
     summed = slab.output.extent;
   }
-  const auto sumBytes = static_cast<std::size_t>(Volume(summed)) * (m_HasWideSums ? 8 : 4);
+  const auto sumBytes = static_cast<std::size_t>(Volume(summed)) * static_cast<std::size_t>(m_SumBytes);
   memory.sums[0] = add(sumBytes);
   memory.sums[1] = add(m_Members.empty() ? sumBytes : 0);
   return memory;
@@ -313,7 +321,7 @@ MaskedLaunch::LaunchAllSums(const Slab & slab, char * memory, cudaStream_t strea
   arguments.from = memory + m_Memory.marks;
   arguments.to = memory + m_Memory.sums[0];
   arguments.readsMarks = true;
-  arguments.isWide = m_HasWideSums;
+  arguments.sumBytes = m_SumBytes;
   auto extent = slab.input.extent;
   Copy(extent, arguments.fromExtent);
   if (!m_Members.empty())
@@ -366,7 +374,7 @@ MaskedLaunch::LaunchRank(const Piece & piece,
     arguments.first = m_Ranks.span.least;
     arguments.rankBytes = static_cast<int>(m_RankBytes);
     arguments.isLower = isLower;
-    arguments.isWide = m_HasWideSums;
+    arguments.sumBytes = m_SumBytes;
     CheckCuda(LaunchRanks(arguments, stream), "finding the wanted ranks");
   }
   CheckCuda(m_Kernel->Launch(piece.launches, memory + m_Memory.copy, results, ranks, stream), "launching the kernel");
@@ -410,7 +418,7 @@ MaskedLaunch::LaunchResults(const MedianRequest & request,
   arguments.pixelType = request.pixelType;
   arguments.emptyWindow = validity.emptyWindow;
   arguments.invalidOutput = validity.invalidOutput;
-  arguments.isWide = m_HasWideSums;
+  arguments.sumBytes = m_SumBytes;
   if (m_Ranks.isMean)
   {
     CheckCuda(LaunchMeans(arguments, stream), "taking means");

@@ -114,9 +114,9 @@ private:
   Window                       m_Window; ///< the request's
   std::size_t                  m_PixelBytes;
   MaskedRanks                  m_Ranks;
-  std::size_t                  m_RankBytes; ///< of a rank in the map; 0: there is none
-  int                          m_Axis;      ///< along which keys come in turn
-  bool                         m_HasWideSums;
+  std::size_t                  m_RankBytes;     ///< of a rank in the map; 0: there is none
+  int                          m_Axis;          ///< along which keys come in turn
+  int                          m_SumBytes;      ///< of which a half holds the number of a window's values
   bool                         m_HasDeviations; ///< whether outliers are told by deviations
   std::vector<FootprintMember> m_Members;
   std::vector<Piece>           m_Pieces;

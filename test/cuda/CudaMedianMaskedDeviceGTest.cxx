@@ -134,7 +134,7 @@ TEST(CudaMedianMaskedDevice, EqualsBruteForce)
   }
 }
 
-// Lines of several segments, windows of many ranks, and sums that need more than 16 bits.
+// Lines of several segments, and windows of many ranks.
 TEST(CudaMedianMaskedDevice, LargeWindowsAndLongLines)
 {
   CUDAMEDIAN_NEEDS_GPU();
@@ -150,6 +150,34 @@ TEST(CudaMedianMaskedDevice, LargeWindowsAndLongLines)
       continue;
     }
     SCOPED_TRACE(drawn.base.text);
+    ASSERT_NO_THROW(RunOnDevice(random, drawn));
+    CompareValid(drawn.base);
+  }
+}
+
+// Windows whose counts take four bytes each.
+TEST(CudaMedianMaskedDevice, WindowsOfMoreValuesThan16BitsCount)
+{
+  CUDAMEDIAN_NEEDS_GPU();
+  CUDAMEDIAN_TRACE_SEED();
+  std::mt19937_64 random(cudamediantest::Seed() + 3);
+  for (const bool isDrawn : { false, true })
+  {
+    MaskedCase drawn;
+    auto &     request = drawn.base.request;
+    drawn.base.bytes = 2;
+    drawn.base.input.resize(6 * 5 * 2);
+    std::generate(drawn.base.input.begin(), drawn.base.input.end(), [&] { return static_cast<char>(random()); });
+    drawn.mask.assign(6 * 5, 0); // none is valid, or some are
+    std::generate_n(drawn.mask.begin(), isDrawn ? 6 * 5 : 0, [&] { return static_cast<char>(random() % 2); });
+    request.pixelType = PixelType::Int16;
+    request.inputExtent = { { 6, 5, 1, 1 } };
+    request.radius = { { 150, 150, 0, 0 } };
+    request.input = drawn.base.input.data();
+    request.validity.mask = drawn.mask.data();
+    request.validity.emptyWindow = EmptyWindow::Value;
+    request.validity.emptyValue.fill(77);
+    AskForAll(drawn);
     ASSERT_NO_THROW(RunOnDevice(random, drawn));
     CompareValid(drawn.base);
   }
