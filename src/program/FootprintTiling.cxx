@@ -367,7 +367,7 @@ ListFootprintTiles(const Window & window, bool isOneColumn)
   std::vector<Extent> tiles;
   const auto          limit = [&](int axis) { return window.radius[axis] > 0 ? most : 1; };
   for (std::int64_t x = 1; x <= (isOneColumn ? 1 : limit(0)); x *= 2)
-    for (std::int64_t y = 1; y <= (isOneColumn ? 2 : 1) * limit(1); y *= 2)
+    for (std::int64_t y = 1; y <= (isOneColumn ? 4 : 1) * limit(1); y *= 2)
       for (std::int64_t z = 1; z <= std::min<std::int64_t>(limit(2), 2); z *= 2)
         for (std::int64_t w = 1; w <= std::min<std::int64_t>(limit(3), 2); w *= 2)
         {
@@ -376,37 +376,63 @@ ListFootprintTiles(const Window & window, bool isOneColumn)
   return tiles;
 }
 
-FootprintTiling
-FindFootprintTiling(const Window & window, const std::vector<Extent> & tiles, std::size_t mostLiveValues)
+namespace
 {
-  // Of many pixels only tiles that share much are worth the time to count them.
-  constexpr std::size_t          fewPixels = 32;
-  const bool                     isLarge = window.footprint->GetPixels().size() > fewPixels;
-  const auto                     largest = isLarge ? Volume(tiles.back()) : 1;
-  std::optional<FootprintTiling> best;
-  double                         least = 0;
-  for (const auto & tile : tiles)
+
+struct CountedTiling
+{
+  FootprintTiling tiling;
+  double          operations;
+};
+
+/** The way to put a tile's program together that takes the fewest operations, if one keeps few enough values alive. */
+std::optional<CountedTiling>
+FindTilingOfTile(const Window &              window,
+                 const Extent &              tile,
+                 const std::vector<Extent> & roots,
+                 std::size_t                 mostLiveValues)
+{
+  std::optional<CountedTiling> best;
+  for (const auto & root : roots)
   {
-    if (best && 4 * Volume(tile) < largest)
+    for (const auto division : { Division::Halves, Division::PowerFirst, Division::PowerLast })
     {
-      continue;
-    }
-    for (const auto & root : isLarge ? std::vector<Extent>{ tile } : ListRoots(tile))
-    {
-      for (const auto division : { Division::Halves, Division::PowerFirst, Division::PowerLast })
+      const TilingOptions options{ root, division };
+      const auto          program = BuildFootprintProgram(window, tile, options);
+      const auto          cost = CountProgram(program, LowerProgram(program, { false, 0 }));
+      if (cost.liveValues <= mostLiveValues && (!best || cost.operations < best->operations))
       {
-        const FootprintTiling tiling{ tile, { root, division } };
-        const auto            program = BuildFootprintProgram(window, tile, tiling.options);
-        const auto            cost = CountProgram(program, LowerProgram(program, { false, 0 }));
-        if (!best || (cost.operations < least && cost.liveValues <= mostLiveValues))
-        {
-          least = cost.operations;
-          best = tiling;
-        }
+        best = { { tile, options }, cost.operations };
       }
     }
   }
-  return *best;
+  return best;
+}
+
+} // namespace
+
+FootprintTiling
+FindFootprintTiling(const Window & window, const std::vector<Extent> & tiles, std::size_t mostLiveValues)
+{
+  // Of many pixels only tiles that share much are worth the time to count them: those not much smaller than the largest
+  // that keeps few enough values alive.
+  constexpr std::size_t        fewPixels = 32;
+  const bool                   isLarge = window.footprint->GetPixels().size() > fewPixels;
+  std::int64_t                 largest = 1;
+  std::optional<CountedTiling> best;
+  for (auto tile = tiles.rbegin(); tile != tiles.rend(); ++tile)
+  {
+    if (isLarge && 4 * Volume(*tile) < largest)
+    {
+      continue;
+    }
+    const auto found =
+      FindTilingOfTile(window, *tile, isLarge ? std::vector<Extent>{ *tile } : ListRoots(*tile), mostLiveValues);
+    largest = found ? std::max(largest, Volume(*tile)) : largest;
+    // Of two alike the smaller tile is taken.
+    best = found && (!best || found->operations <= best->operations) ? found : best;
+  }
+  return best ? best->tiling : FootprintTiling{ tiles.front(), { tiles.front() } };
 }
 
 FootprintTiling

@@ -52,7 +52,8 @@ FootprintTiling
 ChooseFootprintTiling(const Window & window, std::size_t mostLiveValues);
 
 /** Tiles that are worth counting for a window with a footprint: powers of two up to 4, in 3D up to 2, along axes on
- * which the footprint has more than one pixel. \param isOneColumn whether tiles have one column */
+ * which the footprint has more than one pixel. \param isOneColumn whether tiles have one column, and up to four times
+ * as many rows */
 std::vector<Extent>
 ListFootprintTiles(const Window & window, bool isOneColumn);
 

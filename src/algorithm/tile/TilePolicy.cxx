@@ -49,7 +49,7 @@ GetFootprintPolicy(const Window & window, std::size_t keyBytes)
     return { tiling.tile, tiling.options, {}, 300 };
   }
   const bool isOneColumn = keyBytes <= 2 && window.IsMedian();
-  const auto tiling = FindFootprintTiling(window, ListFootprintTiles(window, isOneColumn), isOneColumn ? 40 : 96);
+  const auto tiling = FindFootprintTiling(window, ListFootprintTiles(window, isOneColumn), isOneColumn ? 44 : 96);
   RowPolicy  policy;
   policy.tile = tiling.tile;
   policy.tiling = tiling.options;
