@@ -268,15 +268,90 @@ TEST(CudaMedianExtremumKernels, TheLongestWindowsFit)
   }
 }
 
-/** Windows along axis 0 that are far longer than a warp's shared memory have parts; others have none. */
+/** Windows that are far longer along an axis than a warp's shared memory have parts. */
 TEST(CudaMedianExtremumKernels, LongWindowsHaveParts)
 {
-  EXPECT_EQ((CheckWindow<std::uint16_t, KeyMapping::Integer>(
+  EXPECT_GT((CheckWindow<std::uint16_t, KeyMapping::Integer>(
               { { 9, 900, 1, 1 } }, { { 0, 870, 0, 0 } }, { { 0, 1, 0, 0 } }, PixelType::Int16)),
+            1U);
+  EXPECT_GT((CheckWindow<std::uint8_t, KeyMapping::Integer>(
+              { { 5, 2, 600, 1 } }, { { 0, 0, 410, 0 } }, { { 0, 0, 0, 0 } }, PixelType::UInt8)),
+            1U);
+  EXPECT_GT((CheckWindow<std::uint32_t, KeyMapping::Float>(
+              { { 3, 1, 2, 500 } }, { { 1, 0, 0, 499 } }, { { 0, 0, 0, 1 } }, PixelType::Float32)),
             1U);
   EXPECT_GT((CheckWindow<std::uint64_t, KeyMapping::Integer>(
               { { 700, 2, 1, 1 } }, { { 340, 0, 0, 0 } }, { { 0, 0, 0, 0 } }, PixelType::UInt64)),
             1U);
+}
+
+/** Rows that a strip reads for an output, or pixels that a line does, about. */
+double
+CountReads(const ExtremumShape & shape)
+{
+  const int side = shape.means == ExtremumMeans::Line ? shape.laneWords : shape.band * shape.run;
+  const int window = shape.size[0] * (shape.means == ExtremumMeans::Line ? 1 : shape.size[shape.along]) *
+                     (shape.means == ExtremumMeans::Line ? 1 : shape.size[shape.across]);
+  return 1 + static_cast<double>(window) / side;
+}
+
+/** However long a window is along an axis, what an output costs grows no faster than in proportion to the passes: it
+ * was half of the window. */
+TEST(CudaMedianExtremumKernels, LongWindowsAreNotReadForEachOutput)
+{
+  for (const auto & profile : GetDeviceProfiles())
+  {
+    const auto device = GetTraits(profile);
+    for (const std::size_t axis : { 1, 2, 3 })
+    {
+      for (const int bytes : { 1, 2, 4, 8 })
+      {
+        double before = 0;
+        for (const std::int64_t radius : { 500, 1000, 2000, 4000, 7500, 15000, 30000 })
+        {
+          SCOPED_TRACE(testing::Message()
+                       << device.name << ", axis " << axis << ", " << bytes << " bytes, radius " << radius);
+          Extent        extent{ { 4096, 1, 1, 1 } };
+          ExtremumReach reach;
+          extent[axis] = 60000;
+          reach.before[axis] = reach.behind[axis] = radius;
+          const auto passes = ChooseExtremumPasses(reach, extent, bytes, device);
+          ASSERT_FALSE(passes.shapes.empty());
+          for (const auto & shape : passes.shapes)
+          {
+            EXPECT_EQ(shape.along, static_cast<int>(axis));
+            EXPECT_LE(CountReads(shape), 10);
+          }
+          if (before > 0)
+          {
+            EXPECT_LT(passes.seconds, 2.6 * before);
+          }
+          before = passes.seconds;
+        }
+      }
+    }
+  }
+}
+
+/** Regions of a long window's parts are as long as the window, and narrow, so that they are no halo for the most part.
+ */
+TEST(CudaMedianExtremumKernels, RegionsOfLongWindowsAreNarrow)
+{
+  for (const std::size_t axis : { 0, 1, 2 })
+  {
+    Extent extent{ { 500, 500, 500, 1 } };
+    extent[axis] = 20000;
+    ExtremumReach reach;
+    reach.before[axis] = reach.behind[axis] = 7500;
+    const auto passes = ChooseExtremumPasses(reach, extent, 2, GetDevice(99 << 10));
+    ASSERT_GT(passes.shapes.size(), 1U);
+    const auto scratchBytes = std::size_t{ 64 } << 20;
+    const auto region = ChooseExtremumRegion(passes.shapes, extent, extent, 2, scratchBytes);
+    ASSERT_GT(Volume(region), 0);
+    const auto pixels = CountExtremumBuffer(passes.shapes, region, extent, GetDevicePitch(1, 2));
+    EXPECT_LE(2 * 2 * pixels, static_cast<std::int64_t>(scratchBytes));
+    EXPECT_LE(static_cast<double>(pixels), 2.0 * static_cast<double>(Volume(region))) << Join(region);
+  }
 }
 
 /** A random shape, whether a policy would take it or not, and the radius and what it is shorter by. */

@@ -21,7 +21,9 @@
 
 #include <array>
 #include <cmath>
+#include <map>
 #include <optional>
+#include <utility>
 
 namespace cudamedian
 {
@@ -247,41 +249,6 @@ GetPart(std::int64_t whole, std::int64_t number, std::int64_t parts)
   return whole * (number + 1) / parts - whole * number / parts;
 }
 
-/** The shapes of windows along axis 0, in as many parts as it takes: whole, as a rule. */
-void
-ListLines(ExtremumPasses &      passes,
-          const ExtremumReach & reach,
-          const Extent &        outputExtent,
-          int                   pixelBytes,
-          const DeviceTraits &  device)
-{
-  const auto longest = std::max(reach.before[0], reach.behind[0]);
-  for (std::int64_t parts = 1; parts <= longest && passes.shapes.empty(); ++parts)
-  {
-    for (std::int64_t number = 0; number < parts; ++number)
-    {
-      ExtremumReach part;
-      part.before[0] = GetPart(reach.before[0], number, parts);
-      part.behind[0] = GetPart(reach.behind[0], number, parts);
-      Choice choice;
-      auto   shape = MakeShape(part);
-      OfferLines(choice, shape, outputExtent, pixelBytes, device);
-      shape.isWide = 1;
-      shape.along = 1;
-      shape.across = 2;
-      shape.run = 1;
-      OfferStrips(choice, shape, outputExtent, pixelBytes, device);
-      if (!choice.shape)
-      {
-        passes = {};
-        break;
-      }
-      passes.shapes.push_back(*choice.shape);
-      passes.seconds += choice.seconds;
-    }
-  }
-}
-
 /** The fastest strips for windows along some axes: one that they march along, perhaps one of runs, perhaps axis 0. */
 Choice
 FindStrips(const ExtremumReach & reach, const Extent & outputExtent, int pixelBytes, const DeviceTraits & device)
@@ -317,17 +284,107 @@ FindStrips(const ExtremumReach & reach, const Extent & outputExtent, int pixelBy
   return choice;
 }
 
-/** One pass for all axes that a reach has. There are none where no kernel covers them at once. */
+/** The fastest kernel for windows along axis 0 alone. */
+Choice
+FindLine(const ExtremumReach & reach, const Extent & outputExtent, int pixelBytes, const DeviceTraits & device)
+{
+  Choice choice;
+  auto   shape = MakeShape(reach);
+  OfferLines(choice, shape, outputExtent, pixelBytes, device);
+  shape.isWide = 1;
+  shape.along = 1;
+  shape.across = 2;
+  shape.run = 1;
+  OfferStrips(choice, shape, outputExtent, pixelBytes, device);
+  return choice;
+}
+
+/** The passes of a window along one axis, one for each of so many parts of it. There are none where no kernel covers
+ * a part. */
+ExtremumPasses
+ListParts(const ExtremumReach & reach,
+          std::size_t           axis,
+          std::int64_t          parts,
+          const Extent &        outputExtent,
+          int                   pixelBytes,
+          const DeviceTraits &  device)
+{
+  ExtremumPasses                                          passes;
+  std::map<std::pair<std::int64_t, std::int64_t>, Choice> found; // parts differ by a pixel on each side
+  for (std::int64_t number = 0; number < parts; ++number)
+  {
+    ExtremumReach part;
+    part.before[axis] = GetPart(reach.before[axis], number, parts);
+    part.behind[axis] = GetPart(reach.behind[axis], number, parts);
+    const auto place = found.try_emplace({ part.before[axis], part.behind[axis] });
+    auto &     choice = place.first->second;
+    if (place.second)
+    {
+      choice = axis == 0 ? FindLine(part, outputExtent, pixelBytes, device)
+                         : FindStrips(part, outputExtent, pixelBytes, device);
+    }
+    if (!choice.shape)
+    {
+      return {};
+    }
+    passes.shapes.push_back(*choice.shape);
+    passes.seconds += choice.seconds;
+  }
+  return passes;
+}
+
+/** The passes of a window along one axis: in parts where it is too long for shared memory. */
+ExtremumPasses
+FindParts(const ExtremumReach & reach,
+          std::size_t           axis,
+          const Extent &        outputExtent,
+          int                   pixelBytes,
+          const DeviceTraits &  device)
+{
+  constexpr double worthIt = 0.9; // the model is no better than that, and each part takes a launch and goes over memory
+  constexpr double hopeless = 2;  // more parts take longer still
+  ExtremumPasses   best;
+  const auto       longest = std::max(reach.before[axis], reach.behind[axis]);
+  for (std::int64_t parts = 1; parts <= longest; parts = parts < 8 ? parts + 1 : parts * 5 / 4)
+  {
+    auto passes = ListParts(reach, axis, parts, outputExtent, pixelBytes, device);
+    if (passes.shapes.empty())
+    {
+      continue;
+    }
+    if (best.shapes.empty() || passes.seconds < worthIt * best.seconds)
+    {
+      best = std::move(passes);
+    }
+    else if (passes.seconds > hopeless * best.seconds)
+    {
+      break;
+    }
+  }
+  return best;
+}
+
+/** One pass for all axes that a reach has, or one for each part of a window along one axis. There are none where no
+ * kernel covers the axes at once. */
 ExtremumPasses
 FindPass(const ExtremumReach & reach, const Extent & outputExtent, int pixelBytes, const DeviceTraits & device)
 {
-  ExtremumPasses passes;
-  const auto     hasReach = [&](int axis) { return reach.before[axis] + reach.behind[axis] > 0; };
-  if (!hasReach(1) && !hasReach(2) && !hasReach(3) && hasReach(0))
+  std::size_t axes = 0;
+  std::size_t last = 0;
+  bool        isWhole = true; // along axes 1 to 3
+  for (std::size_t axis = 0; axis < Dimension; ++axis)
   {
-    ListLines(passes, reach, outputExtent, pixelBytes, device);
+    const bool hasReach = reach.before[axis] + reach.behind[axis] > 0;
+    isWhole = isWhole && (hasReach || axis == 0);
+    axes += hasReach ? 1 : 0;
+    last = hasReach ? axis : last;
   }
-  else if (!hasReach(1) || !hasReach(2) || !hasReach(3))
+  if (axes == 1)
+  {
+    return FindParts(reach, last, outputExtent, pixelBytes, device);
+  }
+  ExtremumPasses passes;
+  if (!isWhole)
   {
     const auto choice = FindStrips(reach, outputExtent, pixelBytes, device);
     if (choice.shape)

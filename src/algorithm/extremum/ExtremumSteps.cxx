@@ -56,21 +56,32 @@ ChooseExtremumRegion(const std::vector<ExtremumShape> & shapes,
   Extent     region = outputExtent;
   while (CountExtremumBuffer(shapes, region, inputExtent, vector) > most)
   {
-    // Rows stay whole as long as there are several.
-    int longest = 0;
-    for (int axis = Dimension - 1; axis > 0; --axis)
+    // The axis whose halves take the least, with their halo. Rows are cut where that is well worth it: their parts
+    // begin and end within vectors.
+    constexpr double cutRows = 1.4;
+    int              cut = -1;
+    double           least = 0;
+    for (int axis = Dimension - 1; axis >= 0; --axis)
     {
-      longest = region[axis] > 16 && region[axis] > region[longest] / 4 ? axis : longest;
+      if (region[axis] == 1)
+      {
+        continue;
+      }
+      auto half = region;
+      half[axis] = DivideUp(half[axis], 2);
+      const auto pixels = static_cast<double>(CountExtremumBuffer(shapes, half, inputExtent, vector)) /
+                          static_cast<double>(Volume(half)) * (axis == 0 ? cutRows : 1);
+      if (cut < 0 || pixels < least)
+      {
+        cut = axis;
+        least = pixels;
+      }
     }
-    for (int axis = Dimension - 1; axis > 0 && region[longest] == 1; --axis)
-    {
-      longest = region[axis] > 1 ? axis : longest;
-    }
-    if (region[longest] == 1)
+    if (cut < 0)
     {
       return {};
     }
-    region[longest] = DivideUp(region[longest], 2);
+    region[cut] = DivideUp(region[cut], 2);
   }
   return region;
 }
