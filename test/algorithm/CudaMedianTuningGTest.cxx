@@ -265,6 +265,95 @@ TEST(CudaMedianTuning, TileProgramsThatAreNotTakenAreFound)
   EXPECT_EQ(FindTileFaults(rows), (Faults{ ToRow(rows[4]), ToRow(rows.back()) })) << "a faster one, measured later";
 }
 
+/** What a window's kernel of an H200 takes for a pixel, and its values. */
+struct KernelCost
+{
+  double      clocks;
+  std::size_t liveValues;
+};
+
+KernelCost
+CountKernel(const Window & window, int pixelBytes)
+{
+  const auto policy = GetKernelPolicy(window, GetKernelKind(pixelBytes, 90));
+  const auto cost = CountPhases(BuildKernelPhases(window, policy), policy.lowering, policy.blockX).cost;
+  return { cost.clocks, cost.liveValues };
+}
+
+/** A window of even sizes along the axes of a radius, or along the first two. */
+Window
+MakeEven(const Extent & radius, bool isFlat)
+{
+  Extent shorter;
+  for (std::size_t axis = 0; axis < Dimension; ++axis)
+  {
+    shorter[axis] = radius[axis] > 0 && (axis < 2 || !isFlat) ? 1 : 0;
+  }
+  Window window(radius, shorter, 0);
+  window.rank = window.CountPixels() / 2;
+  return window;
+}
+
+/** Even windows were measured at 0.87 of the next odd ones where their programs had more values, and had the blocks of
+ * a search. */
+TEST(CudaMedianTuning, EvenWindowsTakeNoMoreThanTheNextOddOnes)
+{
+  for (const int pixelBytes : { 2, 4 })
+  {
+    for (const Extent & radius : { Extent{ { 2, 2, 0, 0 } },
+                                   Extent{ { 3, 3, 0, 0 } },
+                                   Extent{ { 4, 4, 0, 0 } },
+                                   Extent{ { 5, 5, 0, 0 } },
+                                   Extent{ { 6, 6, 0, 0 } },
+                                   Extent{ { 7, 7, 0, 0 } },
+                                   Extent{ { 8, 8, 0, 0 } },
+                                   Extent{ { 1, 1, 1, 0 } },
+                                   Extent{ { 2, 2, 1, 0 } },
+                                   Extent{ { 2, 2, 2, 0 } },
+                                   Extent{ { 3, 3, 1, 0 } } })
+    {
+      const auto odd = CountKernel(radius, pixelBytes);
+      for (const bool isFlat : { true, false })
+      {
+        const auto even = CountKernel(MakeEven(radius, isFlat), pixelBytes);
+        const auto what = ToRow(MakeEven(radius, isFlat).GetExtent()) + ", " + std::to_string(pixelBytes) + " bytes";
+        // 14x14 does not become shorter by the row of 15x15, and takes the search's, which was measured at 0.97 of it.
+        EXPECT_LE(even.clocks, (radius[0] == 7 ? 1.05 : 1.0) * odd.clocks) << what;
+        EXPECT_LE(even.liveValues, odd.liveValues) << what;
+      }
+    }
+  }
+}
+
+/** Nor is a slower algorithm chosen for an even window than for the next odd one, on any device, by the estimates. */
+TEST(CudaMedianTuning, EvenWindowsAreLeftToNothingSlower)
+{
+  for (const auto & profile : GetDeviceProfiles())
+  {
+    PlanLimits limits;
+    limits.budget = std::size_t{ 4 } << 30;
+    limits.device = GetTraits(profile);
+    for (const int pixelBytes : { 1, 2, 4, 8 })
+    {
+      for (const bool isDeep : { false, true })
+      {
+        for (std::int64_t r = 1; r <= (isDeep ? 3 : 12); ++r)
+        {
+          const Extent radius{ { r, r, isDeep ? r : 0, 0 } };
+          auto         odd = MakeRequest(Window(radius).GetExtent(), pixelBytes);
+          auto         even = odd;
+          even.shorter = MakeEven(radius, false).shorter;
+          const auto oddPlan = PlanMedian(odd, Backend::Cuda, limits);
+          const auto evenPlan = PlanMedian(even, Backend::Cuda, limits);
+          EXPECT_LE(evenPlan.candidate.seconds, 1.01 * oddPlan.candidate.seconds)
+            << profile.key << ", " << ToRow(MakeEven(radius, false).GetExtent()) << ", " << pixelBytes
+            << " bytes: " << ToString(evenPlan.candidate.algorithm) << " and " << ToString(oddPlan.candidate.algorithm);
+        }
+      }
+    }
+  }
+}
+
 TEST(CudaMedianTuning, TheFastestAlgorithmIsChosen)
 {
   EXPECT_EQ(FindChoiceFaults(rateTables), Faults());
