@@ -18,6 +18,7 @@
 #include "GatheredRun.h"
 
 #include "Gather.h"
+#include "GatheredCopies.h"
 #include "HalfFloat.h"
 #include "MaskedCopy.h"
 #include "MiddleValues.h"
@@ -40,75 +41,11 @@ namespace
 
 using Runner = std::function<ExecutionReport(const MedianRequest &)>;
 
-/** Bytes of a copy: the CPU's stay in its caches, the others keep a GPU busy. */
-constexpr std::int64_t cpuCopyBytes = std::int64_t{ 1 } << 20;
-constexpr std::int64_t cudaCopyBytes = std::int64_t{ 128 } << 20;
-/** The same where pixels may not be valid: what is counted of each of them takes some 30 bytes beside. */
-constexpr std::int64_t maskedCpuCopyBytes = std::int64_t{ 128 } << 10;
-constexpr std::int64_t maskedCudaCopyBytes = std::int64_t{ 2 } << 20;
-
-/** The least that is worth a transfer, where that makes a copy for each thread. */
-constexpr std::int64_t leastMaskedCudaCopyBytes = std::int64_t{ 256 } << 10;
-
-/** Threads at most that prepare such copies for a device, whose memory they take turns with. */
-constexpr unsigned int mostPreparing = 8;
-
-/** Rows shorter than this are exchanged with another axis, where that is longer. */
-constexpr std::int64_t shortRow = 64;
-
 /** Whether the lower one of two middle values is wanted, which is no default of the algorithms. */
 bool
 IsLowerOfEven(const MedianRequest & request)
 {
   return request.evenMedian == EvenMedian::Lower && GetWindow(request).CountPixels() % 2 == 0;
-}
-
-/** Exchanges two axes of a request. */
-MedianRequest
-ExchangeAxes(const MedianRequest & given, int one, int other)
-{
-  auto request = given;
-  request.inputStride = GetInputStride(given);
-  for (auto * extent : { &request.inputExtent,
-                         &request.inputStride,
-                         &request.radius,
-                         &request.shorter,
-                         &request.shift,
-                         &request.outputOrigin,
-                         &request.outputExtent,
-                         &request.outputStride })
-  {
-    std::swap((*extent)[one], (*extent)[other]);
-  }
-  std::swap(request.border[one], request.border[other]);
-  return request;
-}
-
-/** What lies around a box of outputs once the interior is taken out of it: two boxes along each axis, or fewer. */
-std::vector<PixelBox>
-PeelBox(PixelBox whole, const PixelBox & interior)
-{
-  std::vector<PixelBox> bands;
-  for (int axis = Dimension - 1; axis >= 0; --axis)
-  {
-    const auto first = interior.origin[axis];
-    const auto last = first + interior.extent[axis];
-    PixelBox   band = whole;
-    band.extent[axis] = first - whole.origin[axis];
-    if (Volume(band.extent) > 0)
-    {
-      bands.push_back(band);
-    }
-    band.origin[axis] = last;
-    band.extent[axis] = whole.origin[axis] + whole.extent[axis] - last;
-    if (Volume(band.extent) > 0)
-    {
-      bands.push_back(band);
-    }
-    whole.origin[axis] = first;
-    whole.extent[axis] = interior.extent[axis];
-  }
-  return bands;
 }
 
 /** Runs a request part by part. */
@@ -131,15 +68,12 @@ public:
                              4 * static_cast<double>(Volume(interior.extent)) >= 3 * m_Total;
     if (!hasInterior)
     {
-      RunBox(m_Request, whole);
+      m_Copies = CutIntoCopies(m_Request, whole);
     }
     else
     {
       RunInterior(interior);
-      for (const auto & band : PeelBox(whole, interior))
-      {
-        RunBand(band);
-      }
+      m_Copies = CutRimIntoCopies(m_Request, whole, interior);
     }
     RunCopies();
     m_Report.slabReason += std::string(m_Report.slabReason.empty() ? "" : "; ") +
@@ -153,13 +87,6 @@ public:
   }
 
 private:
-  /** Outputs that are found in a copy of what their windows see. */
-  struct Copy
-  {
-    MedianRequest request;
-    PixelBox      outputs;
-  };
-
   /** Outputs whose windows see no border. */
   void
   RunInterior(const PixelBox & box)
@@ -181,72 +108,6 @@ private:
     RunPart(request, static_cast<double>(Volume(box.extent)) / m_Total);
   }
 
-  /** A band may be narrow along rows: another axis makes longer ones. */
-  void
-  RunBand(const PixelBox & band)
-  {
-    int longest = 0;
-    for (int axis = 1; axis < Dimension; ++axis)
-    {
-      const bool isAlike = m_Request.footprint == nullptr && m_Request.radius[axis] == m_Request.radius[0] &&
-                           m_Request.shorter[axis] == m_Request.shorter[0];
-      longest = isAlike && band.extent[axis] > band.extent[longest] ? axis : longest;
-    }
-    if (band.extent[0] >= shortRow || longest == 0)
-    {
-      RunBox(m_Request, band);
-      return;
-    }
-    auto box = band;
-    std::swap(box.origin[0], box.origin[longest]);
-    std::swap(box.extent[0], box.extent[longest]);
-    RunBox(ExchangeAxes(m_Request, 0, longest), box);
-  }
-
-  /** Outputs of a box, in copies that are small enough. */
-  void
-  RunBox(const MedianRequest & request, const PixelBox & box)
-  {
-    const bool isOnCpu = request.backend == Backend::Cpu;
-    const bool hasRules = HasRules(request);
-    const auto all = Volume(box.extent) * static_cast<std::int64_t>(m_PixelBytes);
-    const auto share = all / std::max(1U, std::min(request.workUnits, mostPreparing));
-    const auto masked =
-      isOnCpu ? maskedCpuCopyBytes : std::min(maskedCudaCopyBytes, std::max(leastMaskedCudaCopyBytes, share));
-    const auto most = hasRules ? masked : isOnCpu ? cpuCopyBytes : cudaCopyBytes;
-    const auto stride = GetInputStride(request);
-    Extent     extent = box.extent;
-    const auto copied = [&](const Extent & outputs) {
-      return Volume(GetInputBox(request, { box.origin, outputs }).extent) * static_cast<std::int64_t>(m_PixelBytes);
-    };
-    while (copied(extent) > most)
-    {
-      // Along the axis whose pixels lie farthest apart: components stay together. Copies stay larger than their halo.
-      int cut = -1;
-      for (int axis = 0; axis < Dimension; ++axis)
-      {
-        const bool isWide = extent[axis] > std::max<std::int64_t>(4 * request.radius[axis], axis == 0 ? 1024 : 1);
-        if (isWide && (cut < 0 || std::abs(stride[axis]) > std::abs(stride[cut])))
-        {
-          cut = axis;
-        }
-      }
-      if (cut < 0)
-      {
-        break;
-      }
-      extent[cut] = (extent[cut] + 1) / 2;
-    }
-    ForEachBox(box.extent, extent, [&](const PixelBox & part) {
-      auto outputs = part;
-      for (int axis = 0; axis < Dimension; ++axis)
-      {
-        outputs.origin[axis] += box.origin[axis];
-      }
-      m_Copies.push_back({ request, outputs });
-    });
-  }
-
   /** Runs all copies: on the CPU, and where pixels may not be valid, each by one of the threads, else one after the
    * other by all of them. */
   void
@@ -254,12 +115,12 @@ private:
   {
     const bool isOnCpu = m_Request.backend == Backend::Cpu;
     const bool isShared = isOnCpu || HasRules(m_Request);
-    const auto preparing = static_cast<unsigned int>(std::min<std::size_t>(m_Copies.size(), mostPreparing));
+    const auto preparing = static_cast<unsigned int>(std::min<std::size_t>(m_Copies.size(), mostPreparingThreads));
     const auto units = std::max(1U, isOnCpu ? m_Request.workUnits : std::min(m_Request.workUnits, preparing));
     if (!isShared || units == 1 || !m_Request.parallelFor || m_Copies.size() < units)
     {
       std::for_each(
-        m_Copies.begin(), m_Copies.end(), [this](const Copy & copy) { RunCopy(copy.request, copy.outputs); });
+        m_Copies.begin(), m_Copies.end(), [this](const GatheredCopy & copy) { RunCopy(copy.request, copy.outputs); });
       return;
     }
     for (auto & copy : m_Copies)
@@ -467,17 +328,17 @@ private:
     }
   }
 
-  const MedianRequest & m_Request;
-  const Runner &        m_Run;
-  std::size_t           m_PixelBytes;
-  Recipe                m_Recipe;
-  ExecutionReport       m_Report;
-  double                m_Total{ 1 };
-  std::atomic<double>   m_Done{ 0 };
-  double                m_Largest{ -1 };
-  std::vector<Copy>     m_Copies;
-  std::thread::id       m_Caller{ std::this_thread::get_id() };
-  std::mutex            m_Mutex;
+  const MedianRequest &     m_Request;
+  const Runner &            m_Run;
+  std::size_t               m_PixelBytes;
+  Recipe                    m_Recipe;
+  ExecutionReport           m_Report;
+  double                    m_Total{ 1 };
+  std::atomic<double>       m_Done{ 0 };
+  double                    m_Largest{ -1 };
+  std::vector<GatheredCopy> m_Copies;
+  std::thread::id           m_Caller{ std::this_thread::get_id() };
+  std::mutex                m_Mutex;
 };
 
 } // namespace

@@ -1,0 +1,174 @@
+/*=========================================================================
+ *
+ *  Copyright NumFOCUS
+ *
+ *  Licensed under the Apache License, Version 2.0 (the "License");
+ *  you may not use this file except in compliance with the License.
+ *  You may obtain a copy of the License at
+ *
+ *         https://www.apache.org/licenses/LICENSE-2.0.txt
+ *
+ *  Unless required by applicable law or agreed to in writing, software
+ *  distributed under the License is distributed on an "AS IS" BASIS,
+ *  WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ *  See the License for the specific language governing permissions and
+ *  limitations under the License.
+ *
+ *=========================================================================*/
+#include "GatheredCopies.h"
+
+#include "Gather.h"
+#include "MaskedCopy.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <utility>
+
+namespace cudamedian
+{
+namespace
+{
+
+/** Bytes of a copy: the CPU's stay in its caches, the others keep a GPU busy. */
+constexpr std::int64_t cpuCopyBytes = std::int64_t{ 1 } << 20;
+constexpr std::int64_t cudaCopyBytes = std::int64_t{ 128 } << 20;
+/** The same where pixels may not be valid: what is counted of each of them takes some 30 bytes beside. */
+constexpr std::int64_t maskedCpuCopyBytes = std::int64_t{ 128 } << 10;
+constexpr std::int64_t maskedCudaCopyBytes = std::int64_t{ 2 } << 20;
+
+/** The least that is worth a transfer, where that makes a copy for each thread. */
+constexpr std::int64_t leastMaskedCudaCopyBytes = std::int64_t{ 256 } << 10;
+
+/** Rows shorter than this are exchanged with another axis, where that is longer. */
+constexpr std::int64_t shortRow = 64;
+
+/** Exchanges two axes of a request. */
+MedianRequest
+ExchangeAxes(const MedianRequest & given, int one, int other)
+{
+  auto request = given;
+  request.inputStride = GetInputStride(given);
+  for (auto * extent : { &request.inputExtent,
+                         &request.inputStride,
+                         &request.radius,
+                         &request.shorter,
+                         &request.shift,
+                         &request.outputOrigin,
+                         &request.outputExtent,
+                         &request.outputStride })
+  {
+    std::swap((*extent)[one], (*extent)[other]);
+  }
+  std::swap(request.border[one], request.border[other]);
+  return request;
+}
+
+/** What lies around a box of outputs once the interior is taken out of it: two boxes along each axis, or fewer. */
+std::vector<PixelBox>
+PeelBox(PixelBox whole, const PixelBox & interior)
+{
+  std::vector<PixelBox> bands;
+  for (int axis = Dimension - 1; axis >= 0; --axis)
+  {
+    const auto first = interior.origin[axis];
+    const auto last = first + interior.extent[axis];
+    PixelBox   band = whole;
+    band.extent[axis] = first - whole.origin[axis];
+    if (Volume(band.extent) > 0)
+    {
+      bands.push_back(band);
+    }
+    band.origin[axis] = last;
+    band.extent[axis] = whole.origin[axis] + whole.extent[axis] - last;
+    if (Volume(band.extent) > 0)
+    {
+      bands.push_back(band);
+    }
+    whole.origin[axis] = first;
+    whole.extent[axis] = interior.extent[axis];
+  }
+  return bands;
+}
+
+/** A band of the rim. */
+std::vector<GatheredCopy>
+CutBand(const MedianRequest & request, const PixelBox & band)
+{
+  int longest = 0;
+  for (int axis = 1; axis < Dimension; ++axis)
+  {
+    const bool isAlike = request.footprint == nullptr && request.radius[axis] == request.radius[0] &&
+                         request.shorter[axis] == request.shorter[0];
+    longest = isAlike && band.extent[axis] > band.extent[longest] ? axis : longest;
+  }
+  if (band.extent[0] >= shortRow || longest == 0)
+  {
+    return CutIntoCopies(request, band);
+  }
+  auto box = band;
+  std::swap(box.origin[0], box.origin[longest]);
+  std::swap(box.extent[0], box.extent[longest]);
+  return CutIntoCopies(ExchangeAxes(request, 0, longest), box);
+}
+
+} // namespace
+
+std::vector<GatheredCopy>
+CutIntoCopies(const MedianRequest & request, const PixelBox & box)
+{
+  const auto pixelBytes = static_cast<std::int64_t>(PixelBytes(request.pixelType));
+  const bool isOnCpu = request.backend == Backend::Cpu;
+  const bool hasRules = HasRules(request);
+  const auto all = Volume(box.extent) * pixelBytes;
+  const auto share = all / std::max(1U, std::min(request.workUnits, mostPreparingThreads));
+  const auto masked =
+    isOnCpu ? maskedCpuCopyBytes : std::min(maskedCudaCopyBytes, std::max(leastMaskedCudaCopyBytes, share));
+  const auto most = hasRules ? masked : isOnCpu ? cpuCopyBytes : cudaCopyBytes;
+  const auto stride = GetInputStride(request);
+  Extent     extent = box.extent;
+  const auto copied = [&](const Extent & outputs) {
+    return Volume(GetInputBox(request, { box.origin, outputs }).extent) * pixelBytes;
+  };
+  while (copied(extent) > most)
+  {
+    // Along the axis whose pixels lie farthest apart: components stay together. Copies stay larger than their halo.
+    int cut = -1;
+    for (int axis = 0; axis < Dimension; ++axis)
+    {
+      const bool isWide = extent[axis] > std::max<std::int64_t>(4 * request.radius[axis], axis == 0 ? 1024 : 1);
+      if (isWide && (cut < 0 || std::abs(stride[axis]) > std::abs(stride[cut])))
+      {
+        cut = axis;
+      }
+    }
+    if (cut < 0)
+    {
+      break;
+    }
+    extent[cut] = (extent[cut] + 1) / 2;
+  }
+  std::vector<GatheredCopy> copies;
+  ForEachBox(box.extent, extent, [&](const PixelBox & part) {
+    auto outputs = part;
+    for (int axis = 0; axis < Dimension; ++axis)
+    {
+      outputs.origin[axis] += box.origin[axis];
+    }
+    copies.push_back({ request, outputs });
+  });
+  return copies;
+}
+
+std::vector<GatheredCopy>
+CutRimIntoCopies(const MedianRequest & request, const PixelBox & whole, const PixelBox & interior)
+{
+  std::vector<GatheredCopy> copies;
+  for (const auto & band : PeelBox(whole, interior))
+  {
+    const auto more = CutBand(request, band);
+    copies.insert(copies.end(), more.begin(), more.end());
+  }
+  return copies;
+}
+
+} // namespace cudamedian
