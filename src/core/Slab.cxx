@@ -56,15 +56,22 @@ GetOutputLead(const Slab & slab, std::size_t pixelBytes)
   return slab.GetPlace(0) % GetDevicePitch(1, pixelBytes);
 }
 
+std::int64_t
+GetHaloBefore(const MedianRequest & request, int axis)
+{
+  const auto halo = GetHalo(request, axis);
+  return axis == 0 ? GetDevicePitch(halo, PixelBytes(request.pixelType)) : halo;
+}
+
 PixelBox
 GetInputBox(const MedianRequest & request, const PixelBox & output)
 {
   PixelBox input;
   for (int axis = 0; axis < Dimension; ++axis)
   {
-    const auto halo = GetHalo(request, axis);
-    auto       first = output.origin[axis] + request.shift[axis] - halo;
-    auto       last = first + output.extent[axis] + 2 * halo;
+    const auto place = output.origin[axis] + request.shift[axis];
+    auto       first = place - GetHaloBefore(request, axis);
+    auto       last = place + output.extent[axis] + GetHalo(request, axis);
     if (!HasCopiedBorder(request, axis))
     {
       first = std::max<std::int64_t>(first, 0);

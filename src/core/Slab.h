@@ -93,13 +93,18 @@ HasCopiedBorder(const MedianRequest & request, int axis)
   return request.border[axis] != Border::ZeroFluxNeumann || request.shift[axis] != 0;
 }
 
-/** How far the input box of outputs may reach beyond them along an axis. */
+/** How far the input box of outputs may reach beyond them along an axis, behind the last. */
 inline std::int64_t
 GetHalo(const MedianRequest & request, int axis)
 {
   return HasCopiedBorder(request, axis) ? request.radius[axis]
                                         : std::min(request.radius[axis], request.inputExtent[axis]);
 }
+
+/** The same before them. Rows have so many more pixels there that outputs begin at a multiple of 16 bytes: kernels
+ * write their rows as they are, and have no block more for the columns before the first. */
+std::int64_t
+GetHaloBefore(const MedianRequest & request, int axis);
 
 /** The input box that an output box needs: cropped to the image, but for borders that copies hold. */
 PixelBox

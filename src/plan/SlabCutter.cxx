@@ -61,7 +61,7 @@ GetStreamedAxis(const Extent & inputExtent)
 std::int64_t
 GetInputExtent(const MedianRequest & request, int axis, std::int64_t extent)
 {
-  const auto whole = extent + 2 * GetHalo(request, axis);
+  const auto whole = GetHaloBefore(request, axis) + extent + GetHalo(request, axis);
   return HasCopiedBorder(request, axis) ? whole : std::min(whole, request.inputExtent[axis]);
 }
 
@@ -96,16 +96,18 @@ GetSlabBytes(const MedianRequest & request, const Extent & extent, bool wholeHal
   std::size_t outputPixels = 1;
   for (int axis = 0; axis < Dimension; ++axis)
   {
-    const auto halo = GetHalo(request, axis);
-    auto       input = axis == streamed ? extent[axis] + 2 * halo : GetInputExtent(request, axis, extent[axis]);
-    auto       output = extent[axis];
+    const auto before = GetHaloBefore(request, axis);
+    auto       input =
+      axis == streamed ? before + extent[axis] + GetHalo(request, axis) : GetInputExtent(request, axis, extent[axis]);
+    auto output = extent[axis];
     if (axis == 0)
     {
-      // The output's rows are aligned at the same columns as the input's: less than a vector lies before them.
+      // The output's rows are aligned at the same columns as the input's: less than a vector lies before them, and
+      // nothing where the input has its whole halo.
       const auto vector = GetDevicePitch(1, bytes);
-      const auto lead = extent[0] == request.outputExtent[0] && !HasCopiedBorder(request, 0)
-                          ? std::min(request.outputOrigin[0], halo) % vector
-                          : vector - 1;
+      const auto lead = HasCopiedBorder(request, 0)            ? 0
+                        : extent[0] == request.outputExtent[0] ? std::min(request.outputOrigin[0], before) % vector
+                                                               : vector - 1;
       input = GetDevicePitch(input, bytes);
       output = GetDevicePitch(output + lead, bytes);
     }
@@ -139,7 +141,7 @@ ChooseSlabExtent(const MedianRequest & request, const Plan & plan, std::size_t b
     largest[axis] = std::min(request.outputExtent[axis], largestSlabExtent);
     if (GetInputExtent(request, axis, largest[axis]) > largestInputExtent)
     {
-      const auto most = largestInputExtent - 2 * GetHalo(request, axis);
+      const auto most = largestInputExtent - GetHaloBefore(request, axis) - GetHalo(request, axis);
       if (most < tile[axis])
       {
         throw RequestError("Along axis " + std::to_string(axis) + " the smallest slab of " +

@@ -75,7 +75,7 @@ CheckPlan(const MedianRequest & request, std::size_t budget)
       EXPECT_GE(first, request.outputOrigin[axis]);
       EXPECT_LE(last, request.outputOrigin[axis] + request.outputExtent[axis]);
       EXPECT_GT(last, first);
-      EXPECT_EQ(slab.input.origin[axis], std::max<std::int64_t>(0, first - request.radius[axis]));
+      EXPECT_EQ(slab.input.origin[axis], std::max<std::int64_t>(0, first - cudamedian::GetHaloBefore(request, axis)));
       EXPECT_EQ(slab.input.origin[axis] + slab.input.extent[axis],
                 std::min(request.inputExtent[axis], last + request.radius[axis]));
     }
