@@ -96,6 +96,21 @@ IsPacked(const Extent & extent, const Extent & stride)
   return !isGiven || isPacked;
 }
 
+/** Whether windows of a request's outputs reach beyond the first pixel of an axis. */
+bool
+ReachesBefore(const MedianRequest & request, int axis)
+{
+  return request.outputOrigin[axis] + request.shift[axis] < request.radius[axis];
+}
+
+/** The same beyond the last. */
+bool
+ReachesBehind(const MedianRequest & request, int axis)
+{
+  const auto last = request.outputOrigin[axis] + request.outputExtent[axis] - 1 + request.shift[axis];
+  return last + request.radius[axis] - request.shorter[axis] >= request.inputExtent[axis];
+}
+
 } // namespace
 
 bool
@@ -169,6 +184,40 @@ GetExtremePixel(PixelType type, bool isGreatest)
   return pixel;
 }
 
+bool
+IsClippedAtBothEnds(const MedianRequest & request, int axis)
+{
+  return request.border[axis] == Border::Shrink && ReachesBefore(request, axis) && ReachesBehind(request, axis) &&
+         request.inputExtent[axis] % (2 * request.radius[axis] + 1 - request.shorter[axis]) != 0;
+}
+
+std::optional<ShrinkFill>
+FindSingleFill(const MedianRequest & request)
+{
+  const auto window = GetWindow(request);
+  const auto pixels = window.CountPixels();
+  if (!HasShrunkBorder(request) || request.footprint != nullptr)
+  {
+    return std::nullopt;
+  }
+  if (!window.IsMedian() && (window.rank == 0 || window.rank == pixels - 1))
+  {
+    return window.rank == 0 ? ShrinkFill::Greatest : ShrinkFill::Least;
+  }
+  if (pixels % 2 == 0 || request.evenMedian == EvenMedian::Mean)
+  {
+    return std::nullopt;
+  }
+  for (int axis = 0; axis < Dimension; ++axis)
+  {
+    if (IsClippedAtBothEnds(request, axis))
+    {
+      return std::nullopt;
+    }
+  }
+  return request.evenMedian == EvenMedian::Lower ? ShrinkFill::OppositeBalanced : ShrinkFill::Balanced;
+}
+
 PixelBox
 GetInterior(const MedianRequest & request)
 {
@@ -189,11 +238,17 @@ GetInterior(const MedianRequest & request)
   return interior;
 }
 
-Gatherer::Gatherer(const MedianRequest & request, ShrinkFill fill)
-  : m_Request(request), m_PixelBytes(PixelBytes(request.pixelType)), m_Stride(GetInputStride(request)), m_Fill(fill),
+Gatherer::Gatherer(const MedianRequest & request, std::optional<ShrinkFill> fill)
+  : m_Request(request), m_PixelBytes(PixelBytes(request.pixelType)), m_Stride(GetInputStride(request)),
+    m_Fill(fill ? *fill : FindSingleFill(request).value_or(ShrinkFill::Chessboard)),
     m_Least(GetExtremePixel(request.pixelType, false)), m_Greatest(GetExtremePixel(request.pixelType, true)),
     m_IsShrunk(HasShrunkBorder(request))
-{}
+{
+  for (int axis = 0; axis < Dimension; ++axis)
+  {
+    m_FromBehind[static_cast<std::size_t>(axis)] = ReachesBehind(request, axis);
+  }
+}
 
 bool
 Gatherer::IsDark(const Extent & position) const
@@ -211,12 +266,43 @@ Gatherer::IsDark(const Extent & position) const
   return (place & 1) != 0;
 }
 
+std::int64_t
+Gatherer::GetBoardPlace(const Extent & position, int axis) const
+{
+  const auto size = 2 * m_Request.radius[axis] + 1;
+  const auto from =
+    m_FromBehind[static_cast<std::size_t>(axis)] ? m_Request.inputExtent[axis] - 1 - position[axis] : position[axis];
+  return (from % size + size) % size;
+}
+
+template <typename TPixel>
+void
+Gatherer::FillBalanced(const Extent & position, std::int64_t count, const TPixel (&colours)[2], TPixel * pixels) const
+{
+  std::int64_t row = 0;
+  for (int axis = 1; axis < Dimension; ++axis)
+  {
+    row += GetBoardPlace(position, axis);
+  }
+  // A row of whole boards: no division for each pixel.
+  const auto size = 2 * m_Request.radius[0] + 1;
+  auto       place = GetBoardPlace(position, 0);
+  for (std::int64_t i = 0; i < count; ++i)
+  {
+    pixels[i] = colours[(row + place) & 1];
+    place = m_FromBehind[0] ? (place == 0 ? size : place) - 1 : (place + 1 == size ? 0 : place + 1);
+  }
+}
+
 /** Writes what stands where no pixel of the image does. */
 void
 Gatherer::FillBeyond(const Extent & position, std::int64_t count, void * target) const
 {
-  const bool isBoard = m_Fill == ShrinkFill::Chessboard || m_Fill == ShrinkFill::OppositeChessboard;
-  const bool isExchanged = m_Fill == ShrinkFill::OppositeChessboard || m_Fill == ShrinkFill::Greatest;
+  const bool isBalanced = m_Fill == ShrinkFill::Balanced || m_Fill == ShrinkFill::OppositeBalanced;
+  const bool isBoard = isBalanced || m_Fill == ShrinkFill::Chessboard || m_Fill == ShrinkFill::OppositeChessboard;
+  // The first colour is then the greatest.
+  const bool isExchanged =
+    m_Fill == ShrinkFill::OppositeChessboard || m_Fill == ShrinkFill::Greatest || m_Fill == ShrinkFill::Balanced;
   DispatchWidth(m_PixelBytes, [&](auto width) {
     using Pixel = decltype(width);
     auto * pixels = static_cast<Pixel *>(target);
@@ -228,6 +314,11 @@ Gatherer::FillBeyond(const Extent & position, std::int64_t count, void * target)
     if (!m_IsShrunk || !isBoard)
     {
       std::fill_n(pixels, count, m_IsShrunk ? colours[0] : constant);
+      return;
+    }
+    if (isBalanced)
+    {
+      FillBalanced(position, count, colours, pixels);
       return;
     }
     auto place = position;

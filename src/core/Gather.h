@@ -23,6 +23,7 @@
 
 #include <array>
 #include <cstddef>
+#include <optional>
 #include <vector>
 
 namespace cudamedian
@@ -71,9 +72,22 @@ enum class ShrinkFill : std::uint8_t
 {
   Chessboard,         ///< both in turn
   OppositeChessboard, ///< the same, exchanged
+  Balanced,           ///< so that the median of each window is the upper middle value of its pixels in the image
+  OppositeBalanced,   ///< the lower one
   Least,
   Greatest
 };
+
+/** Whether windows of a request's outputs are clipped at both ends of an axis, where chessboards that begin at either
+ * end are not the same. */
+bool
+IsClippedAtBothEnds(const MedianRequest & request, int axis);
+
+/** The fill with which a request's windows, clipped to the image, have their results at once. There is none for means
+ * of two middle values, for even windows but their extremes, and for outputs whose windows reach beyond both ends of an
+ * axis: those near either end have one, as halves of the image have. */
+std::optional<ShrinkFill>
+FindSingleFill(const MedianRequest & request);
 
 /** Copies boxes of a request's image, which may reach beyond it, to rows without gaps, and medians back.
  *
@@ -84,11 +98,18 @@ enum class ShrinkFill : std::uint8_t
  * pixels have the least key as have the greatest, or one more of either. So the window's median is a middle value of
  * what lies inside, and with both exchanged it is the other one. Along an axis of odd windows the board goes on behind
  * the image with the colour of its last pixel, without which windows that reach over both ends would not be balanced.
+ *
+ * ShrinkFill::Balanced takes one run for two, with odd windows. The chessboard begins anew after each window's size, in
+ * the image too: so the keys of any box as large as the window, with signs by their colours, add up to 1. What lies in
+ * the image of a window that is clipped to n pixels begins a board at the image's end, and adds up to 1 where n is odd,
+ * and else to 0. So what lies beyond has as many least keys as greatest where n is odd, and else one greatest more. The
+ * board is counted from the end that the request's windows reach over.
  */
 class Gatherer
 {
 public:
-  explicit Gatherer(const MedianRequest & request, ShrinkFill fill = ShrinkFill::Chessboard);
+  /** \param fill by default that of FindSingleFill(), where there is one */
+  explicit Gatherer(const MedianRequest & request, std::optional<ShrinkFill> fill = std::nullopt);
 
   /** Copies rows of a box, first to before last of all, to memory without gaps. Rows are numbered along axis 1 first.
    */
@@ -112,6 +133,12 @@ private:
   FillBeyond(const Extent & position, std::int64_t count, void * target) const;
   bool
   IsDark(const Extent & position) const;
+  /** Where a position is along an axis of the balanced board that it is on. */
+  std::int64_t
+  GetBoardPlace(const Extent & position, int axis) const;
+  template <typename TPixel>
+  void
+  FillBalanced(const Extent & position, std::int64_t count, const TPixel (&colours)[2], TPixel * pixels) const;
 
   const MedianRequest &        m_Request;
   std::size_t                  m_PixelBytes;
@@ -120,6 +147,7 @@ private:
   std::array<unsigned char, 8> m_Least{};
   std::array<unsigned char, 8> m_Greatest{};
   bool                         m_IsShrunk;
+  std::array<bool, Dimension>  m_FromBehind{}; ///< whether a balanced board is counted from the last pixel of an axis
 };
 
 } // namespace cudamedian

@@ -17,8 +17,10 @@
  *=========================================================================*/
 #include "GatheredCopies.h"
 
+#include "DivideUp.h"
 #include "Gather.h"
 #include "MaskedCopy.h"
+#include "RequestWindow.h"
 
 #include <algorithm>
 #include <cstdlib>
@@ -90,31 +92,9 @@ PeelBox(PixelBox whole, const PixelBox & interior)
   return bands;
 }
 
-/** A band of the rim. */
+/** A part of the outputs, in copies that are small enough. */
 std::vector<GatheredCopy>
-CutBand(const MedianRequest & request, const PixelBox & band)
-{
-  int longest = 0;
-  for (int axis = 1; axis < Dimension; ++axis)
-  {
-    const bool isAlike = request.footprint == nullptr && request.radius[axis] == request.radius[0] &&
-                         request.shorter[axis] == request.shorter[0];
-    longest = isAlike && band.extent[axis] > band.extent[longest] ? axis : longest;
-  }
-  if (band.extent[0] >= shortRow || longest == 0)
-  {
-    return CutIntoCopies(request, band);
-  }
-  auto box = band;
-  std::swap(box.origin[0], box.origin[longest]);
-  std::swap(box.extent[0], box.extent[longest]);
-  return CutIntoCopies(ExchangeAxes(request, 0, longest), box);
-}
-
-} // namespace
-
-std::vector<GatheredCopy>
-CutIntoCopies(const MedianRequest & request, const PixelBox & box)
+CutPart(const MedianRequest & request, const PixelBox & box)
 {
   const auto pixelBytes = static_cast<std::int64_t>(PixelBytes(request.pixelType));
   const bool isOnCpu = request.backend == Backend::Cpu;
@@ -156,6 +136,99 @@ CutIntoCopies(const MedianRequest & request, const PixelBox & box)
     }
     copies.push_back({ request, outputs });
   });
+  return copies;
+}
+
+/** A band of the rim. */
+std::vector<GatheredCopy>
+CutBand(const MedianRequest & request, const PixelBox & band)
+{
+  int longest = 0;
+  for (int axis = 1; axis < Dimension; ++axis)
+  {
+    const bool isAlike = request.footprint == nullptr && request.radius[axis] == request.radius[0] &&
+                         request.shorter[axis] == request.shorter[0];
+    longest = isAlike && band.extent[axis] > band.extent[longest] ? axis : longest;
+  }
+  if (band.extent[0] >= shortRow || longest == 0)
+  {
+    return CutIntoCopies(request, band);
+  }
+  auto box = band;
+  std::swap(box.origin[0], box.origin[longest]);
+  std::swap(box.extent[0], box.extent[longest]);
+  return CutIntoCopies(ExchangeAxes(request, 0, longest), box);
+}
+
+/** Where outputs along an axis are cut: near the middle, with at least so many behind, and where blocks of kernels end.
+ * Of 6720 columns halves of 3360 take 28 blocks of 256, and 3584 with the rest 27, as many as all together. */
+std::int64_t
+GetCut(int axis, std::int64_t extent, std::int64_t least)
+{
+  const auto middle = DivideUp(extent, std::int64_t{ 2 });
+  for (std::int64_t unit = axis == 0 ? 512 : 64; unit > 1; unit /= 2)
+  {
+    const auto cut = RoundUp(middle, unit);
+    if (extent - cut >= least)
+    {
+      return cut;
+    }
+  }
+  return middle;
+}
+
+} // namespace
+
+MedianRequest
+TakeOutputs(const MedianRequest & given, const PixelBox & box)
+{
+  auto   request = given;
+  Extent place;
+  for (int axis = 0; axis < Dimension; ++axis)
+  {
+    place[axis] = box.origin[axis] - given.outputOrigin[axis];
+  }
+  request.output = static_cast<char *>(given.output) +
+                   GetOffset(place, given.outputStride) * static_cast<std::int64_t>(given.outputPixelBytes);
+  request.outputOrigin = box.origin;
+  request.outputExtent = box.extent;
+  return request;
+}
+
+std::vector<PixelBox>
+CutBetweenEnds(const MedianRequest & request, const PixelBox & box)
+{
+  const auto part = TakeOutputs(request, box);
+  const bool isOdd = GetWindow(request).CountPixels() % 2 != 0;
+  Extent     half = box.extent;
+  for (int axis = 0; axis < Dimension; ++axis)
+  {
+    const auto size = 2 * request.radius[axis] + 1;
+    if (isOdd && IsClippedAtBothEnds(part, axis) && box.extent[axis] >= 2 * size)
+    {
+      half[axis] = GetCut(axis, box.extent[axis], size);
+    }
+  }
+  std::vector<PixelBox> parts;
+  ForEachBox(box.extent, half, [&](PixelBox cut) {
+    for (int axis = 0; axis < Dimension; ++axis)
+    {
+      cut.origin[axis] += box.origin[axis];
+    }
+    parts.push_back(cut);
+  });
+  return parts;
+}
+
+std::vector<GatheredCopy>
+CutIntoCopies(const MedianRequest & request, const PixelBox & box)
+{
+  std::vector<GatheredCopy> copies;
+  for (const auto & part : CutBetweenEnds(request, box))
+  {
+    const auto more = CutPart(request, part);
+    copies.insert(copies.end(), more.begin(), more.end());
+  }
   return copies;
 }
 

@@ -36,6 +36,15 @@ struct GatheredCopy
   PixelBox      outputs;
 };
 
+/** A request's outputs in a box, and no others. */
+MedianRequest
+TakeOutputs(const MedianRequest & request, const PixelBox & box);
+
+/** A box of outputs, in parts whose windows are clipped at one end of each axis alone (FindSingleFill()): two along the
+ * axes where they are clipped at both. Parts are not shorter than the window. */
+std::vector<PixelBox>
+CutBetweenEnds(const MedianRequest & request, const PixelBox & box);
+
 /** Outputs of a box, in copies that are small enough. */
 std::vector<GatheredCopy>
 CutIntoCopies(const MedianRequest & request, const PixelBox & box);

@@ -53,14 +53,22 @@ class PartedRun
 {
 public:
   PartedRun(const MedianRequest & request, const Runner & run)
-    : m_Request(request), m_Run(run), m_PixelBytes(PixelBytes(request.pixelType)), m_Recipe(GetRecipe(request))
+    : m_Request(request), m_Run(run), m_PixelBytes(PixelBytes(request.pixelType))
   {}
 
   ExecutionReport
   Run()
   {
     const PixelBox whole{ m_Request.outputOrigin, m_Request.outputExtent };
-    const auto     interior = GetInterior(m_Request);
+    const auto     parts = CutBetweenEnds(m_Request, whole);
+    if (m_Request.backend != Backend::Cpu && !HasRules(m_Request) &&
+        std::all_of(parts.begin(), parts.end(), [this](const PixelBox & part) {
+          return FindSingleFill(TakeOutputs(m_Request, part)).has_value();
+        }))
+    {
+      return RunParts(parts);
+    }
+    const auto interior = GetInterior(m_Request);
     m_Total = static_cast<double>(Volume(whole.extent));
     // Of a small interior the bands around it take longer than one copy of all.
     const bool isMean = m_Request.evenMedian == EvenMedian::Mean && GetWindow(m_Request).CountPixels() % 2 == 0;
@@ -87,24 +95,33 @@ public:
   }
 
 private:
+  /** Outputs whose windows are clipped with one fill: uploads have it beyond the image. */
+  ExecutionReport
+  RunParts(const std::vector<PixelBox> & parts)
+  {
+    m_Total = static_cast<double>(Volume(m_Request.outputExtent));
+    for (const auto & part : parts)
+    {
+      RunPart(TakeOutputs(m_Request, part), static_cast<double>(Volume(part.extent)) / m_Total);
+    }
+    m_Report.slabReason += std::string(m_Report.slabReason.empty() ? "" : "; ") + "windows are clipped in " +
+                           std::to_string(parts.size()) + " parts of the image";
+    if (m_Request.progress)
+    {
+      m_Request.progress(1.0F);
+    }
+    return m_Report;
+  }
+
   /** Outputs whose windows see no border. */
   void
   RunInterior(const PixelBox & box)
   {
-    auto request = m_Request;
+    auto request = TakeOutputs(m_Request, box);
     request.border = {};
     request.rank = IsLowerOfEven(request) ? GetWindow(request).rank - 1 : request.rank;
     request.evenMedian = EvenMedian::Upper;
     request.inputStride = {};
-    Extent place;
-    for (int axis = 0; axis < Dimension; ++axis)
-    {
-      place[axis] = box.origin[axis] - m_Request.outputOrigin[axis];
-    }
-    request.output = static_cast<char *>(m_Request.output) +
-                     GetOffset(place, m_Request.outputStride) * static_cast<std::int64_t>(m_Request.outputPixelBytes);
-    request.outputOrigin = box.origin;
-    request.outputExtent = box.extent;
     RunPart(request, static_cast<double>(Volume(box.extent)) / m_Total);
   }
 
@@ -175,22 +192,26 @@ private:
   Pixels
   FindOfAll(const MedianRequest & request, const PixelBox & outputs)
   {
-    const auto copied = GetInputBox(request, outputs);
-    auto       result = FindMiddle(request, m_Recipe.upper, copied, outputs);
-    if (m_Recipe.isMean)
+    const auto   part = TakeOutputs(request, outputs);
+    const auto   recipe = GetRecipe(part);
+    const double runs =
+      static_cast<double>(recipe.upper.fills.size() + (recipe.isMean ? recipe.lower.fills.size() : 0));
+    const double share = static_cast<double>(Volume(outputs.extent)) / m_Total / runs;
+    auto         result = FindMiddle(part, recipe.upper, share);
+    if (recipe.isMean)
     {
-      TakeMeans(request.pixelType, result, FindMiddle(request, m_Recipe.lower, copied, outputs));
+      TakeMeans(request.pixelType, result, FindMiddle(part, recipe.lower, share));
     }
     return result;
   }
 
   Pixels
-  FindMiddle(const MedianRequest & request, const Middle & middle, const PixelBox & copied, const PixelBox & outputs)
+  FindMiddle(const MedianRequest & request, const Middle & middle, double share)
   {
     Pixels kept;
     for (const auto fill : middle.fills)
     {
-      auto found = RunFilled(request, fill, middle.rank, copied, outputs);
+      auto found = RunFilled(request, fill, middle.rank, share);
       if (kept.empty())
       {
         kept = std::move(found);
@@ -203,12 +224,10 @@ private:
 
   /** The values of a rank, for outputs without gaps. */
   Pixels
-  RunFilled(const MedianRequest & given,
-            ShrinkFill            fill,
-            std::int64_t          rank,
-            const PixelBox &      copied,
-            const PixelBox &      outputs)
+  RunFilled(const MedianRequest & given, ShrinkFill fill, std::int64_t rank, double share)
   {
+    const PixelBox outputs{ given.outputOrigin, given.outputExtent };
+    const auto     copied = GetInputBox(given, outputs);
     Pixels         input(static_cast<std::size_t>(Volume(copied.extent)) * m_PixelBytes);
     Pixels         output(static_cast<std::size_t>(Volume(outputs.extent)) * m_PixelBytes);
     const Gatherer gatherer(given, fill);
@@ -233,9 +252,7 @@ private:
     request.outputStride = GetPackedStride(outputs.extent);
     request.outputPixelBytes = m_PixelBytes;
     request.convertRow = nullptr;
-    const auto runs =
-      static_cast<double>(m_Recipe.upper.fills.size() + (m_Recipe.isMean ? m_Recipe.lower.fills.size() : 0));
-    RunPart(request, static_cast<double>(Volume(outputs.extent)) / m_Total / runs);
+    RunPart(request, share);
     return output;
   }
 
@@ -331,7 +348,6 @@ private:
   const MedianRequest &     m_Request;
   const Runner &            m_Run;
   std::size_t               m_PixelBytes;
-  Recipe                    m_Recipe;
   ExecutionReport           m_Report;
   double                    m_Total{ 1 };
   std::atomic<double>       m_Done{ 0 };
@@ -355,7 +371,8 @@ bool
 IsGatheredForCuda(const MedianRequest & request)
 {
   const bool isMean = request.evenMedian == EvenMedian::Mean && GetWindow(request).CountPixels() % 2 == 0;
-  return HasRules(request) || IsLowerOfEven(request) || isMean || HasShrunkBorder(request);
+  return HasRules(request) || IsLowerOfEven(request) || isMean ||
+         (HasShrunkBorder(request) && !FindSingleFill(request));
 }
 
 ExecutionReport

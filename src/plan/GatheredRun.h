@@ -36,7 +36,8 @@ IsGatheredForCuda(const MedianRequest & request);
 
 /** Runs a request that has to be taken apart. Outputs whose windows lie inside the image are one request. The others
  * are requests on copies of the image with its border, in boxes of some megabytes; what a copy has beside its outputs
- * is as wide as windows reach.
+ * is as wide as windows reach. On devices windows that are clipped are requests for parts of the outputs, where each
+ * part has a single fill (FindSingleFill()).
  *
  * \param run runs a request that needs none of that.
  * \returns the report of the largest part; times, slabs and scratch memory are of all. */

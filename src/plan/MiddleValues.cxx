@@ -64,12 +64,20 @@ GetRecipe(const MedianRequest & request)
     return recipe;
   }
   // Two pixels are the only window whose median is a maximum.
-  if ((window.rank == 0 || window.rank == pixels - 1) && !window.IsMedian())
+  if (const auto fill = FindSingleFill(request))
   {
-    recipe.upper.fills = { window.rank == 0 ? ShrinkFill::Greatest : ShrinkFill::Least };
+    recipe.upper.fills = { *fill };
     return recipe;
   }
   recipe.isMean = request.evenMedian == EvenMedian::Mean;
+  auto upper = request;
+  upper.evenMedian = EvenMedian::Upper;
+  if (recipe.isMean && FindSingleFill(upper))
+  {
+    recipe.upper.fills = { ShrinkFill::Balanced };
+    recipe.lower.fills = { ShrinkFill::OppositeBalanced };
+    return recipe;
+  }
   recipe.upper.fills = both;
   recipe.lower.fills = both;
   recipe.upper.isGreater = !isEven;

@@ -29,7 +29,7 @@ namespace cudamedian
 {
 
 /** Values of one of the two ranks next to the middle: of two ways to fill what lies beyond the image, the lesser or the
- * greater value is right. */
+ * greater value is right. Where there is one way, its value is. */
 struct Middle
 {
   std::int64_t            rank{ 0 };
@@ -45,7 +45,7 @@ struct Recipe
   bool   isMean{ false };
 };
 
-/** What a request's recipe is. */
+/** What a request's recipe is, for all of its outputs. */
 Recipe
 GetRecipe(const MedianRequest & request);
 
