@@ -1,6 +1,7 @@
 // Times of the kernels alone, on images that lie in device memory, beside the floor of each; and the sweep over tiles,
 // blocks and shares by which policies are chosen.
 
+#include "ExtremumSweep.h"
 #include "KernelMeasurement.h"
 #include "WindowSweep.h"
 
@@ -47,6 +48,7 @@ struct Options
   int                      launches{ 21 };
   std::size_t              scratchMebibytes{ 256 }; // as the filter takes
   bool                     tune{ false };
+  std::size_t              shapes{ 60 };
   bool                     small{ false };
   bool                     count{ false };
   bool                     rows{ false };
@@ -269,7 +271,10 @@ AddOptions(CLI::App & application, Options & options)
   application
     .add_option("--scratch", options.scratchMebibytes, "MiB of scratch memory for algorithms that look at data")
     ->check(CLI::Range(1, 8192));
-  application.add_flag("--tune", options.tune, "sweep the policies listed by the next eight options");
+  application.add_option("--shapes", options.shapes, "shapes of a pass that finds extremes, the fastest by the model")
+    ->check(CLI::Range(1, 1000));
+  application.add_flag(
+    "--tune", options.tune, "sweep the policies listed by the next eight options, or with --algorithm extremes shapes");
   application
     .add_option("--tiles",
                 options.tiles,
@@ -290,10 +295,10 @@ AddOptions(CLI::App & application, Options & options)
                 "published programs to sweep beside the window's own: all, or names such as forgetful1x2, network94")
     ->delimiter(',');
   application.add_flag("--small", options.small, "512x512 images against an empty kernel");
-  application.add_flag(
-    "--rows",
-    options.rows,
-    "print the rows for the tables of src/algorithm too: of rates, or with --tune of TileTuning.inc");
+  application.add_flag("--rows",
+                       options.rows,
+                       "print the rows for the tables of src/algorithm too: of rates, or with --tune of TileTuning.inc "
+                       "or ExtremumTuning.inc");
   application.add_option("--commit", options.commit, "what the rows say was measured; the default was found by CMake");
   application.add_option("--json", options.jsonFile, "file for the table");
   application
@@ -375,6 +380,13 @@ Run(const Options & options)
       tableRows.push_back(MakeRateRow(row, device, options.commit));
       return;
     }
+    if (options.algorithm == Algorithm::Extremum)
+    {
+      const auto texts =
+        SweepExtremes(benchmark, radius, pixel, size, options.shapes, options.launches, options.commit, rows);
+      tableRows.insert(tableRows.end(), texts.begin(), texts.end());
+      return;
+    }
     const auto swept = Sweep(benchmark, radius, pixel, size, options);
     std::for_each(swept.begin(), swept.end(), [&](const Row & row) { table.push_back(AsJson(row)); });
     tableRows.push_back(MakeTuningRow(swept, device, options.commit));
@@ -391,6 +403,10 @@ Run(const Options & options)
   {
     const auto seconds = TimeLaunches(101, [](std::size_t) { return LaunchNothing(nullptr); });
     std::printf("an empty kernel takes %.2f us\n", seconds * 1e6);
+  }
+  if (options.tune && options.algorithm == Algorithm::Extremum)
+  {
+    std::for_each(rows.begin(), rows.end(), [&](const Row & row) { table.push_back(AsJson(row)); });
   }
   if (!options.jsonFile.empty())
   {

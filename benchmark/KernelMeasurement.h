@@ -278,6 +278,30 @@ public:
     return row;
   }
 
+  /** Least values by one pass of a given shape, which is the window's. */
+  Row
+  MeasureExtremumShape(const ExtremumShape & shape,
+                       const Extent &        radius,
+                       const PixelKind &     pixel,
+                       const Extent &        size,
+                       int                   launches)
+  {
+    Row row;
+    row.pixel = pixel.name;
+    row.window = JoinShort(Window(radius).GetExtent());
+    row.size = JoinShort(size);
+    row.floorGigapixels = m_Device.copyBytes / (2.0 * static_cast<double>(PixelBytes(pixel.type))) * 1e-9;
+    row.policy.blockX = extremumLanes;
+    row.policy.blockY = shape.warps;
+    row.warps = m_Device.CountBlocks(shape.warps * shape.warpBytes, extremumLanes * shape.warps) * shape.warps;
+    const std::vector<ExtremumShape> shapes{ shape };
+    const auto                       launch = [&](const KernelArguments & arguments) {
+      return LaunchExtremes(arguments, shapes, pixel.keyFormat, nullptr, 0, nullptr);
+    };
+    Time(radius, pixel, size, launches, row, launch, 0);
+    return row;
+  }
+
   /** The kernel of an algorithm; for `Automatic` the one that the filter would take, whatever it costs to compile. */
   Row
   MeasureChosen(Algorithm algorithm, const Extent & radius, const PixelKind & pixel, const Extent & size, int launches)

@@ -20,6 +20,7 @@
 #include "DeviceProfiles.h"
 #include "ExtremumKernels.h"
 #include "ExtremumSteps.h"
+#include "ExtremumTuning.h"
 
 #include <algorithm>
 #include <cstring>
@@ -352,6 +353,84 @@ TEST(CudaMedianExtremumKernels, RegionsOfLongWindowsAreNarrow)
     EXPECT_LE(2 * 2 * pixels, static_cast<std::int64_t>(scratchBytes));
     EXPECT_LE(static_cast<double>(pixels), 2.0 * static_cast<double>(Volume(region))) << Join(region);
   }
+}
+
+/** A row with a shape that the model does not take, for a window of 9x9. */
+ExtremumTuningRow
+MakeRow(const std::string & device)
+{
+  return { FindDeviceProfile(device)->name,
+           "1234567",
+           { { 9, 9, 1, 1 } },
+           { { 6720, 4480, 1, 1 } },
+           2,
+           ExtremumMeans::Strip,
+           1,
+           1,
+           2,
+           1,
+           3,
+           7,
+           0,
+           2,
+           5000,
+           400 };
+}
+
+/** A measured shape is taken for its window, pixels and images as large as the ones it was measured with, on its device
+ * or one like it; the model chooses elsewhere. */
+TEST(CudaMedianExtremumKernels, MeasuredShapesAreTaken)
+{
+  const auto   h100 = GetTraits(*FindDeviceProfile("h100"));
+  const Extent flat{ { 6720, 4480, 1, 1 } };
+  const auto   isTaken = [&](const Extent &       radius,
+                           const Extent &       extent,
+                           int                  pixelBytes,
+                           const DeviceTraits & device,
+                           const std::string &  measuredOn) {
+    const auto passes =
+      ChooseExtremumPasses(GetReach(radius, extent), extent, pixelBytes, device, { MakeRow(measuredOn) });
+    return passes.isMeasured && passes.shapes.size() == 1 && passes.shapes[0].band == 3 &&
+           passes.shapes[0].bands == 7 && passes.shapes[0].warps == 2;
+  };
+  EXPECT_TRUE(isTaken({ { 4, 4, 0, 0 } }, flat, 2, h100, "h100"));
+  EXPECT_TRUE(isTaken({ { 4, 4, 0, 0 } }, flat, 2, h100, "h200")) << "a device like it";
+  EXPECT_TRUE(isTaken({ { 4, 4, 0, 0 } }, { { 20000, 20000, 1, 1 } }, 2, h100, "h100"));
+  EXPECT_FALSE(isTaken({ { 4, 4, 0, 0 } }, flat, 2, h100, "rtx4090"));
+  EXPECT_FALSE(isTaken({ { 4, 4, 0, 0 } }, flat, 1, h100, "h100"));
+  EXPECT_FALSE(isTaken({ { 4, 5, 0, 0 } }, flat, 2, h100, "h100"));
+  EXPECT_FALSE(isTaken({ { 4, 4, 0, 0 } }, { { 512, 512, 1, 1 } }, 2, h100, "h100")) << "a small image";
+  EXPECT_FALSE(isTaken({ { 4, 4, 0, 0 } }, { { 512, 512, 256, 1 } }, 2, h100, "h100")) << "a volume";
+  EXPECT_FALSE(isTaken({ { 4, 4, 0, 0 } }, flat, 2, GetDevice(1000), "h200")) << "no room for it";
+  // The device's own row comes before one of a device like it, wherever it stands.
+  auto own = MakeRow("h100");
+  own.bands = 2;
+  const auto passes = ChooseExtremumPasses(
+    GetReach(Extent{ { 4, 4, 0, 0 } }, flat), flat, 2, h100, { MakeRow("h200"), own, MakeRow("h200") });
+  ASSERT_EQ(passes.shapes.size(), 1U);
+  EXPECT_EQ(passes.shapes[0].bands, 2);
+}
+
+/** Passes that were all measured are taken before those of the model, whatever that says; among them the fastest. */
+TEST(CudaMedianExtremumKernels, MeasuredPassesComeFirst)
+{
+  const auto   h100 = GetTraits(*FindDeviceProfile("h100"));
+  const Extent flat{ { 6720, 4480, 1, 1 } };
+  const auto   reach = GetReach(Extent{ { 4, 4, 0, 0 } }, flat);
+  auto         whole = MakeRow("h100");
+  whole.rate = 1; // far slower than the model has others
+  EXPECT_TRUE(ChooseExtremumPasses(reach, flat, 2, h100, { whole }).isMeasured);
+  auto rows = MakeRow("h100");
+  rows.window = { { 9, 1, 1, 1 } };
+  rows.band = 1;
+  auto columns = MakeRow("h100");
+  columns.window = { { 1, 9, 1, 1 } };
+  const auto passes = ChooseExtremumPasses(reach, flat, 2, h100, { whole, rows, columns });
+  EXPECT_TRUE(passes.isMeasured);
+  EXPECT_EQ(passes.shapes.size(), 2U);
+  EXPECT_NEAR(passes.seconds, 2 * 6720 * 4480 / 5000e9, 1e-9);
+  whole.rate = 3000;
+  EXPECT_EQ(ChooseExtremumPasses(reach, flat, 2, h100, { whole, rows, columns }).shapes.size(), 1U);
 }
 
 /** A random shape, whether a policy would take it or not, and the radius and what it is shorter by. */

@@ -18,6 +18,7 @@
 // The tables of measurements, row by row: what was measured to be fastest is what the policies choose, and the models
 // are as far from it as they say. No measurement is taken here.
 
+#include "ExtremumTuning.h"
 #include "HistogramPolicy.h"
 #include "KernelPolicy.h"
 #include "KernelProgram.h"
@@ -354,6 +355,21 @@ TEST(CudaMedianTuning, EvenWindowsAreLeftToNothingSlower)
   }
 }
 
+TEST(CudaMedianTuning, MeasuredExtremesAreTaken)
+{
+  for (const auto & row : GetExtremumTuning())
+  {
+    ExtremumReach reach;
+    reach.before = reach.behind = GetRadius(row.window);
+    const auto   device = GetTraits(*FindDeviceProfile(row.device));
+    const auto   passes = ChooseExtremumPasses(reach, row.image, row.pixelBytes, device);
+    const double rate = static_cast<double>(Volume(row.image)) / passes.seconds * 1e-9;
+    EXPECT_TRUE(passes.isMeasured) << ToRow(row);
+    EXPECT_GE(rate, enough * row.rate) << ToRow(row);
+    EXPECT_GE(row.rate, row.modelledRate) << ToRow(row);
+  }
+}
+
 TEST(CudaMedianTuning, TheFastestAlgorithmIsChosen)
 {
   EXPECT_EQ(FindChoiceFaults(rateTables), Faults());
@@ -443,6 +459,7 @@ TEST(CudaMedianTuning, ModelsAreAsFarOffAsTheySay)
 TEST(CudaMedianTuning, TablesStandAsTheyArePrinted)
 {
   EXPECT_EQ(PrintRows(tileTuning), ReadRows("algorithm/tile/TileTuning.inc"));
+  EXPECT_EQ(PrintRows(GetExtremumTuning()), ReadRows("algorithm/extremum/ExtremumTuning.inc"));
   EXPECT_EQ(PrintRows(rateTables.at(Algorithm::TileProgram)), ReadRows("algorithm/tile/TileRates.inc"));
   EXPECT_EQ(PrintRows(rateTables.at(Algorithm::LocalRank)), ReadRows("algorithm/rank/RankRates.inc"));
   EXPECT_EQ(PrintRows(rateTables.at(Algorithm::SlidingHistogram)), ReadRows("algorithm/histogram/HistogramRates.inc"));

@@ -17,10 +17,13 @@
  *=========================================================================*/
 #include "ExtremumPolicy.h"
 
+#include "DeviceProfiles.h"
 #include "DivideUp.h"
+#include "ExtremumOffers.h"
+#include "ExtremumTuning.h"
 
+#include <algorithm>
 #include <array>
-#include <cmath>
 #include <map>
 #include <optional>
 #include <utility>
@@ -30,218 +33,6 @@ namespace cudamedian
 namespace
 {
 
-/** Registers that a vector of a lane is compared in: 8-bit pixels take two for a word. */
-double
-CountHeld(int pixelBytes)
-{
-  return pixelBytes == 1 ? 2 : pixelBytes == 8 ? 4 : 1;
-}
-
-/** What the model says of a pass. */
-struct Work
-{
-  double items{ 0 };        ///< for warps
-  double instructions{ 0 }; ///< of an item
-  double bytes{ 0 };        ///< that are read and written
-};
-
-/** How long a pass takes, in seconds.
- *
- * Warps share the schedulers, and the last ones run on while others are done: half an item's time is lost. The
- * constants are fitted to some 40 kernels on an H100, which they tell to a third as a rule. */
-double
-EstimateSeconds(const Work & work, const ExtremumShape & shape, const DeviceTraits & device)
-{
-  constexpr double mostIssued = 1.4;     // instructions of a multiprocessor in a clock
-  constexpr double issuedByOne = 0.15;   // of a warp
-  constexpr double readingWarps = 12;    // of a multiprocessor, that keep memory busy
-  constexpr double copyShare = 0.95;     // of a copy's bandwidth
-  constexpr int    warpRegisters = 4096; // 128 for each lane
-  const int        most = std::max(1, device.registers / warpRegisters);
-  const int        warps =
-    std::max(1, std::min(most, shape.warps * device.CountBlocks(shape.warps * shape.warpBytes, 32 * shape.warps)));
-  const double clock = device.kilohertz * 1e3;
-  const double issued = std::min(mostIssued, issuedByOne * warps);
-  const double compute = work.items * work.instructions / (device.multiprocessors * issued * clock);
-  const double memory =
-    work.bytes / (copyShare * std::max(1e9, device.copyBytes)) * std::max(1.0, readingWarps / warps);
-  const double alone = work.instructions * warps / issued / clock;
-  return std::max(compute, memory) + 0.5 * alone;
-}
-
-/** The work of a strip: counted in the source of its kernel. */
-Work
-CountStripWork(const ExtremumShape & shape, const Extent & outputExtent, int pixelBytes)
-{
-  const auto pixels = GetExtremumVectorPixels(shape, pixelBytes);
-  const int  halo =
-    static_cast<int>(DivideUp(shape.before[0], pixels) + DivideUp(shape.size[0] - 1 - shape.before[0], pixels));
-  const auto   vectors = std::min<std::int64_t>(DivideUp(outputExtent[0], pixels), 1 << 30);
-  const int    other = 6 - shape.along - shape.across;
-  const double strips = CountExtremumStrips(static_cast<int>(vectors), halo);
-  const auto   length = std::min<std::int64_t>(std::int64_t{ shape.band } * shape.bands, outputExtent[shape.along]);
-  const auto   marches = DivideUp(outputExtent[shape.along], std::int64_t{ shape.band } * shape.bands);
-  const auto   groups = DivideUp(outputExtent[shape.across], shape.run);
-  Work         work;
-  work.items =
-    strips * static_cast<double>(marches) * static_cast<double>(groups) * static_cast<double>(outputExtent[other]);
-  const double words = (shape.isWide != 0 ? 4 : 1) * CountHeld(pixelBytes);
-  const double window = shape.size[shape.along];
-  const bool   isKept = shape.band == shape.size[shape.along];
-  const double sweeps = isKept ? 1 : std::ceil(static_cast<double>(length) / shape.band);
-  const double loaded = window * sweeps + static_cast<double>(length); // rows, but those of a run
-  const double across = shape.size[shape.across] + shape.run - 1;      // vectors that a run loads
-  const double load = (shape.isWide != 0 ? 10 : 18) + words;
-  const double add = shape.run > 1 ? 0.7 * across * (load + words) + 3 * shape.run * words : load + words;
-  double       reduce = 0;
-  if (shape.size[0] > 1)
-  {
-    const int    half = std::max(shape.before[0], shape.size[0] - 1 - shape.before[0]) + 1;
-    const double doublings = std::floor(std::log2(std::min(half, pixels)));
-    const double inside = std::exp2(doublings);
-    const double rest = half > inside ? std::ceil(std::log2(half / inside)) : 0;
-    reduce = 1.5 * (doublings * (4 + 2 * words) + rest * (10 + 2 * words)) + 20;
-  }
-  work.instructions = 60 + loaded * add + static_cast<double>(length) * shape.run * (14 + 4 * words + reduce) +
-                      loaded * shape.run * 2 * words;
-  const double pixelsDone = static_cast<double>(Volume(outputExtent));
-  // Rows that are read again come from the second-level cache as a rule.
-  const double again =
-    window / static_cast<double>(length) * sweeps * 0.8 + (shape.run > 1 ? 0.9 * across / shape.run - 0.2 : 0);
-  work.bytes = pixelsDone * pixelBytes * (2 + again);
-  return work;
-}
-
-/** The work of a row's part. */
-Work
-CountLineWork(const ExtremumShape & shape, const Extent & outputExtent, int pixelBytes)
-{
-  const int    keys = GetExtremumWordPixels(pixelBytes);
-  const double held = CountHeld(pixelBytes);
-  const double window = static_cast<double>(shape.size[0] / keys);
-  const double run = shape.laneWords;
-  const auto   parts = DivideUp(outputExtent[0], std::int64_t{ extremumLanes } * shape.laneWords * keys);
-  Work         work;
-  work.items = static_cast<double>(parts * outputExtent[1] * outputExtent[2]) * static_cast<double>(outputExtent[3]);
-  work.instructions = 80 + 16.0 * shape.staged / extremumLanes + window * (1.5 + held) +
-                      run * (8 + 4 * held + (keys > 1 ? 6 + 4 * keys * held / 2 : 0)) + run * 4;
-  work.bytes = static_cast<double>(Volume(outputExtent)) * pixelBytes * 2;
-  return work;
-}
-
-/** Blocks of several warps, where they need no more shared memory. */
-void
-SetWarps(ExtremumShape & shape, const DeviceTraits & device)
-{
-  shape.warps = mostExtremumWarps * shape.warpBytes <= std::min(device.blockSharedBytes, device.sharedBytes / 3)
-                  ? mostExtremumWarps
-                  : 1;
-}
-
-/** The fastest of some shapes. */
-struct Choice
-{
-  std::optional<ExtremumShape> shape;
-  double                       seconds{ 0 };
-
-  void
-  Offer(ExtremumShape offered, const Extent & outputExtent, int pixelBytes, const DeviceTraits & device)
-  {
-    if (offered.warpBytes > device.blockSharedBytes)
-    {
-      return;
-    }
-    SetWarps(offered, device);
-    const auto   work = offered.means == ExtremumMeans::Line ? CountLineWork(offered, outputExtent, pixelBytes)
-                                                             : CountStripWork(offered, outputExtent, pixelBytes);
-    const double found = EstimateSeconds(work, offered, device);
-    if (!shape || found < seconds)
-    {
-      shape = offered;
-      seconds = found;
-    }
-  }
-};
-
-/** A window's part along some axes. */
-ExtremumShape
-MakeShape(const ExtremumReach & reach)
-{
-  ExtremumShape shape{};
-  for (int axis = 0; axis < Dimension; ++axis)
-  {
-    shape.before[axis] = static_cast<std::int32_t>(reach.before[axis]);
-    shape.size[axis] = static_cast<std::int32_t>(reach.before[axis] + 1 + reach.behind[axis]);
-  }
-  return shape;
-}
-
-/** Strips that march along an axis, with runs along another or without. */
-void
-OfferStrips(Choice &             choice,
-            ExtremumShape        shape,
-            const Extent &       outputExtent,
-            int                  pixelBytes,
-            const DeviceTraits & device)
-{
-  shape.means = ExtremumMeans::Strip;
-  const int pixels = GetExtremumVectorPixels(shape, pixelBytes);
-  const int halo = DivideUp(shape.before[0], pixels) + DivideUp(shape.size[0] - 1 - shape.before[0], pixels);
-  if (halo > extremumLanes / 2)
-  {
-    return;
-  }
-  const int laneBytes = pixels * pixelBytes;
-  const int window = shape.size[shape.along];
-  for (int parts = 1; parts <= 8 && parts <= window; ++parts)
-  {
-    shape.band = DivideUp(window, parts);
-    const auto bytes = std::int64_t{ shape.band } * shape.run * extremumLanes * laneBytes;
-    if (bytes > device.blockSharedBytes)
-    {
-      continue;
-    }
-    shape.warpBytes = static_cast<std::int32_t>(bytes);
-    const auto longest = std::min<std::int64_t>(2 * outputExtent[shape.along], 1 << 16);
-    for (shape.bands = 1; shape.bands == 1 || std::int64_t{ shape.band } * shape.bands < longest;
-         shape.bands = shape.bands < 4 ? shape.bands + 1 : shape.bands * 3 / 2)
-    {
-      choice.Offer(shape, outputExtent, pixelBytes, device);
-    }
-  }
-}
-
-/** Parts of rows. */
-void
-OfferLines(Choice &             choice,
-           ExtremumShape        shape,
-           const Extent &       outputExtent,
-           int                  pixelBytes,
-           const DeviceTraits & device)
-{
-  shape.means = ExtremumMeans::Line;
-  const int keys = GetExtremumWordPixels(pixelBytes);
-  const int wordBytes = std::max(4, pixelBytes);
-  const int vectorWords = 16 / wordBytes;
-  const int more = GetExtremumLineMore(pixelBytes);
-  const int window = shape.size[0] / keys;
-  // Longer ones leave too few warps to a multiprocessor: 17 to 25 were the fastest, for windows of 81 and 201.
-  constexpr int mostWords = 40;
-  for (shape.laneWords = 1; shape.laneWords + more <= window && shape.laneWords <= mostWords;
-       shape.laneWords += shape.laneWords < 16 ? 2 : 8)
-  {
-    const int outputs = extremumLanes * shape.laneWords;
-    shape.staged = DivideUp(vectorWords - 1 + outputs + window + more, vectorWords);
-    const auto bytes = std::int64_t{ shape.staged } * 16 + outputs * wordBytes;
-    if (bytes > device.blockSharedBytes)
-    {
-      return;
-    }
-    shape.warpBytes = static_cast<std::int32_t>(bytes);
-    choice.Offer(shape, outputExtent, pixelBytes, device);
-  }
-}
-
 /** How much of a length one of so many parts gets; they add up to it. */
 std::int64_t
 GetPart(std::int64_t whole, std::int64_t number, std::int64_t parts)
@@ -249,54 +40,14 @@ GetPart(std::int64_t whole, std::int64_t number, std::int64_t parts)
   return whole * (number + 1) / parts - whole * number / parts;
 }
 
-/** The fastest strips for windows along some axes: one that they march along, perhaps one of runs, perhaps axis 0. */
-Choice
-FindStrips(const ExtremumReach & reach, const Extent & outputExtent, int pixelBytes, const DeviceTraits & device)
+/** The fastest shape of a single pass, by the model. */
+std::optional<ExtremumOffer>
+FindFastest(const ExtremumReach & reach, const Extent & outputExtent, int pixelBytes, const DeviceTraits & device)
 {
-  Choice choice;
-  auto   shape = MakeShape(reach);
-  for (shape.along = Dimension - 1; shape.along > 0; --shape.along)
-  {
-    for (shape.across = 1; shape.across < Dimension; ++shape.across)
-    {
-      const int other = 6 - shape.along - shape.across;
-      if (shape.across == shape.along || shape.size[other] > 1)
-      {
-        continue;
-      }
-      for (const int run : { 1, 2 })
-      {
-        shape.run = run;
-        if (shape.size[shape.across] == 1 ? run > 1 : run == 1 || run > shape.size[shape.across])
-        {
-          continue;
-        }
-        shape.isWide = 1;
-        OfferStrips(choice, shape, outputExtent, pixelBytes, device);
-        if (run == 1 && shape.size[0] == 1)
-        {
-          shape.isWide = 0;
-          OfferStrips(choice, shape, outputExtent, pixelBytes, device);
-        }
-      }
-    }
-  }
-  return choice;
-}
-
-/** The fastest kernel for windows along axis 0 alone. */
-Choice
-FindLine(const ExtremumReach & reach, const Extent & outputExtent, int pixelBytes, const DeviceTraits & device)
-{
-  Choice choice;
-  auto   shape = MakeShape(reach);
-  OfferLines(choice, shape, outputExtent, pixelBytes, device);
-  shape.isWide = 1;
-  shape.along = 1;
-  shape.across = 2;
-  shape.run = 1;
-  OfferStrips(choice, shape, outputExtent, pixelBytes, device);
-  return choice;
+  const auto offers = ListExtremumOffers(reach, outputExtent, pixelBytes, device);
+  const auto fastest = std::min_element(
+    offers.begin(), offers.end(), [](const auto & one, const auto & other) { return one.seconds < other.seconds; });
+  return fastest == offers.end() ? std::nullopt : std::optional<ExtremumOffer>(*fastest);
 }
 
 /** The passes of a window along one axis, one for each of so many parts of it. There are none where no kernel covers
@@ -309,26 +60,25 @@ ListParts(const ExtremumReach & reach,
           int                   pixelBytes,
           const DeviceTraits &  device)
 {
-  ExtremumPasses                                          passes;
-  std::map<std::pair<std::int64_t, std::int64_t>, Choice> found; // parts differ by a pixel on each side
+  ExtremumPasses                                 passes;
+  std::map<Extent, std::optional<ExtremumOffer>> found; // parts differ by a pixel on each side
   for (std::int64_t number = 0; number < parts; ++number)
   {
     ExtremumReach part;
     part.before[axis] = GetPart(reach.before[axis], number, parts);
     part.behind[axis] = GetPart(reach.behind[axis], number, parts);
-    const auto place = found.try_emplace({ part.before[axis], part.behind[axis] });
-    auto &     choice = place.first->second;
+    const auto place = found.try_emplace({ { part.before[axis], part.behind[axis], 0, 0 } });
+    auto &     fastest = place.first->second;
     if (place.second)
     {
-      choice = axis == 0 ? FindLine(part, outputExtent, pixelBytes, device)
-                         : FindStrips(part, outputExtent, pixelBytes, device);
+      fastest = FindFastest(part, outputExtent, pixelBytes, device);
     }
-    if (!choice.shape)
+    if (!fastest)
     {
       return {};
     }
-    passes.shapes.push_back(*choice.shape);
-    passes.seconds += choice.seconds;
+    passes.shapes.push_back(fastest->shape);
+    passes.seconds += fastest->seconds;
   }
   return passes;
 }
@@ -371,29 +121,95 @@ FindPass(const ExtremumReach & reach, const Extent & outputExtent, int pixelByte
 {
   std::size_t axes = 0;
   std::size_t last = 0;
-  bool        isWhole = true; // along axes 1 to 3
   for (std::size_t axis = 0; axis < Dimension; ++axis)
   {
-    const bool hasReach = reach.before[axis] + reach.behind[axis] > 0;
-    isWhole = isWhole && (hasReach || axis == 0);
-    axes += hasReach ? 1 : 0;
-    last = hasReach ? axis : last;
+    axes += HasReach(reach, axis) ? 1 : 0;
+    last = HasReach(reach, axis) ? axis : last;
   }
   if (axes == 1)
   {
     return FindParts(reach, last, outputExtent, pixelBytes, device);
   }
   ExtremumPasses passes;
-  if (!isWhole)
+  if (const auto fastest = FindFastest(reach, outputExtent, pixelBytes, device))
   {
-    const auto choice = FindStrips(reach, outputExtent, pixelBytes, device);
-    if (choice.shape)
+    passes.shapes.push_back(fastest->shape);
+    passes.seconds = fastest->seconds;
+  }
+  return passes;
+}
+
+/** Whether a row was measured with such a window and image. A march's length is that of large images; smaller ones have
+ * other ones. */
+bool
+IsOf(const ExtremumTuningRow & row, const ExtremumShape & window, const Extent & outputExtent, int pixelBytes)
+{
+  bool isOf = row.pixelBytes == pixelBytes && 2 * Volume(outputExtent) >= Volume(row.image) &&
+              (row.image[2] > 1) == (outputExtent[2] > 1);
+  for (int axis = 0; axis < Dimension; ++axis)
+  {
+    isOf = isOf && window.size[axis] == row.window[axis] && 2 * window.before[axis] + 1 == window.size[axis];
+  }
+  return isOf;
+}
+
+/** The shape of a row, where it fits the device. */
+std::optional<ExtremumShape>
+MakeShape(const ExtremumTuningRow & row, const ExtremumReach & reach, int pixelBytes, const DeviceTraits & device)
+{
+  auto shape = MakeExtremumShape(reach);
+  shape.means = row.means;
+  shape.isWide = row.isWide;
+  shape.along = row.along;
+  shape.across = row.across;
+  shape.run = row.run;
+  shape.band = row.band;
+  shape.bands = row.bands;
+  shape.laneWords = row.laneWords;
+  const bool fits = FitExtremumShape(shape, pixelBytes, device);
+  shape.warps = row.warps;
+  return fits && shape.warps * shape.warpBytes <= device.blockSharedBytes ? std::optional<ExtremumShape>(shape)
+                                                                          : std::nullopt;
+}
+
+/** The pass that was measured for a window on a device, or on one with as much shared memory of its architecture. */
+ExtremumPasses
+FindMeasuredPass(const std::vector<ExtremumTuningRow> & rows,
+                 const ExtremumReach &                  reach,
+                 const Extent &                         outputExtent,
+                 int                                    pixelBytes,
+                 const DeviceTraits &                   device)
+{
+  ExtremumPasses passes;
+  bool           isOwn = false;
+  const auto     window = MakeExtremumShape(reach);
+  for (const auto & row : rows)
+  {
+    if (isOwn || !IsOf(row, window, outputExtent, pixelBytes))
     {
-      passes.shapes.push_back(*choice.shape);
-      passes.seconds = choice.seconds;
+      continue;
+    }
+    isOwn = row.device == device.name;
+    const auto * const profile = FindDeviceProfile(row.device);
+    const bool isAlike = profile != nullptr && GetTraits(*profile).computeCapability == device.computeCapability &&
+                         GetTraits(*profile).blockSharedBytes == device.blockSharedBytes;
+    const auto shape = isOwn || isAlike ? MakeShape(row, reach, pixelBytes, device) : std::nullopt;
+    if (shape && (isOwn || passes.shapes.empty()))
+    {
+      passes.shapes = { *shape };
+      passes.seconds = static_cast<double>(Volume(outputExtent)) / row.rate * 1e-9;
+      passes.isMeasured = true;
     }
   }
   return passes;
+}
+
+/** Whether passes are to be taken before others: what was measured before what the model says. */
+bool
+IsBetter(const ExtremumPasses & one, const ExtremumPasses & other)
+{
+  return !one.shapes.empty() &&
+         (other.shapes.empty() || (one.isMeasured != other.isMeasured ? one.isMeasured : one.seconds < other.seconds));
 }
 
 } // namespace
@@ -431,11 +247,30 @@ GetExtremumReach(const MedianRequest & request)
   return reach;
 }
 
+const std::vector<ExtremumTuningRow> &
+GetExtremumTuning()
+{
+  static const auto & rows = *new std::vector<ExtremumTuningRow>{
+#include "ExtremumTuning.inc"
+  };
+  return rows;
+}
+
 ExtremumPasses
 ChooseExtremumPasses(const ExtremumReach & reach,
                      const Extent &        outputExtent,
                      int                   pixelBytes,
                      const DeviceTraits &  device)
+{
+  return ChooseExtremumPasses(reach, outputExtent, pixelBytes, device, GetExtremumTuning());
+}
+
+ExtremumPasses
+ChooseExtremumPasses(const ExtremumReach &                  reach,
+                     const Extent &                         outputExtent,
+                     int                                    pixelBytes,
+                     const DeviceTraits &                   device,
+                     const std::vector<ExtremumTuningRow> & rows)
 {
   unsigned int all = 0;
   for (int axis = 0; axis < Dimension; ++axis)
@@ -462,18 +297,26 @@ ChooseExtremumPasses(const ExtremumReach & reach,
       part.before[axis] = (axes >> axis & 1U) != 0 ? reach.before[axis] : 0;
       part.behind[axis] = (axes >> axis & 1U) != 0 ? reach.behind[axis] : 0;
     }
-    passes[axes] = FindPass(part, outputExtent, pixelBytes, device);
+    passes[axes] = FindMeasuredPass(rows, part, outputExtent, pixelBytes, device);
+    if (passes[axes].shapes.empty())
+    {
+      passes[axes] = FindPass(part, outputExtent, pixelBytes, device);
+    }
     best[axes] = passes[axes];
     for (unsigned int first = (axes - 1) & axes; first > 0; first = (first - 1) & axes)
     {
       const auto & last = passes[axes & ~first];
-      const auto   seconds = best[first].seconds + last.seconds;
-      if (!best[first].shapes.empty() && !last.shapes.empty() &&
-          (best[axes].shapes.empty() || seconds < best[axes].seconds))
+      if (best[first].shapes.empty() || last.shapes.empty())
       {
-        best[axes].shapes = best[first].shapes;
-        best[axes].shapes.insert(best[axes].shapes.end(), last.shapes.begin(), last.shapes.end());
-        best[axes].seconds = seconds;
+        continue;
+      }
+      auto both = best[first];
+      both.shapes.insert(both.shapes.end(), last.shapes.begin(), last.shapes.end());
+      both.seconds += last.seconds;
+      both.isMeasured = both.isMeasured && last.isMeasured;
+      if (IsBetter(both, best[axes]))
+      {
+        best[axes] = std::move(both);
       }
     }
   }

@@ -82,8 +82,11 @@ CountExtremumStrips(int vectors, int halo);
 struct ExtremumPasses
 {
   std::vector<ExtremumShape> shapes;
-  double                     seconds{ 0 }; ///< how long they take, by the model
+  double                     seconds{ 0 };        ///< how long they take, as measured or by the model
+  bool                       isMeasured{ false }; ///< whether all of them are rows of ExtremumTuning.inc
 };
+
+struct ExtremumTuningRow;
 
 /** The window's pixels before and behind an output, as far as they lie in the image. */
 struct ExtremumReach
@@ -96,13 +99,25 @@ struct ExtremumReach
 ExtremumReach
 GetExtremumReach(const MedianRequest & request);
 
-/** The passes that the model takes for the fastest, on a device with these traits. There are none only where not even
- * a single pixel's neighbours fit in shared memory. */
+/** The rows of ExtremumTuning.inc. */
+const std::vector<ExtremumTuningRow> &
+GetExtremumTuning();
+
+/** The passes that were measured to be the fastest, or that the model takes for it where none was, on a device with
+ * these traits. There are none only where not even a single pixel's neighbours fit in shared memory. */
 ExtremumPasses
 ChooseExtremumPasses(const ExtremumReach & reach,
                      const Extent &        outputExtent,
                      int                   pixelBytes,
                      const DeviceTraits &  device);
+
+/** The same by other rows. */
+ExtremumPasses
+ChooseExtremumPasses(const ExtremumReach &                  reach,
+                     const Extent &                         outputExtent,
+                     int                                    pixelBytes,
+                     const DeviceTraits &                   device,
+                     const std::vector<ExtremumTuningRow> & rows);
 
 } // namespace cudamedian
 

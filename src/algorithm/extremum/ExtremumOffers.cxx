@@ -1,0 +1,233 @@
+/*=========================================================================
+ *
+ *  Copyright NumFOCUS
+ *
+ *  Licensed under the Apache License, Version 2.0 (the "License");
+ *  you may not use this file except in compliance with the License.
+ *  You may obtain a copy of the License at
+ *
+ *         https://www.apache.org/licenses/LICENSE-2.0.txt
+ *
+ *  Unless required by applicable law or agreed to in writing, software
+ *  distributed under the License is distributed on an "AS IS" BASIS,
+ *  WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ *  See the License for the specific language governing permissions and
+ *  limitations under the License.
+ *
+ *=========================================================================*/
+#include "ExtremumOffers.h"
+
+#include "DivideUp.h"
+#include "ExtremumModel.h"
+
+#include <algorithm>
+
+namespace cudamedian
+{
+namespace
+{
+
+using Offers = std::vector<ExtremumOffer>;
+
+/** Blocks of several warps, where they need no more shared memory. */
+void
+SetWarps(ExtremumShape & shape, const DeviceTraits & device)
+{
+  shape.warps = mostExtremumWarps * shape.warpBytes <= std::min(device.blockSharedBytes, device.sharedBytes / 3)
+                  ? mostExtremumWarps
+                  : 1;
+}
+
+/** Adds a shape that fits, and how long it takes. */
+void
+Add(Offers & offers, ExtremumShape shape, const Extent & outputExtent, int pixelBytes, const DeviceTraits & device)
+{
+  SetWarps(shape, device);
+  offers.push_back({ shape, EstimateExtremumSeconds(shape, outputExtent, pixelBytes, device) });
+}
+
+/** Lanes of a strip at its ends whose outputs its neighbours find. */
+int
+CountHaloLanes(const ExtremumShape & shape, int pixelBytes)
+{
+  const int pixels = GetExtremumVectorPixels(shape, pixelBytes);
+  return DivideUp(shape.before[0], pixels) + DivideUp(shape.size[0] - 1 - shape.before[0], pixels);
+}
+
+/** Finds out what shared memory a warp takes. \returns whether a block has it. */
+bool
+SetWarpBytes(ExtremumShape & shape, int pixelBytes, const DeviceTraits & device)
+{
+  std::int64_t bytes = 0;
+  if (shape.means == ExtremumMeans::Line)
+  {
+    const int wordBytes = std::max(4, pixelBytes);
+    const int vectorWords = 16 / wordBytes;
+    const int outputs = extremumLanes * shape.laneWords;
+    const int window = shape.size[0] / GetExtremumWordPixels(pixelBytes);
+    shape.staged = DivideUp(vectorWords - 1 + outputs + window + GetExtremumLineMore(pixelBytes), vectorWords);
+    bytes = std::int64_t{ shape.staged } * 16 + outputs * wordBytes;
+  }
+  else
+  {
+    bytes =
+      std::int64_t{ shape.band } * shape.run * extremumLanes * GetExtremumVectorPixels(shape, pixelBytes) * pixelBytes;
+  }
+  if (bytes > device.blockSharedBytes)
+  {
+    return false;
+  }
+  shape.warpBytes = static_cast<std::int32_t>(bytes);
+  return true;
+}
+
+/** Strips that march along an axis, with runs along another or without. */
+void
+OfferStrips(Offers &             offers,
+            ExtremumShape        shape,
+            const Extent &       outputExtent,
+            int                  pixelBytes,
+            const DeviceTraits & device)
+{
+  shape.means = ExtremumMeans::Strip;
+  if (CountHaloLanes(shape, pixelBytes) > extremumLanes / 2)
+  {
+    return;
+  }
+  const int window = shape.size[shape.along];
+  for (int parts = 1; parts <= 8 && parts <= window; ++parts)
+  {
+    shape.band = DivideUp(window, parts);
+    if (!SetWarpBytes(shape, pixelBytes, device))
+    {
+      continue;
+    }
+    const auto longest = std::min<std::int64_t>(2 * outputExtent[shape.along], 1 << 16);
+    for (shape.bands = 1; shape.bands == 1 || std::int64_t{ shape.band } * shape.bands < longest;
+         shape.bands = shape.bands < 4 ? shape.bands + 1 : shape.bands * 3 / 2)
+    {
+      Add(offers, shape, outputExtent, pixelBytes, device);
+    }
+  }
+}
+
+/** Parts of rows. */
+void
+OfferLines(Offers &             offers,
+           ExtremumShape        shape,
+           const Extent &       outputExtent,
+           int                  pixelBytes,
+           const DeviceTraits & device)
+{
+  shape.means = ExtremumMeans::Line;
+  const int more = GetExtremumLineMore(pixelBytes);
+  const int window = shape.size[0] / GetExtremumWordPixels(pixelBytes);
+  // Longer ones leave too few warps to a multiprocessor: 17 to 25 were the fastest, for windows of 81 and 201.
+  constexpr int mostWords = 40;
+  for (shape.laneWords = 1; shape.laneWords + more <= window && shape.laneWords <= mostWords;
+       shape.laneWords += shape.laneWords < 16 ? 2 : 8)
+  {
+    if (!SetWarpBytes(shape, pixelBytes, device))
+    {
+      return;
+    }
+    Add(offers, shape, outputExtent, pixelBytes, device);
+  }
+}
+
+/** Strips for windows along some axes: one that they march along, perhaps one of runs, perhaps axis 0. */
+void
+OfferAllStrips(Offers &              offers,
+               const ExtremumReach & reach,
+               const Extent &        outputExtent,
+               int                   pixelBytes,
+               const DeviceTraits &  device)
+{
+  auto shape = MakeExtremumShape(reach);
+  for (shape.along = Dimension - 1; shape.along > 0; --shape.along)
+  {
+    for (shape.across = 1; shape.across < Dimension; ++shape.across)
+    {
+      const int other = 6 - shape.along - shape.across;
+      if (shape.across == shape.along || shape.size[other] > 1)
+      {
+        continue;
+      }
+      for (const int run : { 1, 2 })
+      {
+        shape.run = run;
+        if (shape.size[shape.across] == 1 ? run > 1 : run == 1 || run > shape.size[shape.across])
+        {
+          continue;
+        }
+        shape.isWide = 1;
+        OfferStrips(offers, shape, outputExtent, pixelBytes, device);
+        if (run == 1 && shape.size[0] == 1)
+        {
+          shape.isWide = 0;
+          OfferStrips(offers, shape, outputExtent, pixelBytes, device);
+        }
+      }
+    }
+  }
+}
+
+/** Kernels for windows along axis 0 alone. */
+void
+OfferAllLines(Offers &              offers,
+              const ExtremumReach & reach,
+              const Extent &        outputExtent,
+              int                   pixelBytes,
+              const DeviceTraits &  device)
+{
+  auto shape = MakeExtremumShape(reach);
+  OfferLines(offers, shape, outputExtent, pixelBytes, device);
+  shape.isWide = 1;
+  shape.along = 1;
+  shape.across = 2;
+  shape.run = 1;
+  OfferStrips(offers, shape, outputExtent, pixelBytes, device);
+}
+
+} // namespace
+
+ExtremumShape
+MakeExtremumShape(const ExtremumReach & reach)
+{
+  ExtremumShape shape{};
+  for (int axis = 0; axis < Dimension; ++axis)
+  {
+    shape.before[axis] = static_cast<std::int32_t>(reach.before[axis]);
+    shape.size[axis] = static_cast<std::int32_t>(reach.before[axis] + 1 + reach.behind[axis]);
+  }
+  return shape;
+}
+
+bool
+FitExtremumShape(ExtremumShape & shape, int pixelBytes, const DeviceTraits & device)
+{
+  const bool fits = SetWarpBytes(shape, pixelBytes, device);
+  SetWarps(shape, device);
+  return fits;
+}
+
+std::vector<ExtremumOffer>
+ListExtremumOffers(const ExtremumReach & reach,
+                   const Extent &        outputExtent,
+                   int                   pixelBytes,
+                   const DeviceTraits &  device)
+{
+  Offers     offers;
+  const bool isDeep = HasReach(reach, 1) || HasReach(reach, 2) || HasReach(reach, 3);
+  if (HasReach(reach, 0) && !isDeep)
+  {
+    OfferAllLines(offers, reach, outputExtent, pixelBytes, device);
+  }
+  else if (!(HasReach(reach, 1) && HasReach(reach, 2) && HasReach(reach, 3)))
+  {
+    OfferAllStrips(offers, reach, outputExtent, pixelBytes, device);
+  }
+  return offers;
+}
+
+} // namespace cudamedian
