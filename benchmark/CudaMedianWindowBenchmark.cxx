@@ -228,12 +228,18 @@ CompareExtremes(Comparison & comparison, bool isOnCuda)
 void
 CompareEven(Comparison & comparison, bool isOnCuda)
 {
-  ForEachWindow({ 1, 2, 3, 4, 5, 6, 7, 8 }, {}, [&](const Extent & radius) {
-    const auto median = comparison.MakeRequest(PixelType::Int16, GetSize(radius, isOnCuda), radius);
-    auto       other = median;
-    other.shorter = { { 1, 1, 0, 0 } };
-    const auto size = std::to_string(2 * radius[0]);
-    comparison.Print("even " + size + "x" + size + " beside " + Name(radius), median, other);
+  ForEachWindow({ 1, 2, 3, 4, 5, 6, 7, 8 }, { 1, 2 }, [&](const Extent & radius) {
+    for (const auto type : { PixelType::UInt8, PixelType::Int16, PixelType::Float32 })
+    {
+      const auto median = comparison.MakeRequest(type, GetSize(radius, isOnCuda), radius);
+      auto       other = median;
+      other.shorter = { { 1, 1, radius[2] > 0 ? 1 : 0, 0 } };
+      const auto size = std::to_string(2 * radius[0]);
+      comparison.Print("even " + size + "x" + size + (radius[2] > 0 ? "x" + size : "") + " beside " + Name(radius) +
+                         " " + ToString(type),
+                       median,
+                       other);
+    }
   });
 }
 
