@@ -406,36 +406,39 @@ private:
   CUDAMEDIAN_HOST_DEVICE void
   ReduceRows(TWarp & warp) const
   {
-    const auto & shape = m_Arguments.shape;
-    if (!VIsWide || shape.size[0] == 1)
+    if constexpr (VIsWide)
     {
-      return;
-    }
-    CUDAMEDIAN_UNROLL
-    for (int first = 0; first < Batch; first += Rows)
-    {
-      warp.ForEach([&](int, Lane & lane) {
-        CUDAMEDIAN_UNROLL
-        for (int i = 0; i < Rows; ++i)
-        {
-          lane.sides.rows[i][0] = lane.sides.rows[i][1] = lane.found[first + i];
-        }
-      });
-      if (m_Arguments.isOneSided != 0)
+      const auto & shape = m_Arguments.shape;
+      if (shape.size[0] == 1)
       {
-        Sides::ReduceBehind(warp, shape.size[0] - shape.before[0], shape.before[0]);
+        return;
       }
-      else
+      CUDAMEDIAN_UNROLL
+      for (int first = 0; first < Batch; first += Rows)
       {
-        Sides::Reduce(warp, shape.size[0] - shape.before[0], shape.before[0] + 1);
-      }
-      warp.ForEach([&](int, Lane & lane) {
-        CUDAMEDIAN_UNROLL
-        for (int i = 0; i < Rows; ++i)
+        warp.ForEach([&](int, Lane & lane) {
+          CUDAMEDIAN_UNROLL
+          for (int i = 0; i < Rows; ++i)
+          {
+            lane.sides.rows[i][0] = lane.sides.rows[i][1] = lane.found[first + i];
+          }
+        });
+        if (m_Arguments.isOneSided != 0)
         {
-          lane.found[first + i] = Packs::Min(lane.sides.rows[i][0], lane.sides.rows[i][1]);
+          Sides::ReduceBehind(warp, shape.size[0] - shape.before[0], shape.before[0]);
         }
-      });
+        else
+        {
+          Sides::Reduce(warp, shape.size[0] - shape.before[0], shape.before[0] + 1);
+        }
+        warp.ForEach([&](int, Lane & lane) {
+          CUDAMEDIAN_UNROLL
+          for (int i = 0; i < Rows; ++i)
+          {
+            lane.found[first + i] = Packs::Min(lane.sides.rows[i][0], lane.sides.rows[i][1]);
+          }
+        });
+      }
     }
   }
 

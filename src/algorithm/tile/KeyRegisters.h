@@ -466,7 +466,7 @@ StoreMedians(const typename TRegisters::Keys (&keys)[VCount],
              TPixelBits *      output,
              const TIsWanted & isWanted = {})
 {
-  PixelVector<TPixelBits, VCount> pixels;
+  PixelVector<TPixelBits, VCount> pixels{}; // which GCC 12 does not see to be set whole
   TRegisters::template GetPixels<TKey>(keys, half, signMask, pixels);
   if (isWhole)
   {
