@@ -379,12 +379,15 @@ void
 RunHistogramBlocks(const HistogramArguments & arguments, std::int64_t regions)
 {
   const auto &     shape = arguments.shape;
-  const auto       blocks = regions * (shape.tile[0] / shape.width) * (shape.tile[1] / shape.rows) * shape.tile[2];
   const LoopedWarp warp;
-  for (std::int64_t number = 0; number < blocks; ++number)
+  for (std::int64_t number = 0; number < regions * shape.CountBlocks(); ++number)
   {
-    std::vector<std::uint64_t>                              shared(static_cast<std::size_t>(shape.sharedBytes + 7) / 8);
-    const HistogramBlock<TBits, TColumn, TCounter, VHasMap> block(arguments, number, shared.data());
+    std::vector<std::uint64_t> shared(static_cast<std::size_t>(shape.sharedBytes + 7) / 8);
+    std::vector<std::uint64_t> scratch(shape.columnsInScratch ? static_cast<std::size_t>(shape.GetColumnsBytes()) / 8
+                                                              : 0);
+    char * const               windows = reinterpret_cast<char *>(shared.data()) + shape.GetWindowsOffset();
+    void * const               columns = shape.columnsInScratch ? scratch.data() : shared.data();
+    const HistogramBlock<TBits, TColumn, TCounter, VHasMap> block(arguments, number, columns, windows);
     for (int row = 0; row < block.GetRows(); ++row)
     {
       for (int thread = 0; thread < shape.GetThreads(); ++thread)
@@ -478,10 +481,10 @@ RunHistograms(const KernelArguments & slab, const HistogramShape & shape, KeyFor
 /** A shape with the smallest regions that have several blocks along each axis, so that small images have several. */
 template <typename TBits>
 HistogramShape
-FindSmallHistogramShape(const Window & window)
+FindSmallHistogramShape(const Window & window, const DeviceTraits & traits = GetH200Traits())
 {
   HistogramShape shape{};
-  EXPECT_TRUE(FindHistogramShape(window, sizeof(TBits), shape));
+  EXPECT_TRUE(FindHistogramShape(window, sizeof(TBits), shape, traits));
   if (sizeof(TBits) > 1)
   {
     const int depth = shape.window[2] > 1 ? 3 : 1;
@@ -506,6 +509,30 @@ CheckHistograms(PixelType type)
   for (const auto & [size, radius] : cases)
   {
     const auto shape = FindSmallHistogramShape<TBits>(radius);
+    for (const std::size_t budget : { std::size_t{ 1 } << 30, std::size_t{ 20000 } })
+    {
+      CheckSlabs<TBits, VMapping>(size, radius, type, budget, [&](const KernelArguments & arguments) {
+        RunHistograms<TBits>(arguments, shape, GetKeyFormat(type));
+      });
+    }
+  }
+}
+
+/** Blocks that have room for nothing but the windows' histograms: columns are counted in scratch memory. */
+template <typename TBits, KeyMapping VMapping>
+void
+CheckHistogramsInScratch(PixelType type)
+{
+  auto traits = GetH200Traits();
+  traits.blockSharedBytes = 16 << 10;
+  const std::vector<std::pair<Extent, Extent>> cases{ { { { 67, 141, 1, 1 } }, { { 9, 9, 0, 0 } } },
+                                                      { { { 41, 37, 1, 1 } }, { { 0, 4, 0, 0 } } },
+                                                      { { { 2, 3, 1, 1 } }, { { 130, 130, 0, 0 } } },
+                                                      { { { 37, 23, 5, 2 } }, { { 2, 1, 3, 0 } } } };
+  for (const auto & [size, radius] : cases)
+  {
+    const auto shape = FindSmallHistogramShape<TBits>(radius, traits);
+    EXPECT_TRUE(shape.columnsInScratch);
     for (const std::size_t budget : { std::size_t{ 1 } << 30, std::size_t{ 20000 } })
     {
       CheckSlabs<TBits, VMapping>(size, radius, type, budget, [&](const KernelArguments & arguments) {
@@ -1032,11 +1059,13 @@ TEST(CudaMedianHostKernels, SlidingHistograms8)
 {
   CheckHistograms<std::uint8_t, Integer>(PixelType::Int8);
   CheckHardHistograms<std::uint8_t, Integer>(PixelType::UInt8);
+  CheckHistogramsInScratch<std::uint8_t, Integer>(PixelType::Int8);
 }
 TEST(CudaMedianHostKernels, SlidingHistograms16)
 {
   CheckHistograms<std::uint16_t, Integer>(PixelType::Int16);
   CheckHardHistograms<std::uint16_t, Integer>(PixelType::UInt16);
+  CheckHistogramsInScratch<std::uint16_t, Integer>(PixelType::UInt16);
 }
 TEST(CudaMedianHostKernels, SlidingHistograms32)
 {
@@ -1046,6 +1075,7 @@ TEST(CudaMedianHostKernels, SlidingHistograms32)
 TEST(CudaMedianHostKernels, SlidingHistograms64)
 {
   CheckHardHistograms<std::uint64_t, Float>(PixelType::Float64);
+  CheckHistogramsInScratch<std::uint64_t, Float>(PixelType::Float64);
 }
 
 template <typename TCounter>

@@ -134,13 +134,13 @@ TEST(CudaMedianDeviceProfiles, RanksFitTheBlocksOfEveryDevice)
   }
 }
 
-/** Windows up to 151x151 and 39x39x39 have a block of ranks or of histograms on every device, those of two axes lists
- * to merge, whatever the device: none is selected pixel by pixel. */
+/** Windows up to 1001x1001 and 87x87x87, with 8 bits 255x255x255, have a block of ranks or of histograms on every device,
+ * and those of two axes lists to merge: none is selected pixel by pixel. */
 TEST(CudaMedianDeviceProfiles, NoWindowIsLeftToSelection)
 {
   for (const auto & device : ListDevices())
   {
-    for (std::int64_t r = 9; r <= 75; r += 3)
+    for (const std::int64_t r : { 9, 15, 25, 43, 45, 61, 75, 127, 202, 203, 500 })
     {
       for (const int bytes : widths)
       {
@@ -152,16 +152,14 @@ TEST(CudaMedianDeviceProfiles, NoWindowIsLeftToSelection)
                     FindHistogramShape(planar, bytes, histograms, device))
           << what;
         const Window solid(Extent{ { r, r, r, 0 } });
-        if (r <= 19)
+        if (r <= (bytes == 1 ? 127 : 43))
         {
           EXPECT_TRUE(FindRankShape(solid, bytes, ranks, device) ||
                       FindHistogramShape(solid, bytes, histograms, device))
             << what << " in 3D";
         }
-        if (histograms.sharedBytes != 0)
-        {
-          EXPECT_LE(histograms.sharedBytes, device.blockSharedBytes) << what;
-        }
+        EXPECT_LE(histograms.sharedBytes, device.blockSharedBytes) << what;
+        EXPECT_LE(GetLeastHistogramScratchBytes(histograms), std::size_t{ 160 } << 20) << what;
       }
     }
     MergeShape merges{};

@@ -378,14 +378,17 @@ TEST(CudaMedianHistogramPolicy, BlocksHoldTogether)
       EXPECT_EQ(shape.width % shape.segment, 0);
       EXPECT_LE(shape.GetThreads(), 512);
       EXPECT_LE(shape.sharedBytes, 232448);
+      EXPECT_EQ(shape.columnsInScratch, radius[0] > 200 || radius[3] > 200);
+      const auto columnsBytes = shape.columnsInScratch ? shape.CountBlocks() * shape.GetColumnsBytes() : 0;
+      EXPECT_GE(shape.scratchBytes, columnsBytes);
       if (bytes == 1)
       {
-        EXPECT_EQ(shape.scratchBytes, 0);
+        EXPECT_LT(shape.scratchBytes, columnsBytes + 256);
         continue;
       }
       EXPECT_EQ(shape.pixels, pixels);
       EXPECT_LE(shape.pixels, 1 << 20);
-      EXPECT_GE(shape.scratchBytes, pixels * (2 * (bytes + 4) + 1));
+      EXPECT_GE(shape.scratchBytes, columnsBytes + pixels * (2 * (bytes + 4) + 1));
       EXPECT_LT(shape.positionBits[2], 32) << "bits are left for the region's number";
       for (std::size_t axis = 0; axis < 3; ++axis)
       {
@@ -400,7 +403,16 @@ TEST(CudaMedianHistogramPolicy, WindowsBeyondAnyBlock)
 {
   cudamedian::HistogramShape shape{};
   EXPECT_FALSE(cudamedian::FindHistogramShape({ { 1, 1, 1, 1 } }, 1, shape));
-  EXPECT_FALSE(cudamedian::FindHistogramShape({ { 203, 203, 0, 0 } }, 1, shape));
+  for (const int bytes : { 1, 2, 4, 8 })
+  {
+    EXPECT_TRUE(cudamedian::FindHistogramShape({ { 100, 100, 0, 0 } }, bytes, shape));
+    EXPECT_FALSE(shape.columnsInScratch);
+    EXPECT_TRUE(cudamedian::FindHistogramShape({ { 500, 500, 0, 0 } }, bytes, shape));
+    EXPECT_TRUE(shape.columnsInScratch);
+    EXPECT_EQ(cudamedian::FindHistogramShape({ { 501, 501, 0, 0 } }, bytes, shape), bytes == 1);
+    EXPECT_EQ(cudamedian::FindHistogramShape({ { 23169, 23169, 0, 0 } }, bytes, shape), bytes == 1);
+  }
+  EXPECT_FALSE(cudamedian::FindHistogramShape({ { 23170, 23170, 0, 0 } }, 1, shape)) << "2^31 pixels and more";
   EXPECT_TRUE(cudamedian::FindHistogramShape({ { 127, 127, 127, 0 } }, 1, shape));
   EXPECT_FALSE(cudamedian::FindHistogramShape({ { 9, 128, 128, 0 } }, 1, shape));
   EXPECT_FALSE(cudamedian::FindHistogramShape({ { 44, 44, 44, 0 } }, 2, shape));
@@ -418,7 +430,10 @@ TEST(CudaMedianHistogramPolicy, WindowsBeyondAnyBlock)
     }
     return "";
   };
-  EXPECT_NE(getError(Backend::Cuda).find("405x405"), std::string::npos) << getError(Backend::Cuda);
+  request.radius = { { 50, 50, 50, 0 } };
+  request.pixelType = cudamedian::PixelType::Int16;
+  EXPECT_NE(getError(Backend::Cuda).find("87x87x87"), std::string::npos) << getError(Backend::Cuda);
+  request.pixelType = cudamedian::PixelType::UInt8;
   request.radius = { { 0, 33000, 0, 0 } };
   EXPECT_NE(getError(Backend::Cpu).find("65535"), std::string::npos) << getError(Backend::Cpu);
   request.radius = { { 1000, 1000, 0, 0 } };

@@ -125,16 +125,14 @@ struct ThreadWarp
   }
 };
 
-constexpr int mostThreads = 512;
 constexpr int listThreads = 256;
 
+/** Everything that a block does, with its columns where they lie. */
 template <typename TPixelBits, typename TColumn, typename TCounter, bool VHasMap>
-__global__ void
-__launch_bounds__(mostThreads) HistogramKernel(const __grid_constant__ HistogramArguments arguments)
+__device__ __forceinline__ void
+RunHistogramBlock(const HistogramArguments & arguments, void * columns, void * windows)
 {
-  extern __shared__ __align__(16) unsigned char shared[];
-
-  const HistogramBlock<TPixelBits, TColumn, TCounter, VHasMap> block(arguments, blockIdx.x, shared);
+  const HistogramBlock<TPixelBits, TColumn, TCounter, VHasMap> block(arguments, blockIdx.x, columns, windows);
   const ThreadWarp                                             warp;
   const int                                                    thread = static_cast<int>(threadIdx.x);
   const int                                                    rows = block.GetRows();
@@ -154,6 +152,25 @@ __launch_bounds__(mostThreads) HistogramKernel(const __grid_constant__ Histogram
     __syncthreads();
     block.Slide(warp, thread / 32, row);
   }
+}
+
+template <typename TPixelBits, typename TColumn, typename TCounter, bool VHasMap>
+__global__ void
+__launch_bounds__(mostHistogramThreads) HistogramKernel(const __grid_constant__ HistogramArguments arguments)
+{
+  extern __shared__ __align__(16) unsigned char shared[];
+  RunHistogramBlock<TPixelBits, TColumn, TCounter, VHasMap>(
+    arguments, shared, shared + arguments.shape.GetWindowsOffset());
+}
+
+/** The same with columns in scratch memory. */
+template <typename TPixelBits, bool VHasMap>
+__global__ void
+__launch_bounds__(mostHistogramThreads) WideHistogramKernel(const __grid_constant__ HistogramArguments arguments)
+{
+  extern __shared__ __align__(16) unsigned char shared[];
+  char * const columns = static_cast<char *>(arguments.columns) + blockIdx.x * arguments.shape.GetColumnsBytes();
+  RunHistogramBlock<TPixelBits, std::uint16_t, std::uint32_t, VHasMap>(arguments, columns, shared);
 }
 
 /** Lists the pixels of a launch's regions, a row for each warp. */
@@ -302,6 +319,10 @@ template <typename TPixelBits, bool VHasMap>
 HistogramFunction
 GetHistogramKernel(const HistogramShape & shape)
 {
+  if (shape.columnsInScratch)
+  {
+    return WideHistogramKernel<TPixelBits, VHasMap>;
+  }
   if (shape.columnBytes == 1)
   {
     return shape.counterBytes == 2 ? HistogramKernel<TPixelBits, std::uint8_t, std::uint16_t, VHasMap>
@@ -326,17 +347,24 @@ LaunchHistogramsOf(HistogramArguments arguments, void * scratch, std::size_t scr
   const auto & shape = arguments.shape;
   const auto & extent = arguments.slab.outputExtent;
   const auto   regions = CountHistogramRegions(shape, { { extent[0], extent[1], extent[2], extent[3] } });
-  const auto   blocksOfRegion = shape.tile[0] / shape.width * (shape.tile[1] / shape.rows) * shape.tile[2];
   const auto   kernel = arguments.slab.rankMap != nullptr ? GetHistogramKernel<TPixelBits, true>(shape)
                                                           : GetHistogramKernel<TPixelBits, false>(shape);
   auto         batch = CountRegionsOfLaunch(shape);
-  if constexpr (sizeof(TPixelBits) > 1)
+  if (shape.scratchBytes > 0)
   {
     batch = std::min(batch, CountHistogramRegionsIn(shape, scratchBytes));
   }
   if (batch < 1)
   {
     return cudaErrorInvalidValue;
+  }
+  if (shape.columnsInScratch)
+  {
+    const auto blocks = std::min(batch, regions) * shape.CountBlocks();
+    const auto columnsBytes = (static_cast<std::size_t>(blocks * shape.GetColumnsBytes()) + 255) / 256 * 256;
+    arguments.columns = scratch;
+    scratch = static_cast<char *>(scratch) + columnsBytes;
+    scratchBytes -= columnsBytes;
   }
   const auto attributeError = AllowSharedMemory(reinterpret_cast<const void *>(kernel), shape.sharedBytes);
   if (attributeError != cudaSuccess)
@@ -354,7 +382,7 @@ LaunchHistogramsOf(HistogramArguments arguments, void * scratch, std::size_t scr
         return error;
       }
     }
-    kernel<<<static_cast<unsigned int>(count * blocksOfRegion),
+    kernel<<<static_cast<unsigned int>(count * shape.CountBlocks()),
              static_cast<unsigned int>(shape.GetThreads()),
              static_cast<std::size_t>(shape.sharedBytes),
              stream>>>(arguments);

@@ -25,8 +25,9 @@
  *
  * Each warp slides a window of 256 bins along a row, eight bins to a lane: the histogram of the column of pixels that
  * enters is added, that of the one that leaves is subtracted (Huang 1979, with the column histograms of Perreault and
- * Hebert, "Median Filtering in Constant Time", 2007). The warps of a block share the columns, in shared memory; a row
- * further down, each column has one row of pixels more and one less. An output costs the same whatever the radius.
+ * Hebert, "Median Filtering in Constant Time", 2007). The warps of a block share the columns, in shared memory, or in
+ * scratch memory where that has no room for them; a row further down, each column has one row of pixels more and one
+ * less. An output costs the same whatever the radius.
  *
  * The bins of 8-bit pixels are their keys. Of wider pixels a region, the footprint of a tile of outputs, is sorted, and
  * bin b has the pixels from the b-th 256th of the sorted list on, as many as every other bin, whatever the image. The
@@ -55,18 +56,18 @@ template <typename TPixelBits, typename TColumn, typename TCounter, bool VHasMap
 class HistogramBlock
 {
 public:
-  /** \param block number within the launch. \param shared shape.sharedBytes of memory, at a multiple of 16 bytes. */
+  /** \param block number within the launch. \param columns shape.GetColumnsBytes() of memory, and \param windows
+   * memory for a histogram of each warp, both at multiples of 16 bytes. */
   CUDAMEDIAN_HOST_DEVICE
-  HistogramBlock(const HistogramArguments & arguments, std::int64_t block, void * shared)
-    : m_Arguments(arguments), m_Columns(static_cast<TColumn *>(shared)),
-      m_Windows(reinterpret_cast<TCounter *>(static_cast<char *>(shared) + arguments.shape.GetWindowsOffset())),
-      m_Region(arguments, arguments.firstRegion + GetRegionNumber(arguments.shape, block)),
-      m_RegionNumber(GetRegionNumber(arguments.shape, block))
+  HistogramBlock(const HistogramArguments & arguments, std::int64_t block, void * columns, void * windows)
+    : m_Arguments(arguments), m_Columns(static_cast<TColumn *>(columns)), m_Windows(static_cast<TCounter *>(windows)),
+      m_Region(arguments, arguments.firstRegion + block / arguments.shape.CountBlocks()),
+      m_RegionNumber(static_cast<int>(block / arguments.shape.CountBlocks()))
   {
     const HistogramShape & shape = arguments.shape;
     const int              blocks0 = shape.tile[0] / shape.width;
     const int              blocks1 = shape.tile[1] / shape.rows;
-    block -= m_RegionNumber * (blocks0 * blocks1 * shape.tile[2]);
+    block -= std::int64_t{ m_RegionNumber } * shape.CountBlocks();
     const int number = static_cast<int>(block);
     m_First[0] = number % blocks0 * shape.width;
     m_First[1] = number / blocks0 % blocks1 * shape.rows;
@@ -287,12 +288,6 @@ private:
 
   /** Words of 32 pixels of a run that are looked up at once. */
   static constexpr int RunWords = histogramRunPixels / 32;
-
-  CUDAMEDIAN_HOST_DEVICE static int
-  GetRegionNumber(const HistogramShape & shape, std::int64_t block)
-  {
-    return static_cast<int>(block / (shape.tile[0] / shape.width * (shape.tile[1] / shape.rows) * shape.tile[2]));
-  }
 
   /** Outputs of the slab from the block's first on. */
   CUDAMEDIAN_HOST_DEVICE int

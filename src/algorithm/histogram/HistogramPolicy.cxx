@@ -20,6 +20,7 @@
 #include "DivideUp.h"
 
 #include <algorithm>
+#include <limits>
 
 namespace cudamedian
 {
@@ -31,6 +32,10 @@ constexpr std::int64_t largestRegion = std::int64_t{ 1 } << 20;
 
 /** What sorting takes besides the pixels: digits' counts, and places in buffers that are aligned. */
 constexpr std::size_t sortBytes = std::size_t{ 1 } << 18;
+
+/** Scratch memory beyond which nothing is gained. 64, 128, 256 and 512 MiB: 0.90, 0.99, 1.05 and 1.06 Gpixel/s at
+ * 151x151 with 16-bit pixels on an H200, 9cdad97. */
+constexpr std::size_t mostScratchBytes = std::size_t{ 256 } << 20;
 
 int
 CountBits(int value)
@@ -78,7 +83,8 @@ bool
 SetWindow(const Window & window, HistogramShape & shape)
 {
   constexpr std::int64_t largestCount = 65535;
-  if (window.GetLargestRadius() > largestCount || !ChooseAxes(window.radius, shape))
+  if (window.GetLargestRadius() > largestCount || window.CountPixels() > std::numeric_limits<std::int32_t>::max() ||
+      !ChooseAxes(window.radius, shape))
   {
     return false;
   }
@@ -89,18 +95,84 @@ SetWindow(const Window & window, HistogramShape & shape)
   const auto column = std::int64_t{ shape.window[1] } * shape.window[2];
   shape.columnBytes = column <= 255 ? 1 : 2;
   shape.counterBytes = window.CountPixels() <= largestCount ? 2 : 4;
+  shape.columnsInScratch = false;
   // Instructions for a row of 32 pixels that enters and one that leaves, and for a column.
   const auto byPixels = 28.0 * shape.window[2] * ((shape.window[0] + 31) / 32);
   shape.movesByPixels = byPixels < 12.0 * shape.window[0];
   return column <= largestCount;
 }
 
+/** Moves the columns' histograms to scratch memory, where they are counted in the widest counters: there is one kernel
+ * for all windows whose columns shared memory cannot hold. */
+void
+MoveColumnsToScratch(HistogramShape & shape)
+{
+  shape.columnsInScratch = true;
+  shape.columnBytes = 2;
+  shape.counterBytes = 4;
+}
+
+/** What it takes to change a counter of a column that lies in scratch memory, in picoseconds of a whole device.
+ * Measured on an H100 with 8 bits and blocks of 128x128 outputs: 76 at 151x151, 68 at 301x301 and 401x401, 57 at
+ * 1001x1001; 28 at 31x31x31 and 36 at 63x63x63, where a thread changes a counter for each slice, one after the other.
+ */
+double
+GetScratchUpdatePicoseconds(const HistogramShape & shape)
+{
+  return shape.window[2] == 1 ? 68 : 32;
+}
+
+/** Sets a block's width, and what shared memory it takes. \returns false when that is more than a block may have, or
+ * the block has more threads than the kernel is compiled for. */
+bool
+SetHistogramWidth(int width, int segment, const DeviceTraits & traits, HistogramShape & shape)
+{
+  shape.width = width;
+  shape.segment = segment;
+  if (shape.GetThreads() > mostHistogramThreads)
+  {
+    return false;
+  }
+  const auto columns = shape.columnsInScratch ? 0 : shape.GetColumnsBytes();
+  const auto windows = std::int64_t{ width / segment } * histogramBins * shape.counterBytes;
+  if (columns + windows > traits.blockSharedBytes)
+  {
+    return false;
+  }
+  shape.sharedBytes = static_cast<int>(columns + windows);
+  return true;
+}
+
+/** Calls a function with each tile of outputs that a region of a shape's blocks may have. */
+template <typename TConsider>
+void
+ForEachHistogramTile(const HistogramShape & shape, int pixelBytes, const TConsider & consider)
+{
+  if (pixelBytes == 1)
+  {
+    consider({ { shape.width, shape.rows, 1 } });
+    return;
+  }
+  const int deepest = shape.window[2] > 1 ? 64 : 1;
+  for (int outputs0 = shape.width; outputs0 <= 1024; outputs0 *= 2)
+  {
+    for (int outputs1 = shape.rows; outputs1 <= 1024; outputs1 *= 2)
+    {
+      for (int outputs2 = 1; outputs2 <= deepest; outputs2 *= 2)
+      {
+        consider({ { outputs0, outputs1, outputs2 } });
+      }
+    }
+  }
+}
+
 } // namespace
 
 const char * const histogramLimits =
-  "at most three axes may have a radius, columns of the window may have no more than 65535 pixels, the histograms of "
-  "the columns of a block must fit in its shared memory, and regions of pixels of more than 8 bits have no more than "
-  "1048576 pixels; in 2D that is up to 405x405 on sm_90, in 3D 255x255x255 or, with more than 8 bits, 87x87x87";
+  "at most three axes may have a radius, columns of the window may have no more than 65535 pixels and the window no "
+  "more "
+  "than 2147483647, and regions of pixels of more than 8 bits have no more than 1048576 pixels; with 8 bits that is up "
+  "to 46339x46339 or 255x255x255, with more up to 1001x1001 or 87x87x87";
 
 // An instruction of a warp takes 2.2 ps where all of an H200's multiprocessors issue two a clock. The rates are 0.55
 // to 1.6 times those of HistogramRates.inc: too high with 8 bits, too low with 64.
@@ -117,12 +189,18 @@ EstimateHistogramPicoseconds(const HistogramShape & shape, int pixelBytes, const
   const double scan = pixelBytes == 1 ? 0 : 20 + 14 * (regionPixels / histogramBins / 64 + 1);
   const double slide = shape.columnBytes == 1 && shape.counterBytes == 2 ? 50 : 60;
   const double instructions = slide + starts / shape.segment + columns * columnPixels * 7 / 32 + scan;
+  const double updates = shape.columnsInScratch ? columns * columnPixels * GetScratchUpdatePicoseconds(shape) : 0;
   // Half as many warps as an SM can have keep it busy.
-  const double blocks = traits.CountBlocks(shape.sharedBytes, shape.GetThreads());
+  double blocks = traits.CountBlocks(shape.sharedBytes, shape.GetThreads());
+  if (shape.columnsInScratch)
+  {
+    const auto atOnce = static_cast<double>(mostScratchBytes) / static_cast<double>(shape.GetColumnsBytes());
+    blocks = std::min(blocks, atOnce / traits.multiprocessors);
+  }
   const double warps = std::min(24.0, blocks * shape.GetThreads() / 32);
   const double outputs = static_cast<double>(shape.tile[0]) * shape.tile[1] * shape.tile[2];
   const double sortCost = pixelBytes == 2 ? 60 : pixelBytes == 4 ? 130 : 330;
-  return instructions * 2.2 * 24 / warps + sortCost * regionPixels / outputs;
+  return instructions * 2.2 * 24 / warps + updates + sortCost * regionPixels / outputs;
 }
 
 bool
@@ -139,16 +217,19 @@ SetHistogramTile(const std::array<int, 3> & tile, int pixelBytes, HistogramShape
     bits += CountBits(shape.region[axis]) + 1;
     shape.positionBits[axis] = bits;
   }
+  const auto columnsBytes =
+    shape.columnsInScratch ? (shape.CountBlocks() * shape.GetColumnsBytes() + 255) / 256 * 256 : 0;
+  const bool fits = columnsBytes <= static_cast<std::int64_t>(mostScratchBytes / 2);
   if (pixelBytes == 1)
   {
     shape.pixels = 0;
-    shape.scratchBytes = 0;
-    return true;
+    shape.scratchBytes = columnsBytes;
+    return fits;
   }
   // Keys and positions twice, bins, and what sorting takes for each pixel.
   shape.pixels = static_cast<int>(pixels);
-  shape.scratchBytes = (pixels * (2 * (pixelBytes + 4) + 2) + 255) / 256 * 256;
-  return pixels <= largestRegion && bits < 31;
+  shape.scratchBytes = columnsBytes + (pixels * (2 * (pixelBytes + 4) + 2) + 255) / 256 * 256;
+  return fits && pixels <= largestRegion && bits < 31;
 }
 
 bool
@@ -175,33 +256,29 @@ FindHistogramShape(const Window & window, int pixelBytes, HistogramShape & shape
   };
   // Regions come in batches of fewer outputs than slabs have: their blocks are shorter, so that there are enough.
   candidate.rows = pixelBytes == 1 ? 32 : 16;
-  const int deepest = candidate.window[2] > 1 ? 64 : 1;
   for (const int width : { 32, 64, 128 })
   {
     for (const int segment : { 8, 16 })
     {
-      candidate.width = width;
-      candidate.segment = segment;
-      const auto bytes = std::int64_t{ candidate.GetColumns() } * histogramStride * candidate.columnBytes + 16 +
-                         std::int64_t{ width / segment } * histogramBins * candidate.counterBytes;
-      if (bytes > traits.blockSharedBytes)
+      if (SetHistogramWidth(width, segment, traits, candidate))
       {
-        continue;
+        ForEachHistogramTile(candidate, pixelBytes, consider);
       }
-      candidate.sharedBytes = candidate.GetWindowsOffset() + width / segment * histogramBins * candidate.counterBytes;
-      if (pixelBytes == 1)
+    }
+  }
+  // Without columns shared memory has room for wider blocks, and the larger a block is, the fewer changes of its
+  // columns come to an output.
+  MoveColumnsToScratch(candidate);
+  for (const int rows : { candidate.rows, 128 })
+  {
+    for (const int width : { 32, 64, 128, 256, 512 })
+    {
+      for (const int segment : { 8, 16, 32 })
       {
-        consider({ { width, candidate.rows, 1 } });
-        continue;
-      }
-      for (int outputs0 = width; outputs0 <= 1024; outputs0 *= 2)
-      {
-        for (int outputs1 = candidate.rows; outputs1 <= 1024; outputs1 *= 2)
+        candidate.rows = rows;
+        if (SetHistogramWidth(width, segment, traits, candidate))
         {
-          for (int outputs2 = 1; outputs2 <= deepest; outputs2 *= 2)
-          {
-            consider({ { outputs0, outputs1, outputs2 } });
-          }
+          ForEachHistogramTile(candidate, pixelBytes, consider);
         }
       }
     }
@@ -213,7 +290,7 @@ Extent
 GetHistogramTile(const HistogramShape & shape)
 {
   Extent tile{ { 1, 1, 1, 1 } };
-  for (int axis = 0; axis < 3 && shape.scratchBytes > 0; ++axis)
+  for (int axis = 0; axis < 3 && shape.pixels > 0; ++axis)
   {
     tile[static_cast<std::size_t>(shape.axes[axis])] = shape.tile[axis];
   }
@@ -223,31 +300,34 @@ GetHistogramTile(const HistogramShape & shape)
 std::size_t
 GetLeastHistogramScratchBytes(const HistogramShape & shape)
 {
-  return shape.scratchBytes == 0 ? 0 : static_cast<std::size_t>(shape.scratchBytes) + sortBytes;
+  return static_cast<std::size_t>(shape.scratchBytes) + (shape.pixels == 0 ? 0 : sortBytes);
 }
 
 std::size_t
 GetHistogramScratchBytes(const HistogramShape & shape, const Extent & outputExtent, std::size_t available)
 {
-  // 64, 128, 256 and 512 MiB: 0.90, 0.99, 1.05 and 1.06 Gpixel/s at 151x151 with 16-bit pixels on an H200, 9cdad97.
-  constexpr std::size_t enough = std::size_t{ 256 } << 20;
-  const auto            most = std::min(enough, available);
-  if (shape.scratchBytes == 0 || GetLeastHistogramScratchBytes(shape) > most)
+  const auto most = std::min(mostScratchBytes, available);
+  const auto least = GetLeastHistogramScratchBytes(shape);
+  if (shape.scratchBytes == 0 || least > most)
   {
     return 0;
   }
   const auto one = static_cast<std::size_t>(shape.scratchBytes);
   const auto all = static_cast<std::size_t>(CountHistogramRegions(shape, outputExtent));
-  return sortBytes + std::min(all, (most - sortBytes) / one) * one;
+  return least + std::min(all - 1, (most - least) / one) * one;
 }
 
 std::int64_t
 CountHistogramRegionsIn(const HistogramShape & shape, std::size_t scratchBytes)
 {
-  const auto numbered = std::int64_t{ 1 } << (32 - shape.positionBits[2]);
-  return scratchBytes < sortBytes
-           ? 0
-           : std::min(numbered, static_cast<std::int64_t>(scratchBytes - sortBytes) / shape.scratchBytes);
+  const auto least = GetLeastHistogramScratchBytes(shape);
+  if (scratchBytes < least)
+  {
+    return 0;
+  }
+  const auto regions = 1 + static_cast<std::int64_t>(scratchBytes - least) / shape.scratchBytes;
+  // Positions of sorted pixels have their region's number.
+  return shape.pixels == 0 ? regions : std::min(regions, std::int64_t{ 1 } << (32 - shape.positionBits[2]));
 }
 
 std::int64_t

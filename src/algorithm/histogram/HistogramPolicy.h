@@ -37,6 +37,9 @@ constexpr int histogramBins = 256;
  * threads that count equal pixels of neighbouring columns meet in few banks. */
 constexpr int histogramStride = histogramBins + 8;
 
+/** Threads of a block at most. */
+constexpr int mostHistogramThreads = 512;
+
 /** Pixels of a bin that a warp looks up at once. */
 constexpr int histogramRunPixels = 128;
 
@@ -50,6 +53,7 @@ struct HistogramShape
   int  rows;                 ///< outputs of a block along axis 1, one row after the other
   int  columnBytes;          ///< of a counter of a column's histogram, 1 or 2
   int  counterBytes;         ///< of a counter of a window's histogram, 2 or 4
+  bool columnsInScratch;     ///< the histograms of a block's columns lie in scratch memory, else in shared memory
   bool movesByPixels;        ///< a segment's first window goes a row down by its pixels, else its columns are summed
   int  tile[3];              ///< outputs of a region along axes 0, 1 and 2; of a block where pixels have 8 bits
   int  region[3];            ///< footprint of the tile
@@ -57,7 +61,7 @@ struct HistogramShape
   int  positionBits[3];      ///< from which bit on a packed position has its coordinates along axes 1 and 2, and
                              ///< the region's number
   int          sharedBytes;  ///< of a block
-  std::int64_t scratchBytes; ///< device memory that a region takes to be sorted; 0 where pixels have 8 bits
+  std::int64_t scratchBytes; ///< device memory of a region: what sorting it takes, and its blocks' columns
 
   /** Columns of the windows of a row of the block. */
   CUDAMEDIAN_HOST_DEVICE int
@@ -65,11 +69,23 @@ struct HistogramShape
   {
     return width + window[0] - 1;
   }
+  /** Memory of the histograms of a block's columns, in bytes. */
+  CUDAMEDIAN_HOST_DEVICE std::int64_t
+                         GetColumnsBytes() const
+  {
+    return (std::int64_t{ GetColumns() } * histogramStride * columnBytes + 15) / 16 * 16;
+  }
   /** Where the windows' histograms start in shared memory, in bytes. */
   CUDAMEDIAN_HOST_DEVICE int
   GetWindowsOffset() const
   {
-    return (GetColumns() * histogramStride * columnBytes + 15) / 16 * 16;
+    return columnsInScratch ? 0 : static_cast<int>(GetColumnsBytes());
+  }
+  /** Blocks that filter a region. */
+  CUDAMEDIAN_HOST_DEVICE int
+  CountBlocks() const
+  {
+    return tile[0] / width * (tile[1] / rows) * tile[2];
   }
   CUDAMEDIAN_HOST_DEVICE int
   GetThreads() const
@@ -108,16 +124,17 @@ EstimateHistogramPicoseconds(const HistogramShape & shape,
 Extent
 GetHistogramTile(const HistogramShape & shape);
 
-/** The least scratch memory: one region and what sorting takes. 0 where pixels have 8 bits. */
+/** The least scratch memory: one region and what sorting takes. 0 where pixels have 8 bits and columns lie in shared
+ * memory. */
 std::size_t
 GetLeastHistogramScratchBytes(const HistogramShape & shape);
 
-/** Device memory for the regions of an output box: as many as are worth sorting at once, at most `available` bytes.
- * \returns 0 where pixels have 8 bits, and if not even one region fits. */
+/** Device memory for the regions of an output box: as many as are worth filtering at once, at most `available` bytes.
+ * \returns 0 where none is needed, and if not even one region fits. */
 std::size_t
 GetHistogramScratchBytes(const HistogramShape & shape, const Extent & outputExtent, std::size_t available);
 
-/** How many regions scratch memory holds. */
+/** How many regions scratch memory holds, where they take some. */
 std::int64_t
 CountHistogramRegionsIn(const HistogramShape & shape, std::size_t scratchBytes);
 

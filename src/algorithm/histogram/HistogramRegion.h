@@ -37,6 +37,7 @@ struct HistogramArguments
   const std::uint32_t * positions;   ///< packed positions of the regions' pixels in their order; histogramRunPixels
                                      ///< more can be read behind them
   const void * sorted;               ///< their keys
+  void *       columns;              ///< the histograms of columns of one block after the other, or null
 
   /** Outputs along one of the shape's axes. */
   CUDAMEDIAN_HOST_DEVICE int
