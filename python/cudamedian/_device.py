@@ -19,7 +19,7 @@ from typing import Any
 
 import numpy as np
 
-from . import _device_plans, _engine, _numbers, _plans, _rules, _tensors, _window
+from . import _device_plans, _engine, _numbers, _plans, _rules, _tensors, _types, _window
 
 # Types of devices in DLPack.
 _CPU = 1
@@ -51,6 +51,31 @@ def is_host_tensor(array: Any) -> bool:
         and hasattr(array, "__dlpack_device__")
         and array.__dlpack_device__()[0] == _CPU
     )
+
+
+def open_host(array: Any) -> np.ndarray:
+    """Return a view of NumPy's of an array of another library in host memory."""
+    try:
+        return np.from_dlpack(_tensors.resolve(array))
+    except (BufferError, RuntimeError) as error:  # such as pixels of bfloat16, and sparse tensors
+        raise TypeError(
+            f"an array of {type(array)} with pixels of type {array.dtype} cannot be read: {error}"
+        ) from error
+
+
+def open_output(output: Any) -> Any:
+    """Return a view of NumPy's of an array of another library in host memory; what is none stays as it is."""
+    if not is_host_tensor(output):
+        return output
+    _tensors.check_output(output)
+    return np.asarray(output)
+
+
+def close_result(given: Any, output: Any, result: np.ndarray) -> Any:
+    """Return the output of a caller who gave one, or the result as an array of the library of what was given."""
+    if _types.is_ndarray(output) or is_host_tensor(output):
+        return output
+    return namespace(given).from_dlpack(result)
 
 
 def namespace(array: Any) -> ModuleType:

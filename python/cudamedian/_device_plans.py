@@ -20,10 +20,16 @@ LEGACY_STREAM = 1
 
 _KINDS = {"cupy": "ndarray", "torch": "Tensor"}
 
+# Types that were found to be one of these. To look here takes less than to read their names again.
+kinds: set[type[Any]] = set()
+
 
 def is_kind(kind: type[Any]) -> bool:
     """Whether calls on arrays of a type are kept: the library's own, and none that is derived from it."""
-    return _KINDS.get(kind.__module__) == kind.__name__
+    if _KINDS.get(kind.__module__) != kind.__name__:
+        return False
+    kinds.add(kind)
+    return True
 
 
 class CuPyPlan:
@@ -72,6 +78,7 @@ class TorchPlan:
         self._make = torch.empty_like
         # What PyTorch's own compiler calls; torch.cuda.current_stream() makes an object of its result.
         self._stream: Callable[[int], int] = getattr(torch._C, "_cuda_getCurrentRawStream", self._current_stream)
+        self._watchers: Callable[[], int] = torch._C._len_torch_dispatch_stack
 
     @staticmethod
     def _current_stream(device: int) -> int:
@@ -80,7 +87,17 @@ class TorchPlan:
 
     def run(self, tensor: Any, output: Any) -> Any:
         """Filter a tensor to `output`, or to a new one; return that, or None where they are not as they were."""
-        if not tensor.is_cuda or tensor.requires_grad or tensor.is_neg() or not tensor.is_contiguous():
+        if (
+            not tensor.is_cuda
+            or tensor.requires_grad
+            or tensor.is_neg()
+            or not tensor.is_contiguous()
+            or self._watchers()  # who writes down a graph would not see what happens here
+        ):
+            return None
+        try:
+            source = tensor.data_ptr()
+        except RuntimeError:  # a tensor of torch.func stands for others, and has no memory
             return None
         device = tensor.get_device()
         if output is None:
@@ -97,7 +114,7 @@ class TorchPlan:
         ):
             return None
         stream = self._stream(device) or LEGACY_STREAM
-        return None if self._run(tensor.data_ptr(), output.data_ptr(), stream) else output
+        return None if self._run(source, output.data_ptr(), stream) else output
 
 
 def make(array: Any, prepared: _engine.PreparedOnDevice) -> CuPyPlan | TorchPlan:

@@ -161,6 +161,7 @@ def median_filter(
     input : array or image
         A NumPy array or what NumPy can make one of, a Dask array (see `cudamedian.dask`), or an array of CuPy,
         PyTorch, Numba or JAX (any with `__cuda_array_interface__` or `__dlpack__`), which gives one of the same kind.
+        Tensors may be compiled, exported and batched (see `cudamedian.torch`).
         An image of SimpleITK, ITK, VTK or PyVista gives one of its kind in the same place; its window spans the axes of
         space, in NumPy's order, and not that of components. A mask may be such an image, too.
         Pixels are integers of 8 to 64 bits, float16, float32, float64 or bool. A C-contiguous array
@@ -303,8 +304,11 @@ def median_filter(
 
     """
     key = None
+    kind: type[Any] = type(input)  # pyright: ignore[reportUnknownVariableType]
+    traced = kind is not np.ndarray and _tensors.is_traced(input)
     if (
-        mask is ignore is outliers is footprint is weights is stream is progress is report is None
+        not traced
+        and mask is ignore is outliers is footprint is weights is stream is progress is report is None
         and nan == "order"
         and type(empty) is type(invalid) is str
         and (empty, invalid) == ("input", "computed")
@@ -314,42 +318,6 @@ def median_filter(
         result = None if key is None else _plans.run(key, input, output)
         if result is not None:
             return result
-    opened = _images.open_image(input)
-    if opened is not None:
-        if output is not None or stream is not None:
-            raise TypeError("an image gives a new one of its kind: it takes neither output nor stream")
-        mask_of_image = _images.open_image(mask)
-        result = median_filter(
-            opened.array,
-            size,
-            radius=radius,
-            axes=tuple(range(opened.axes)) if axes is None else axes,
-            mode=mode,
-            cval=cval,
-            origin=origin,
-            rank=rank,
-            percentile=percentile,
-            even_median=even_median,
-            footprint=footprint,
-            weights=weights,
-            mask=mask if mask_of_image is None else mask_of_image.array,
-            ignore=ignore,
-            nan=nan,
-            empty=empty,
-            invalid=invalid,
-            outliers=outliers,
-            backend=backend,
-            algorithm=algorithm,
-            memory=memory,
-            threads=threads,
-            progress=progress,
-            report=report,
-        )
-        return opened.close(result)
-    chosen_backend, chosen_algorithm = check_choices(backend, algorithm)
-    bytes_allowed = _numbers.memory_limit(memory)
-    wanted_threads = _numbers.thread_count(threads)
-    thread_count = None if wanted_threads is None else _numbers.count_threads(wanted_threads)
     shape_of_window: _types.Window = {
         "size": size,
         "radius": radius,
@@ -363,6 +331,34 @@ def median_filter(
         "footprint": footprint,
         "weights": weights,
     }
+    options: dict[str, Any] = {
+        **shape_of_window,
+        "mask": mask,
+        "ignore": ignore,
+        "nan": nan,
+        "empty": empty,
+        "invalid": invalid,
+        "outliers": outliers,
+        "backend": backend,
+        "algorithm": algorithm,
+        "memory": memory,
+        "threads": threads,
+    }
+    if traced or _tensors.needs_operator(input, footprint, weights, mask):
+        more = {"stream": stream, "progress": progress, "report": report}
+        return _tensors.filter_tensor("median_filter", input, output, options, more)
+    opened = _images.open_image(input)
+    if opened is not None:
+        if output is not None or stream is not None:
+            raise TypeError("an image gives a new one of its kind: it takes neither output nor stream")
+        mask_of_image = _images.open_image(mask)
+        options["axes"] = tuple(range(opened.axes)) if axes is None else axes
+        options["mask"] = mask if mask_of_image is None else mask_of_image.array
+        return opened.close(median_filter(opened.array, **options, progress=progress, report=report))
+    chosen_backend, chosen_algorithm = check_choices(backend, algorithm)
+    bytes_allowed = _numbers.memory_limit(memory)
+    wanted_threads = _numbers.thread_count(threads)
+    thread_count = None if wanted_threads is None else _numbers.count_threads(wanted_threads)
     rules = _rules.read(mask, ignore, nan, empty, invalid, outliers)
     progress = _progress.check(progress)
     _check_callable("report", report)
@@ -371,20 +367,7 @@ def median_filter(
 
         if any(given is not None for given in (output, stream, progress, report)):
             raise TypeError("a Dask array is filtered when computed: it takes no output, stream, progress or report")
-        return dask.median_filter(
-            input,
-            **shape_of_window,
-            mask=mask,
-            ignore=ignore,
-            nan=nan,
-            empty=empty,
-            invalid=invalid,
-            outliers=outliers,
-            backend=backend,
-            algorithm=algorithm,
-            memory=memory,
-            threads=threads,
-        )
+        return dask.median_filter(input, **options)
     if _device.is_device_array(input):
         if backend == "cpu" or progress is not None:
             raise TypeError("an array in device memory is filtered there: it takes neither backend='cpu' nor progress")
@@ -397,13 +380,14 @@ def median_filter(
         raise TypeError("stream is for arrays in device memory")
     _numpy.check_input(input)
     tensor = _device.is_host_tensor(input)
-    array = np.from_dlpack(_tensors.resolve(input)) if tensor else np.asarray(input)
+    array = _device.open_host(input) if tensor else np.asarray(input)
     key = None if tensor else key  # what is kept asks for NumPy's attributes
+    target = _device.open_output(output) if tensor else output
     window = _window.window_of_axes(array.ndim, **shape_of_window)
     with _progress.told(progress, array.size) as told:
         result, text = _numpy.median_filter(
-            array, window, output, chosen_backend, chosen_algorithm, bytes_allowed, thread_count, told, rules, key
+            array, window, target, chosen_backend, chosen_algorithm, bytes_allowed, thread_count, told, rules, key
         )
     if report is not None:
         report(text)
-    return _device.namespace(input).from_dlpack(result) if tensor and output is None else result
+    return _device.close_result(input, output, result) if tensor else result

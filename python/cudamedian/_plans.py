@@ -37,7 +37,7 @@ def make_key(
 ) -> Key | None:
     """Return what two calls have to have in common to be asked the same, or None for arguments that are not plain."""
     kind: type[Any] = type(array)  # pyright: ignore[reportUnknownVariableType]
-    if kind is not np.ndarray and not _device_plans.is_kind(kind):
+    if kind is not np.ndarray and kind not in _device_plans.kinds and not _device_plans.is_kind(kind):
         return None
     if type(cval) not in (float, int) or type(wanted) not in (float, int):
         return None
@@ -55,7 +55,7 @@ def make_key(
 def make_median_key(array: Any, cval: Any, percentile: Any, *plain: Any) -> Key | None:
     """Return the same for `median_filter` of the package, whose other arguments are `plain` where they can be kept."""
     kind: type[Any] = type(array)  # pyright: ignore[reportUnknownVariableType]
-    if kind is not np.ndarray and not _device_plans.is_kind(kind):
+    if kind is not np.ndarray and kind not in _device_plans.kinds and not _device_plans.is_kind(kind):
         return None
     if not (_PLAIN.issuperset(map(type, plain)) or _is_plain(plain)):
         return None

@@ -1,9 +1,10 @@
 # SPDX-FileCopyrightText: Copyright NumFOCUS
 # SPDX-License-Identifier: Apache-2.0
-"""Tensors of PyTorch whose memory does not have their values.
+"""Tensors of PyTorch whose memory does not have their values, or not all that there is to them.
 
 PyTorch negates and conjugates lazily: `tensor.conj().imag` is a view of the same memory with a note that the values are
-to be negated by whoever reads them.
+to be negated by whoever reads them. Other tensors stand for what is compiled, exported, batched or differentiated. They
+go through PyTorch's operator, which knows what each of these asks for. Nothing here imports PyTorch but that operator.
 """
 
 from __future__ import annotations
@@ -31,3 +32,51 @@ def check_output(output: Any) -> None:
             "output is a tensor that PyTorch negates or conjugates when it is read, so that what is written to its "
             "memory would not be its values; give one of its own, such as that of resolve_conj().resolve_neg()"
         )
+
+
+def is_traced(array: Any) -> bool:
+    """Whether PyTorch's compiler reads a call on a tensor, and does not run it."""
+    torch: Any = sys.modules.get("torch")
+    try:
+        # False wherever Python runs; the compiler takes it for True.
+        return torch is not None and torch.compiler.is_dynamo_compiling() and isinstance(array, torch.Tensor)
+    except AttributeError:  # PyTorch before 2.2, or one that another thread still imports
+        return False
+
+
+def _is_watched(tensor: Any, torch: Any) -> bool:
+    """Whether a tensor is more than its memory: its class, its gradient, or who watches what is done with it.
+
+    A class is one that is derived from PyTorch's, as those of tensors that stand for others are. Who watches is
+    a dispatch mode, as that which writes down a graph, `torch.func` (vmap, grad), or forward differentiation.
+    """
+    forward_ad = torch.autograd.forward_ad
+    return (
+        type(tensor) is not torch.Tensor
+        or tensor.requires_grad
+        or tensor.is_meta
+        or torch._C._len_torch_dispatch_stack() > 0
+        or torch._C._functorch.is_functorch_wrapped_tensor(tensor)
+        or (forward_ad._current_level >= 0 and forward_ad.unpack_dual(tensor).tangent is not None)
+    )
+
+
+def needs_operator(array: Any, *others: Any) -> bool:
+    """Whether an array is a tensor that PyTorch's operator filters: it, or a tensor among others, is watched."""
+    torch: Any = sys.modules.get("torch")
+    kind = getattr(torch, "Tensor", None)
+    if kind is None or not isinstance(array, kind):
+        return False
+    return any(isinstance(tensor, kind) and _is_watched(tensor, torch) for tensor in (array, *others))
+
+
+def filter_tensor(
+    function: str, tensor: Any, output: Any, options: dict[str, Any], more: dict[str, Any] | None = None
+) -> Any:
+    """Filter a tensor through PyTorch's operator, with a function that `cudamedian.torch` names.
+
+    `more` are arguments that the operator does not take; those that are None are not given.
+    """
+    from . import torch  # noqa: PLC0415 - the package does not need PyTorch
+
+    return torch.filter_tensor(function, tensor, output, options, more or {})

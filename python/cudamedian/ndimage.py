@@ -6,7 +6,8 @@ Differences: 64-bit integers keep every bit, where scipy computes with doubles. 
 +infinity, where scipy leaves the result undefined. A window may span four axes at most; those of minimum_filter and
 maximum_filter without holes any number. What cannot be done is a NotImplementedError that names the argument.
 
-Arrays in device memory are filtered there and give arrays of the same kind; a footprint is an array of the host.
+Arrays in device memory are filtered there; a footprint is an array of the host. Arrays of PyTorch, JAX and other
+libraries give arrays of the same kind.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from typing import Any
 
 import numpy as np
 
-from . import _footprint, _ndimage_run, _plans, _tensors
+from . import _device, _footprint, _ndimage_run, _plans, _tensors
 from ._footprint import Shape
 
 __all__ = ["maximum_filter", "median_filter", "minimum_filter", "percentile_filter", "rank_filter"]
@@ -48,10 +49,15 @@ def _filter_rank(
     axes: Any,
 ) -> Any:
     """Filter with a rank, which `wanted` is or, by the name of the filter, tells for a number of pixels."""
-    key = _plans.make_key(array, name, wanted, size, footprint, mode, cval, origin, axes)
+    traced = type(array) is not np.ndarray and _tensors.is_traced(array)
+    key = None if traced else _plans.make_key(array, name, wanted, size, footprint, mode, cval, origin, axes)
     if key is not None and (result := _plans.run(key, array, output)) is not None:
         return result
     _warn_of_size(size, footprint)
+    if traced or _tensors.needs_operator(array, footprint):
+        window = {"size": size, "footprint": footprint, "mode": mode, "cval": cval, "origin": origin, "axes": axes}
+        more = {} if name == "median" else {name: wanted}
+        return _tensors.filter_tensor(f"ndimage.{name}_filter", array, output, {**more, **window})
     given_array, array = array, _ndimage_run.as_array(array)
     chosen = _footprint.check_axes(axes, array.ndim)
     if footprint is None and size is None:
@@ -80,7 +86,16 @@ def _filter_rank(
     names = list(modes) if _is_sequence(modes) else [modes] * array.ndim
     # What is kept asks for the attributes of the array that is filtered.
     kept = key if array is given_array else None
-    return _ndimage_run.run(array, shape, shifts, names, cval, output, rank, kept)
+    return _run(given_array, array, shape, shifts, names, cval, output, rank, kept)
+
+
+def _run(given: Any, array: Any, shape: Shape, shifts: Any, names: Any, cval: Any, output: Any, *rest: Any) -> Any:
+    """Run the filter; return an array of the library that the input was given as."""
+    if not _device.is_host_tensor(given):
+        return _ndimage_run.run(array, shape, shifts, names, cval, output, *rest)
+    _tensors.check_output(output)
+    result = _ndimage_run.run(array, shape, shifts, names, cval, _device.open_output(output), *rest)
+    return _device.close_result(given, output, result)
 
 
 def _filter_extremum(
@@ -88,10 +103,14 @@ def _filter_extremum(
 ) -> Any:
     """Filter with the first or the last rank. scipy reads the arguments in another way than for other ranks."""
     filter_name = "minimum" if is_minimum else "maximum"
-    key = _plans.make_key(array, filter_name, 0, size, footprint, mode, cval, origin, axes)
+    traced = type(array) is not np.ndarray and _tensors.is_traced(array)
+    key = None if traced else _plans.make_key(array, filter_name, 0, size, footprint, mode, cval, origin, axes)
     if key is not None and (result := _plans.run(key, array, output)) is not None:
         return result
     _warn_of_size(size, footprint)
+    if traced or _tensors.needs_operator(array, footprint):
+        window = {"size": size, "footprint": footprint, "mode": mode, "cval": cval, "origin": origin, "axes": axes}
+        return _tensors.filter_tensor(f"ndimage.{filter_name}_filter", array, output, window)
     shape: Shape | None = None
     if footprint is None and size is None:
         raise RuntimeError("no footprint provided")
@@ -130,7 +149,7 @@ def _filter_extremum(
     rank = 0 if is_minimum else shape.count() - 1
     # What is kept asks for the attributes of the array that is filtered.
     kept = key if array is given_array else None
-    return _ndimage_run.run(array, shape, shifts, names, cval, output, rank, kept)
+    return _run(given_array, array, shape, shifts, names, cval, output, rank, kept)
 
 
 def _share(percentile: Any, pixels: int) -> int:

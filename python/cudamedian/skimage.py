@@ -71,9 +71,9 @@ def median(
     """
     if behavior not in ("ndimage", "rank"):
         raise ValueError(f"behavior is {behavior!r}; the choices are 'ndimage', 'rank'")
-    footprint = _tensors.resolve(footprint)
-    if footprint is None:
-        footprint = np.ones((3,) * np.ndim(image), bool)
+    if footprint is None and behavior == "ndimage":
+        return ndimage.median_filter(image, size=3, output=out, mode=mode, cval=cval)
+    footprint = np.ones((3,) * np.ndim(image), bool) if footprint is None else _tensors.resolve(footprint)
     if behavior == "rank":
         if mode != "nearest" or not np.isclose(cval, 0.0):
             warnings.warn(

@@ -182,11 +182,26 @@ def test_steady_calls_on_host_tensors(random):
         expected = median_filter(array, 3)
         np.testing.assert_array_equal(median_filter(torch.from_numpy(array), 3).numpy(), expected)
         np.testing.assert_array_equal(
-            np.asarray(ndimage.median_filter(torch.from_numpy(array), 3, mode="nearest")), expected
+            ndimage.median_filter(torch.from_numpy(array), 3, mode="nearest").numpy(), expected
         )
         np.testing.assert_array_equal(
-            np.asarray(ndimage.maximum_filter(torch.from_numpy(array), 3)), ndimage.maximum_filter(array, 3)
+            ndimage.maximum_filter(torch.from_numpy(array), 3).numpy(), ndimage.maximum_filter(array, 3)
         )
+
+
+def test_outputs_and_types_of_host_tensors(random):
+    torch = pytest.importorskip("torch")
+    array = make_array(random, (20, 30), "uint8")
+    for function in (median_filter, ndimage.median_filter, ndimage.minimum_filter):
+        expected = function(array, 3)
+        for output in (torch.zeros((20, 30), dtype=torch.uint8), np.zeros((20, 30), "float32")):
+            assert function(torch.from_numpy(array), 3, output=output) is output
+            np.testing.assert_array_equal(np.asarray(output), expected)
+        result = function(torch.from_numpy(array), 3, output="float32")
+        assert result.dtype is torch.float32
+        np.testing.assert_array_equal(result.numpy(), expected)
+    with pytest.raises(TypeError, match=r"pixels of type torch.bfloat16 cannot be read"):
+        median_filter(torch.zeros((4, 5), dtype=torch.bfloat16), 3)
 
 
 def make_negated(random, torch, shape=(20, 30)):

@@ -12,7 +12,7 @@ import psutil
 import pytest
 
 from conftest import import_library, make_array
-from cudamedian import MedianError, _device_plans, _engine, _plans, median_filter, ndimage
+from cudamedian import MedianError, _device_plans, _engine, _plans, _tensors, median_filter, ndimage
 
 
 @pytest.fixture(autouse=True)
@@ -40,7 +40,8 @@ class StandIn:
         self.shape, self.dtype, self.ndim = shape, np.dtype(dtype), len(shape)
         self.data = Memory(device)
         self.flags = types.SimpleNamespace(c_contiguous=contiguous)
-        self.is_cuda, self.requires_grad, self.negated = True, grad, negated
+        self.is_cuda, self.is_meta, self.requires_grad, self.negated = True, False, grad, negated
+        self.watched = False
 
     @property
     def __cuda_array_interface__(self):
@@ -49,7 +50,9 @@ class StandIn:
         return {"shape": self.shape, "typestr": self.dtype.str, "data": (self.data.ptr, False), "strides": strides}
 
     def data_ptr(self):
-        """As PyTorch."""
+        """As PyTorch, whose tensors of torch.func have no memory."""
+        if self.watched:
+            raise RuntimeError("Cannot access data pointer of Tensor that doesn't have storage")
         return self.data.ptr
 
     def is_contiguous(self):
@@ -86,8 +89,8 @@ class Library:
 
     def __init__(self, name, monkeypatch):
         """Take the place of a library, and of the engine's device functions."""
-        self.stream, self.device, self.status = 0, 0, 0
-        self.planned, self.ran = [], []
+        self.stream, self.device, self.status, self.watchers = 0, 0, 0, 0
+        self.planned, self.ran, self.through_operator = [], [], []
         self.kind = type(_device_plans._KINDS[name], (StandIn,), {"__module__": name})
         module = types.ModuleType(name)
         setattr(module, self.kind.__name__, self.kind)
@@ -98,13 +101,21 @@ class Library:
             current_stream=lambda device: types.SimpleNamespace(cuda_stream=self.stream),
             runtime=types.SimpleNamespace(getDevice=lambda: self.device),
         )
-        module._C = types.SimpleNamespace(_cuda_getCurrentRawStream=lambda device: self.stream)
+        module._C = types.SimpleNamespace(
+            _cuda_getCurrentRawStream=lambda device: self.stream,
+            _len_torch_dispatch_stack=lambda: self.watchers,
+            _functorch=types.SimpleNamespace(is_functorch_wrapped_tensor=lambda tensor: tensor.watched),
+        )
+        module.autograd = types.SimpleNamespace(forward_ad=types.SimpleNamespace(_current_level=-1))
         self.kind.__array_namespace__ = lambda array: module
         monkeypatch.setitem(sys.modules, name, module)
         monkeypatch.setattr(
             _engine, "run_on_device", lambda *work, **_: self.planned.append((*work[1:3], work[-1])) or ""
         )
         monkeypatch.setattr(_engine, "PreparedOnDevice", lambda *_, **__: types.SimpleNamespace(run=self.run))
+        monkeypatch.setattr(
+            _tensors, "filter_tensor", lambda function, tensor, *_: self.through_operator.append((function, tensor))
+        )
 
     def run(self, *addresses_and_stream):
         """Stand in for the engine."""
@@ -223,7 +234,8 @@ def test_a_derived_type_is_not_kept(library):
         array = Derived()
         array.device = DeviceOfCuPy()
         median_filter(array, 3)
-    assert (len(library.planned), library.ran) == (2, [])
+    assert len(library.planned) + len(library.through_operator) == 2
+    assert library.ran == []
 
 
 def test_a_stream_that_is_named_is_not_kept(library):
@@ -243,9 +255,30 @@ def test_another_device_is_none_of_cupys_plan(monkeypatch):
 def test_tensors_with_gradients_are_none_of_pytorchs_plan(monkeypatch):
     library = Library("torch", monkeypatch)
     median_filter(make(library), 3)
-    median_filter(make(library, grad=True), 3)
+    tensor = make(library, grad=True)
+    median_filter(tensor, 3)
+    assert library.through_operator == [("median_filter", tensor)]
     median_filter(make(library), 3, output=make(library, grad=True))
-    assert (len(library.planned), library.ran) == (3, [])
+    assert (len(library.planned), library.ran) == (2, [])
+
+
+@pytest.mark.parametrize("name", ["median", "maximum"])
+def test_tensors_that_stand_for_others_are_none_of_pytorchs_plan(monkeypatch, name):
+    library = Library("torch", monkeypatch)
+    function = getattr(ndimage, f"{name}_filter")
+    function(make(library), 3)
+    tensors = [make(library), make(library), make(library)]
+    tensors[0].watched = True
+    tensors[1].is_meta, tensors[1].is_cuda = True, False
+    for tensor in tensors[:2]:
+        function(tensor, 3)
+    library.watchers = 1
+    function(tensors[2], 3)
+    assert library.through_operator == [(f"ndimage.{name}_filter", tensor) for tensor in tensors]
+    assert (len(library.planned), library.ran) == (1, [])
+    library.watchers = 0
+    function(tensors[2], 3)
+    assert len(library.ran) == 1
 
 
 @pytest.mark.parametrize("function", [median_filter, ndimage.median_filter])

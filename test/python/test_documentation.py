@@ -14,13 +14,14 @@ import pytest
 
 import cudamedian
 
-NAMES = ["dask", "monai", "napari", "ndimage", "skimage"]
+NAMES = ["dask", "monai", "napari", "ndimage", "skimage", "torch"]
 MODULES = ["cudamedian", *(f"cudamedian.{name}" for name in NAMES)]
 NEEDED = {
     "cudamedian": "scipy",
     "cudamedian.dask": "dask.array",
     "cudamedian.monai": "monai",
     "cudamedian.napari": "napari",
+    "cudamedian.torch": "torch",
 }
 
 
@@ -29,7 +30,7 @@ def public_objects(name):
     if name in NEEDED:
         pytest.importorskip(NEEDED[name])
     module = importlib.import_module(name)
-    names = getattr(module, "__all__", None) or ["median_filter"]
+    names = getattr(module, "__all__", ["median_filter"])
     return {name: getattr(module, name) for name in names}
 
 

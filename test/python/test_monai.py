@@ -15,6 +15,7 @@ from monai.transforms import Compose  # noqa: E402
 from monai.transforms import MedianSmooth as Theirs  # noqa: E402
 from monai.transforms import MedianSmoothd as Theirsd  # noqa: E402
 
+from cudamedian import median_filter, ndimage  # noqa: E402
 from cudamedian.monai import MedianSmooth, MedianSmoothd  # noqa: E402
 
 
@@ -54,6 +55,17 @@ def test_metadata_is_kept():
     assert_same(ours, theirs)
     assert torch.equal(ours.affine, affine)
     assert ours.meta["filename_or_obj"] == theirs.meta["filename_or_obj"] == "head.nii"
+
+
+@pytest.mark.parametrize("function", [median_filter, ndimage.median_filter])
+def test_functions_of_the_package_keep_metadata_too(function):
+    affine = torch.diag(torch.tensor([2.0, 3.0, 4.0, 1.0]))
+    pixels = make_image((1, 5, 6, 7))
+    result = function(MetaTensor(pixels, affine=affine, meta={"filename_or_obj": "head.nii"}), 3)
+    assert type(result) is MetaTensor
+    assert torch.equal(result.affine, affine)
+    assert result.meta["filename_or_obj"] == "head.nii"
+    np.testing.assert_array_equal(result.numpy(), function(pixels.numpy(), 3))
 
 
 def test_images_in_another_order():
