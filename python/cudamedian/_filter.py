@@ -163,7 +163,8 @@ def median_filter(
         PyTorch, Numba or JAX (any with `__cuda_array_interface__` or `__dlpack__`), which gives one of the same kind.
         Tensors may be compiled, exported and batched (see `cudamedian.torch`).
         An image of SimpleITK, ITK, VTK or PyVista gives one of its kind in the same place; its window spans the axes of
-        space, in NumPy's order, and not that of components. A mask may be such an image, too.
+        space, in NumPy's order, and not that of components. An array of xarray gives one with its coordinates and
+        attributes. A mask may be such an image or array, too.
         Pixels are integers of 8 to 64 bits, float16, float32, float64 or bool. A C-contiguous array
         is read where it lies. One in device memory never passes through the host, and the call returns when the work
         is in the library's current stream, like the library's own calls. Arrays of JAX, and those that only DLPack

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: Copyright NumFOCUS
 # SPDX-License-Identifier: Apache-2.0
-"""Images of SimpleITK, ITK, VTK and PyVista as arrays, and arrays as images of the same kind and place.
+"""Images of SimpleITK, ITK, VTK and PyVista, and arrays of xarray, as plain arrays, and those as the same kind again.
 
 None of these libraries is imported here: whoever has an image of one has imported it.
 """
@@ -17,9 +17,9 @@ import numpy as np
 class Opened(NamedTuple):
     """The pixels of an image, and how an image like it is made of others."""
 
-    array: np.ndarray  # axes as NumPy's: the last one is that of components, where there are several
+    array: Any  # axes as NumPy's: the last one is that of components, where there are several
     axes: int  # of space
-    close: Callable[[np.ndarray], Any]
+    close: Callable[[Any], Any]
 
 
 def _open_simple_itk(image: Any, library: Any) -> Opened:
@@ -69,8 +69,23 @@ def _open_vtk(image: Any) -> Opened:
     return Opened(array, len(flat), close)
 
 
-def open_image(given: object) -> Opened | None:
+def open_labelled(given: Any) -> Opened | None:
+    """Return the array in an array of xarray, which may be one of any library, or None for what is none."""
+    library = sys.modules.get("xarray")
+    if library is None or not isinstance(given, library.DataArray):
+        return None
+
+    def close(result: Any) -> Any:
+        return given.copy(data=result)
+
+    return Opened(given.data, given.ndim, close)
+
+
+def open_image(given: Any) -> Opened | None:
     """Return the pixels of an image, or None for what is no image of these libraries."""
+    opened = open_labelled(given)
+    if opened is not None:
+        return opened
     library = sys.modules.get("SimpleITK")
     if library is not None and isinstance(given, library.Image):
         return _open_simple_itk(given, library)

@@ -61,7 +61,21 @@ class Image(Protocol):
         ...
 
 
-Kind: TypeAlias = DeviceArray | Tensor | DaskArray | Image
+class LabelledArray(Protocol):
+    """An array of xarray."""
+
+    @property
+    def coords(self) -> Any:
+        """Where its pixels are."""
+        ...
+
+    @property
+    def variable(self) -> Any:
+        """Its pixels."""
+        ...
+
+
+Kind: TypeAlias = DeviceArray | Tensor | DaskArray | Image | LabelledArray
 
 
 class Window(TypedDict, total=False):

@@ -6,8 +6,8 @@ Differences: 64-bit integers keep every bit, where scipy computes with doubles. 
 +infinity, where scipy leaves the result undefined. A window may span four axes at most; those of minimum_filter and
 maximum_filter without holes any number. What cannot be done is a NotImplementedError that names the argument.
 
-Arrays in device memory are filtered there; a footprint is an array of the host. Arrays of PyTorch, JAX and other
-libraries give arrays of the same kind.
+Arrays in device memory are filtered there; a footprint is an array of the host. Arrays of PyTorch, JAX, Dask, xarray and
+other libraries give arrays of the same kind; those of Dask take no output.
 """
 
 from __future__ import annotations
@@ -19,10 +19,13 @@ from typing import Any
 
 import numpy as np
 
-from . import _device, _footprint, _ndimage_run, _plans, _tensors
+from . import _device, _filter, _footprint, _images, _ndimage_run, _plans, _tensors
 from ._footprint import Shape
 
 __all__ = ["maximum_filter", "median_filter", "minimum_filter", "percentile_filter", "rank_filter"]
+
+# Their ranks.
+_EXTREMA = {"minimum_filter": 0, "maximum_filter": -1}
 
 _WRONG_RANK = "rank not within filter footprint size"
 
@@ -49,15 +52,19 @@ def _filter_rank(
     axes: Any,
 ) -> Any:
     """Filter with a rank, which `wanted` is or, by the name of the filter, tells for a number of pixels."""
-    traced = type(array) is not np.ndarray and _tensors.is_traced(array)
+    kind: type[Any] = type(array)  # pyright: ignore[reportUnknownVariableType]
+    traced = kind is not np.ndarray and _tensors.is_traced(array)
     key = None if traced else _plans.make_key(array, name, wanted, size, footprint, mode, cval, origin, axes)
     if key is not None and (result := _plans.run(key, array, output)) is not None:
         return result
-    _warn_of_size(size, footprint)
-    if traced or _tensors.needs_operator(array, footprint):
+    if kind is not np.ndarray:
         window = {"size": size, "footprint": footprint, "mode": mode, "cval": cval, "origin": origin, "axes": axes}
         more = {} if name == "median" else {name: wanted}
-        return _tensors.filter_tensor(f"ndimage.{name}_filter", array, output, {**more, **window})
+        if traced or _tensors.needs_operator(array, footprint):
+            return _tensors.filter_tensor(f"ndimage.{name}_filter", array, output, {**more, **window})
+        if (result := _filter_within(f"{name}_filter", array, output, more, window)) is not None:
+            return result
+    _warn_of_size(size, footprint)
     given_array, array = array, _ndimage_run.as_array(array)
     chosen = _footprint.check_axes(axes, array.ndim)
     if footprint is None and size is None:
@@ -89,6 +96,32 @@ def _filter_rank(
     return _run(given_array, array, shape, shifts, names, cval, output, rank, kept)
 
 
+def _filter_within(
+    filter_name: str, array: Any, output: Any, more: dict[str, Any], window: dict[str, Any]
+) -> Any | None:
+    """Filter what an array of xarray holds, or the chunks of one of Dask; return None for what is neither."""
+    opened = _images.open_labelled(array)
+    is_chunked = _filter.is_dask_array(array)
+    if opened is None and not is_chunked:
+        return None
+    function = globals()[filter_name]
+    if opened is not None:
+        result = function(opened.array, output=output, **more, **window)
+        return opened.close(result) if output is None or isinstance(output, (str, type, np.dtype)) else result
+    if output is not None:
+        raise NotImplementedError(f"output is {output!r}; a Dask array is filtered when computed, and gives a new one")
+    from . import dask  # noqa: PLC0415 - needs Dask
+
+    # An array without pixels: mistakes are those of scipy, and nothing is done.
+    function(np.empty((0,) * array.ndim, array.dtype), **more, **window)
+    options = {**window, **more}
+    if filter_name in _EXTREMA:
+        options["rank"] = _EXTREMA[filter_name]
+    if window["footprint"] is not None:
+        options["size"] = None
+    return dask.median_filter(array, **options)
+
+
 def _run(given: Any, array: Any, shape: Shape, shifts: Any, names: Any, cval: Any, output: Any, *rest: Any) -> Any:
     """Run the filter; return an array of the library that the input was given as."""
     if not _device.is_host_tensor(given):
@@ -103,14 +136,18 @@ def _filter_extremum(
 ) -> Any:
     """Filter with the first or the last rank. scipy reads the arguments in another way than for other ranks."""
     filter_name = "minimum" if is_minimum else "maximum"
-    traced = type(array) is not np.ndarray and _tensors.is_traced(array)
+    kind: type[Any] = type(array)  # pyright: ignore[reportUnknownVariableType]
+    traced = kind is not np.ndarray and _tensors.is_traced(array)
     key = None if traced else _plans.make_key(array, filter_name, 0, size, footprint, mode, cval, origin, axes)
     if key is not None and (result := _plans.run(key, array, output)) is not None:
         return result
-    _warn_of_size(size, footprint)
-    if traced or _tensors.needs_operator(array, footprint):
+    if kind is not np.ndarray:
         window = {"size": size, "footprint": footprint, "mode": mode, "cval": cval, "origin": origin, "axes": axes}
-        return _tensors.filter_tensor(f"ndimage.{filter_name}_filter", array, output, window)
+        if traced or _tensors.needs_operator(array, footprint):
+            return _tensors.filter_tensor(f"ndimage.{filter_name}_filter", array, output, window)
+        if (result := _filter_within(f"{filter_name}_filter", array, output, {}, window)) is not None:
+            return result
+    _warn_of_size(size, footprint)
     shape: Shape | None = None
     if footprint is None and size is None:
         raise RuntimeError("no footprint provided")

@@ -14,7 +14,7 @@ from distributed import Client, LocalCluster, Nanny, Scheduler, SpecCluster
 
 import cudamedian.dask
 from conftest import import_library, make_array
-from cudamedian import _engine, _plans, median_filter, query_device
+from cudamedian import _engine, _plans, median_filter, ndimage, query_device
 from cudamedian.dask import median_filter as median_filter_of_dask
 
 
@@ -266,3 +266,34 @@ def test_scipys_filters_name_wrong_arguments():
         cudamedian.dask.minimum_filter(image, 3, np.ones((3, 3)))
     with pytest.raises(ValueError, match="cval is 300"):
         cudamedian.dask.maximum_filter(image, 3, mode="constant", cval=300)
+
+
+@pytest.mark.parametrize("chunks", [(3, 4), (7, 2), (20, 17)])
+def test_functions_of_scipys_interface_give_dask_arrays(random, chunks):
+    array = make_array(random, (20, 17), "int16")
+    chunked = dask.array.from_array(array, chunks)
+    footprint = random.random((3, 5)) < 0.7
+    for name, options in {
+        "median_filter": {"size": (4, 3)},
+        "rank_filter": {"rank": 1, "footprint": footprint, "mode": "mirror"},
+        "percentile_filter": {"percentile": 30, "size": 3, "axes": 0},
+        "minimum_filter": {"size": (3, 4), "mode": ("wrap", "nearest"), "origin": (1, 0)},
+        "maximum_filter": {"footprint": footprint, "mode": "constant", "cval": 7},
+    }.items():
+        function = getattr(ndimage, name)
+        found = function(chunked, **options)
+        assert isinstance(found, dask.array.Array)
+        np.testing.assert_array_equal(found.compute(), function(array, **options), err_msg=name)
+
+
+def test_mistakes_of_scipys_interface_are_scipys_for_dask_arrays():
+    chunked = dask.array.zeros((20, 17), chunks=5)
+    for options, error in (
+        ({}, "no footprint or filter size provided"),
+        ({"size": 3, "mode": "nearst"}, "boundary mode not supported"),
+        ({"size": 3, "mode": ("wrap", "wrap")}, "A sequence of modes is not supported"),
+    ):
+        with pytest.raises(RuntimeError, match=error):
+            ndimage.median_filter(chunked, **options)
+    with pytest.raises(NotImplementedError, match="a Dask array is filtered when computed"):
+        ndimage.median_filter(chunked, 3, output=np.zeros((20, 17)))

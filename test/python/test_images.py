@@ -1,12 +1,12 @@
 # SPDX-FileCopyrightText: Copyright NumFOCUS
 # SPDX-License-Identifier: Apache-2.0
-"""Images of SimpleITK, ITK, VTK and PyVista, each where its library is installed."""
+"""Images of SimpleITK, ITK, VTK and PyVista, and arrays of xarray, each where its library is installed."""
 
 import numpy as np
 import pytest
 
 from conftest import HAS_ITK, make_array
-from cudamedian import median_filter
+from cudamedian import median_filter, ndimage
 
 
 def test_simple_itk_images_keep_their_place(random):
@@ -69,3 +69,32 @@ def test_vtk_images_keep_their_place(random, shape):
     np.testing.assert_array_equal(pixels, median_filter(array, size=3))
     with pytest.raises(ValueError, match="no scalars"):
         median_filter(vtkImageData(), size=3)
+
+
+@pytest.mark.parametrize("function", [median_filter, ndimage.median_filter, ndimage.maximum_filter])
+def test_arrays_of_xarray_keep_their_coordinates(random, function):
+    xarray = pytest.importorskip("xarray")
+    array = make_array(random, (7, 11, 9), "int16")
+    places = {"z": np.arange(7) * 2.0, "y": np.arange(11) * 0.7, "x": np.arange(9) * 0.5 - 3}
+    labelled = xarray.DataArray(array, places, ("z", "y", "x"), name="head", attrs={"unit": "HU"})
+    found = function(labelled, (1, 3, 5))
+    xarray.testing.assert_identical(found, labelled.copy(data=function(array, (1, 3, 5))))
+    assert found.attrs == {"unit": "HU"} and found.name == "head"
+    np.testing.assert_array_equal(labelled.data, array)
+    chunked = function(labelled.chunk({"z": 3}), (1, 3, 5))
+    assert chunked.chunks is not None
+    xarray.testing.assert_identical(chunked.compute(), found)
+
+
+def test_outputs_and_masks_of_arrays_of_xarray(random):
+    xarray = pytest.importorskip("xarray")
+    array = make_array(random, (7, 11), "uint8")
+    labelled, mask = (xarray.DataArray(values, dims=("y", "x")) for values in (array, array > 60))
+    found = median_filter(labelled, 3, mask=mask, invalid=0)
+    np.testing.assert_array_equal(found.data, median_filter(array, 3, mask=array > 60, invalid=0))
+    output = np.empty_like(array)
+    assert ndimage.rank_filter(labelled, 2, 3, output=output) is output
+    np.testing.assert_array_equal(output, ndimage.rank_filter(array, 2, 3))
+    assert ndimage.rank_filter(labelled, 2, 3, output="float32").dtype == "float32"
+    with pytest.raises(TypeError, match="neither output nor stream"):
+        median_filter(labelled, 3, output=output)

@@ -37,12 +37,27 @@ class Image:
         return ()
 
 
+class LabelledArray:
+    """As an array of xarray."""
+
+    @property
+    def coords(self) -> dict[str, Any]:
+        """Return where its pixels are."""
+        return {}
+
+    @property
+    def variable(self) -> NDArray[Any]:
+        """Return its pixels."""
+        return np.zeros(3)
+
+
 def check_same_kind(
     volume: NDArray[np.uint16],
     flat: np.ndarray[tuple[int, int], np.dtype[np.float32]],
     tensor: Tensor,
     device_array: DeviceArray,
     image: Image,
+    labelled: LabelledArray,
     chunked: dask.array.Array,
 ) -> None:
     """Each array gives one of its kind."""
@@ -51,6 +66,7 @@ def check_same_kind(
     assert_type(median_filter(tensor, 3), Tensor)
     assert_type(median_filter(device_array, 3, stream=7), DeviceArray)
     assert_type(median_filter(image, 3, mask=image), Image)
+    assert_type(median_filter(labelled, 3), LabelledArray)
     assert_type(median_filter(chunked, 3, nan="omit"), dask.array.Array)
     assert_type(dask_filters.median_filter(chunked, 3), dask.array.Array)
     assert_type(median_filter([1, 5, 2], 3), NDArray[Any])
