@@ -273,13 +273,13 @@ def _run_on_device(
         raise _refuse(cval, dtype)
     footprint = None
     if places is not None:
-        # The window is the box around the pixels.
-        reach = np.abs(places).max(axis=0).tolist()
-        axes = [replace(along, radius=radius, shorter=0, shift=0) for along, radius in zip(axes, reach, strict=True)]
+        # The box around the pixels, and a weight for each of them.
+        reaches = np.abs(places).max(axis=0).tolist()
+        axes = [replace(along, radius=reach, shorter=0, shift=0) for along, reach in zip(axes, reaches, strict=True)]
         footprint = np.column_stack((places, np.ones(len(places), np.int64)))
-    if len(_Filter(axes, None, rank, dtype, b"").groups()) > _MOST_AXES:
-        raise NotImplementedError(f"axes of the window lie apart: in device memory it has room for {_MOST_AXES} groups")
     window = _window.Window(tuple(axes), rank, cval=cval, footprint=footprint)
+    if len(_window.group_axes(window.axes)) > _MOST_AXES:
+        raise NotImplementedError(f"axes of the window lie apart: in device memory it has room for {_MOST_AXES} groups")
     return _device.median_filter(array, window, output, _engine.Algorithm.AUTOMATIC, 0, None, key)[0]
 
 

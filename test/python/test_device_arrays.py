@@ -7,7 +7,7 @@ import sys
 import numpy as np
 import pytest
 
-from conftest import import_library, make_array
+from conftest import SEED, import_library, make_array
 from cudamedian import DeviceError, MedianError, _device, _engine, _numpy, median_filter, ndimage, skimage
 
 TYPES = ("bool", "int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "uint64", "float32", "float64")
@@ -63,6 +63,34 @@ def test_nvrtc_is_found_in_the_package_of_nvidia(tmp_path, monkeypatch):
     monkeypatch.setattr(_engine.ctypes, "CDLL", load)
     _engine._load_compiler()
     assert loaded == ["/nvidia/cu13/lib/libnvrtc.so.13", "/nvidia/cuda_nvrtc/lib/libnvrtc.so.12"]
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_footprints_of_scipys_interface_are_asked_as_those_of_the_package(monkeypatch, seed):
+    """What the engine is asked for an array in device memory, which needs none: both interfaces ask the same."""
+    random = np.random.default_rng(SEED + seed)
+    array = FakeArray(np.zeros((7, 8, 9), "int16"))
+    output = FakeArray(np.zeros((7, 8, 9), "int16"))
+    axes = tuple(sorted(random.permutation(3)[: random.integers(1, 4)].tolist()))
+    footprint = random.random(random.integers(3, 6, len(axes))) < 0.6
+    footprint.flat[0] = footprint.flat[-1] = True
+    footprint.flat[1] = False
+    origin = [int(random.integers(-(extent // 2), (extent - 1) // 2 + 1)) for extent in footprint.shape]
+    options = {
+        "axes": axes,
+        "mode": str(random.choice(["nearest", "reflect", "mirror", "wrap", "constant"])),
+        "cval": 5,
+    }
+    asked = []
+    monkeypatch.setattr(_engine, "run_on_device", lambda *work, **wanted: asked.append((work, wanted)) or "")
+    rank = int(random.integers(0, footprint.sum()))
+    ndimage.rank_filter(array, rank, footprint=footprint, output=output, origin=origin, **options)
+    median_filter(array, footprint=footprint, output=output, rank=rank, origin=origin, **options)
+    (work, wanted), (other_work, other_wanted) = asked
+    assert work == other_work
+    pixels = [sorted(map(tuple, given.pop("footprint").tolist())) for given in (wanted, other_wanted)]
+    assert pixels[0] == pixels[1] and len(pixels[0]) == footprint.sum()
+    assert wanted == other_wanted
 
 
 def test_wrong_outputs_are_named():
@@ -302,6 +330,20 @@ def test_cupy_colours(random, cupy, shape):
     axes = tuple(range(len(shape) - 1))
     result = median_filter(cupy.asarray(array), 3, axes=axes)
     np.testing.assert_array_equal(result.get(), median_filter(array, 3, axes=axes, backend="cpu"))
+
+
+@pytest.mark.parametrize("mode", ["reflect", "nearest", "wrap", "mirror", "constant"])
+def test_cupy_footprints_of_scipys_interface(random, cupy, mode):
+    for shape, extents in (((40, 51), (5, 5)), ((40, 48), (4, 7)), ((9, 20, 32), (3, 3, 3))):
+        array = make_array(random, shape, "int16")
+        footprint = random.random(extents) < 0.6
+        footprint.flat[0] = True
+        for name, more in (("median_filter", ()), ("maximum_filter", ()), ("rank_filter", (1,))):
+            function = getattr(ndimage, name)
+            for _ in range(2):
+                result = function(cupy.asarray(array), *more, footprint=footprint, mode=mode, cval=3)
+                expected = function(array, *more, footprint=footprint, mode=mode, cval=3)
+                np.testing.assert_array_equal(result.get(), expected)
 
 
 def test_cupy_refuses_what_device_memory_has_not(random, cupy):
