@@ -7,9 +7,9 @@ usage: compare_python.py --place host --json host.json [--seconds 120] [--whole]
        compare_python.py --place device --json device.json
        compare_python.py --print host.json device.json
 
-Host: from a NumPy array to a new one, beside scipy, scikit-image, SimpleITK, ITK, OpenCV, VTK, PyVista and MONAI.
-Device: from an array of CuPy or PyTorch to a new one, beside cupyx, cuCIM, PyTorch and MONAI. Libraries that cannot be
-imported are left out, and the output says which.
+Host: from an array of NumPy, or of PyTorch for it and MONAI, to a new one, beside scipy, scikit-image, SimpleITK, ITK,
+OpenCV, VTK, PyVista, PyTorch and MONAI. Device: from an array of CuPy or PyTorch to a new one, beside cupyx, cuCIM,
+PyTorch and MONAI. Libraries that cannot be imported are left out, and the output says which.
 
 A case is a function, a pixel type, a window and an array. Small arrays are first, each with its cases in a fixed order
 that mixes them, until --seconds have passed. What has been measured is in the JSON file; another run with the same file

@@ -346,8 +346,7 @@ class PyTorch(Torch):
 
     name = "PyTorch"
     functions = ("median", "maximum")
-    device = "cuda"
-    guess = 1e-10
+    guess = 1e-8
 
     def call(self, function: str, given: Any, size: int, footprint: np.ndarray, percentile: float) -> Any:
         """Return its call."""
@@ -367,7 +366,14 @@ class PyTorch(Torch):
         return median
 
 
+class PyTorchOnDevice(PyTorch):
+    """The same on a GPU."""
+
+    device = "cuda"
+    guess = 1e-10
+
+
 LIBRARIES: dict[str, tuple[type[Library], ...]] = {
-    "host": (Scipy, ScikitImage, SimpleItk, Itk, OpenCv, Vtk, PyVista, Monai),
-    "device": (Cupyx, CuCim, PyTorch, MonaiOnDevice),
+    "host": (Scipy, ScikitImage, SimpleItk, Itk, OpenCv, Vtk, PyVista, PyTorch, Monai),
+    "device": (Cupyx, CuCim, PyTorchOnDevice, MonaiOnDevice),
 }
