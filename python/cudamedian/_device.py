@@ -15,7 +15,7 @@ import math
 import sys
 from collections.abc import Generator
 from types import ModuleType
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -170,6 +170,15 @@ def _empty_like(array: Any) -> Any:
         return library.empty_like(array)
 
 
+def _convert(array: Any, dtype: np.dtype[Any]) -> Any:
+    """Return an array with pixels of another type, in its library's own conversion."""
+    if hasattr(array, "astype"):
+        return array.astype(dtype)
+    if hasattr(array, "to") and hasattr(namespace(array), dtype.name):
+        return array.to(getattr(namespace(array), dtype.name))
+    raise TypeError(f"output is {dtype}, to which an array of type {type(array)} is not converted; give an array")
+
+
 def _is_writable(array: Any) -> bool:
     """Whether others than its own library may write to an array; JAX computes with what it takes for constant."""
     return hasattr(array, "__cuda_array_interface__") and not hasattr(array, "block_until_ready")
@@ -233,6 +242,9 @@ def median_filter(
     of an array that passes through CuPy is done. An output that belongs to another stream, as one of another library
     does, is waited for, and its stream waits for the work. What is asked is kept for other calls with the `key`.
     """
+    if isinstance(output, (str, type, np.dtype)):
+        result, report = median_filter(array, window, None, algorithm, memory, stream, key)
+        return _convert(result, np.dtype(cast("Any", output))), report
     if output is not None and not _is_writable(output):
         raise TypeError(f"output is of type {type(output)}, which cannot be written to in device memory")
     if not _is_writable(array):

@@ -264,8 +264,9 @@ def _run_on_device(
     key: _plans.Key | None,
 ) -> Any:
     """Filter an array in device memory."""
-    if output is not None and not _device.is_device_array(output):
-        raise NotImplementedError(f"output is {output!r}; in device memory it is an array or None")
+    is_type = isinstance(output, (str, type, np.dtype))
+    if output is not None and not is_type and not _device.is_device_array(output):
+        raise NotImplementedError(f"output is {output!r}; in device memory it is an array there, a type or None")
     if not hasattr(array, "__cuda_array_interface__"):
         raise NotImplementedError(f"input is of type {type(array)}, which has no __cuda_array_interface__")
     dtype: np.dtype[Any] = np.dtype(array.__cuda_array_interface__["typestr"])

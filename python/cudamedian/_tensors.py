@@ -12,6 +12,8 @@ from __future__ import annotations
 import sys
 from typing import Any
 
+import numpy as np
+
 
 def is_lazy(array: Any) -> bool:
     """Whether an array is a tensor of PyTorch that is negated or conjugated by whoever reads it."""
@@ -23,6 +25,15 @@ def is_lazy(array: Any) -> bool:
 def resolve(array: Any) -> Any:
     """Return an array whose memory has its values: the array itself, or a copy of a tensor."""
     return array.resolve_conj().resolve_neg() if is_lazy(array) else array
+
+
+def read(array: Any) -> np.ndarray:
+    """Return what is small and tells of a filter, as a footprint, as an array of NumPy, from wherever it lies."""
+    array = resolve(array)
+    for name in ("get", "cpu", "copy_to_host"):  # CuPy, PyTorch, Numba
+        if hasattr(array, "__cuda_array_interface__") and hasattr(array, name):
+            array = getattr(array, name)()
+    return np.asarray(array)
 
 
 def check_output(output: Any) -> None:

@@ -172,13 +172,13 @@ def _rank(rank: object, percentile: object, pixels: int) -> int:
 def _read_footprint(footprint: object, weights: object, count: int) -> np.ndarray:
     """Return the weights of a footprint's pixels, 0 where there is none."""
     name, given = ("footprint", footprint) if weights is None else ("weights", weights)
-    array = np.asarray(_tensors.resolve(given))
+    array = _tensors.read(given)
     if array.ndim != count:
         raise ValueError(f"{name} has {array.ndim} axes, but the window has {count}")
     if array.dtype.kind not in "biu" and (weights is not None or array.dtype.kind != "f"):
         raise TypeError(f"{name} has type {array.dtype}; it holds integers or bools")
     if footprint is not None and weights is not None:
-        mask = np.asarray(_tensors.resolve(footprint))
+        mask = _tensors.read(footprint)
         if mask.shape != array.shape:
             raise ValueError(f"footprint has shape {mask.shape}, but weights has {array.shape}")
         array = np.where(mask != 0, array, 0)

@@ -126,8 +126,8 @@ def median_filter(
         "rank": rank,
         "percentile": percentile,
         "even_median": even_median,
-        "footprint": None if footprint is None else np.asarray(_tensors.resolve(footprint)),
-        "weights": None if weights is None else np.asarray(_tensors.resolve(weights)),
+        "footprint": None if footprint is None else _tensors.read(footprint),
+        "weights": None if weights is None else _tensors.read(weights),
     }
     given = _rules.read(mask, ignore, nan, empty, invalid, outliers)
     _numpy.check_input(array._meta)

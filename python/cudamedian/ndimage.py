@@ -72,7 +72,7 @@ def _filter_rank(
     if footprint is None:
         given = _footprint.box(_footprint.check_sizes(_footprint.normalize(size, len(chosen))))
     else:
-        given = _footprint.with_holes(np.asarray(_tensors.resolve(footprint), bool))
+        given = _footprint.with_holes(_tensors.read(footprint).astype(bool))
     shape = _footprint.expand(given, array.ndim, chosen)
     origins = _footprint.expand_values(_footprint.normalize(origin, len(chosen)), array.ndim, chosen, 0)
     modes = mode
@@ -152,7 +152,7 @@ def _filter_extremum(
     if footprint is None and size is None:
         raise RuntimeError("no footprint provided")
     if footprint is not None:
-        shape = _footprint.with_holes(np.asarray(_tensors.resolve(footprint), bool))
+        shape = _footprint.with_holes(_tensors.read(footprint).astype(bool))
         if shape.count() == 0:
             raise ValueError("All-zero footprint is not supported.")
         if shape.mask is None:

@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 import warnings
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -29,6 +29,12 @@ def _median_of_clipped_windows(image: Any, footprint: Any, out: Any) -> Any:
     return median_filter(array, footprint=footprint, output=out, mode="shrink")
 
 
+def _is_size(footprint: Any, image: Any) -> bool:
+    """Whether a footprint is a size along each axis, as cuCIM has it, and not pixels."""
+    is_tuple = isinstance(footprint, tuple) and all(isinstance(extent, int) for extent in cast("Any", footprint))
+    return is_tuple and len(cast("Any", footprint)) == np.ndim(image)
+
+
 def median(
     image: Any,
     footprint: Any = None,
@@ -44,9 +50,9 @@ def median(
     image : array
         An array of bool, integers, float16, float32 or float64 with any number of axes; with behavior "rank" a NumPy
         array of uint8 or uint16 with two or three.
-    footprint : array, optional
-        An array with as many axes as the image: its pixels are those that are not 0. By default 3 pixels along each
-        axis.
+    footprint : array or tuple of int, optional
+        An array with as many axes as the image: its pixels are those that are not 0. Or, as in cuCIM, a tuple of
+        integers: the size along each axis. By default 3 pixels along each axis.
     out : array, optional
         An array for the result.
     mode, cval : str, float
@@ -71,9 +77,10 @@ def median(
     """
     if behavior not in ("ndimage", "rank"):
         raise ValueError(f"behavior is {behavior!r}; the choices are 'ndimage', 'rank'")
-    if footprint is None and behavior == "ndimage":
-        return ndimage.median_filter(image, size=3, output=out, mode=mode, cval=cval)
-    footprint = np.ones((3,) * np.ndim(image), bool) if footprint is None else _tensors.resolve(footprint)
+    size = 3 if footprint is None else footprint if _is_size(footprint, image) else None
+    if size is not None and behavior == "ndimage":
+        return ndimage.median_filter(image, size=size, output=out, mode=mode, cval=cval)
+    footprint = _tensors.read(footprint) if size is None else np.ones(np.broadcast_to(size, np.ndim(image)), bool)
     if behavior == "rank":
         if mode != "nearest" or not np.isclose(cval, 0.0):
             warnings.warn(

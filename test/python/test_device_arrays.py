@@ -93,6 +93,32 @@ def test_footprints_of_scipys_interface_are_asked_as_those_of_the_package(monkey
     assert wanted == other_wanted
 
 
+def test_outputs_that_are_types_are_converted_by_the_library(monkeypatch):
+    class Converted(FakeArray):
+        def astype(self, dtype):
+            return np.dtype(dtype)
+
+    array = Converted(np.zeros((4, 5), "uint8"))
+    monkeypatch.setattr(_engine, "run_on_device", lambda *work, **wanted: "")
+    monkeypatch.setattr(_device, "_empty_like", lambda given: given)
+    for function in (median_filter, ndimage.median_filter):
+        assert function(array, 3, output="float32") == np.dtype("float32")
+        assert function(array, 3, output=np.int16) == np.dtype("int16")
+
+
+def test_footprints_may_lie_in_device_memory(monkeypatch):
+    class Footprint(FakeArray):
+        def get(self):
+            return self._array
+
+    cross = np.array([[0, 1, 0], [1, 1, 1], [0, 1, 0]])
+    pixels = np.arange(20).reshape(4, 5) % 7
+    for function in (median_filter, ndimage.median_filter, ndimage.maximum_filter):
+        expected = function(pixels, footprint=cross)
+        np.testing.assert_array_equal(function(pixels, footprint=Footprint(cross)), expected)
+    np.testing.assert_array_equal(skimage.median(pixels, Footprint(cross)), skimage.median(pixels, cross))
+
+
 def test_wrong_outputs_are_named():
     array = np.zeros((4, 5))
     with pytest.raises(ValueError, match=r"output has shape \(4, 4\)"):
@@ -344,6 +370,18 @@ def test_cupy_footprints_of_scipys_interface(random, cupy, mode):
                 result = function(cupy.asarray(array), *more, footprint=footprint, mode=mode, cval=3)
                 expected = function(array, *more, footprint=footprint, mode=mode, cval=3)
                 np.testing.assert_array_equal(result.get(), expected)
+
+
+def test_cupy_footprints_and_output_types(random, cupy):
+    array = make_array(random, (30, 41), "uint8")
+    disk = np.hypot(*np.indices((5, 5)) - 2) < 2.4
+    on_device = cupy.asarray(array)
+    for function in (median_filter, ndimage.median_filter):
+        for output in (None, "float32", np.int16):
+            result = function(on_device, footprint=cupy.asarray(disk), output=output)
+            expected = function(array, footprint=disk, output=output)
+            np.testing.assert_array_equal(result.get(), expected)
+            assert result.dtype == expected.dtype
 
 
 def test_cupy_refuses_what_device_memory_has_not(random, cupy):

@@ -80,6 +80,16 @@ def test_output_and_errors(random):
         median(image, mode="reflect", behavior="rank")
 
 
+def test_tuples_are_sizes_as_in_cucim(random):
+    image, line = make_array(random, (12, 13), "uint8"), make_array(random, 9, "uint8")
+    for behavior in ("ndimage", "rank"):
+        np.testing.assert_array_equal(median(image, (3, 5), behavior=behavior),
+                                      median(image, np.ones((3, 5), bool), behavior=behavior))  # fmt: skip
+    # With another number of values it holds pixels, as scikit-image takes it.
+    np.testing.assert_array_equal(median(line, (1, 0, 1)), filters.median(line, np.array([1, 0, 1])))
+    np.testing.assert_array_equal(median(line, (5,)), filters.median(line, np.ones(5)))
+
+
 def test_skimages_tests_pass(tmp_path):
     # Those of "rank" with floats are about rounding to uint8, which is refused here.
     code = """
