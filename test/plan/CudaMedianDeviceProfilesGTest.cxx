@@ -134,8 +134,8 @@ TEST(CudaMedianDeviceProfiles, RanksFitTheBlocksOfEveryDevice)
   }
 }
 
-/** Windows up to 1001x1001 and 87x87x87, with 8 bits 255x255x255, have a block of ranks or of histograms on every device,
- * and those of two axes lists to merge: none is selected pixel by pixel. */
+/** Windows up to 1001x1001 and 87x87x87, with 8 bits 255x255x255, have a block of ranks or of histograms on every
+ * device, and those of two axes lists to merge: none is selected pixel by pixel. */
 TEST(CudaMedianDeviceProfiles, NoWindowIsLeftToSelection)
 {
   for (const auto & device : ListDevices())
