@@ -45,11 +45,11 @@ FindGap(const MedianAlgorithm & algorithm, const MedianRequest & request, Backen
   const std::string where = std::string(" on ") + ToString(backend);
   if (request.footprint != nullptr && !algorithm.CoversFootprints(backend))
   {
-    return name + " cover no footprint" + where;
+    return "no footprint is covered by " + name + where;
   }
   if (request.rankMap != nullptr && !algorithm.CoversRankMaps(backend))
   {
-    return name + " cover no map of ranks" + where;
+    return "no map of ranks is covered by " + name + where;
   }
   return "";
 }

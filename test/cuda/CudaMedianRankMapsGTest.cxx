@@ -282,7 +282,8 @@ TEST_F(CudaMedianRankMaps, OthersSayThatTheyDoNotCoverThem)
     }
     catch (const RequestError & error)
     {
-      EXPECT_NE(std::string(error.what()).find("no map of ranks on CUDA"), std::string::npos) << error.what();
+      const auto expected = std::string("no map of ranks is covered by ") + ToString(algorithm) + " on CUDA";
+      EXPECT_NE(std::string(error.what()).find(expected), std::string::npos) << error.what();
     }
   }
 }

@@ -156,8 +156,11 @@ Fuzzer::CheckError(const Case & c, const FilterResult & result, const std::vecto
     return has("The CUDA backend was asked for, which needs an NVIDIA driver") ? expected("no device")
                                                                                : Finding{ "error", error };
   }
-  if (c.algorithm != Algorithm::Automatic && c.algorithm != Algorithm::Selection && GetCover(c) != Cover::Must &&
-      SaysNotCovered(c, error))
+  const auto isNotCovered = [this](const Case & asked, const std::string & message) {
+    return asked.algorithm != Algorithm::Automatic && asked.algorithm != Algorithm::Selection &&
+           GetCover(asked) != Cover::Must && SaysNotCovered(asked, message);
+  };
+  if (isNotCovered(c, error))
   {
     return expected("the algorithm does not cover the window");
   }
@@ -201,7 +204,9 @@ Fuzzer::CheckError(const Case & c, const FilterResult & result, const std::vecto
         return expected("a budget too small");
       }
     }
-    return { "budget", "with the budget that it asks for: " + asks };
+    // What is valid of a copy's pixels is only known once the budget has room for it, and with it the algorithm asked.
+    return isNotCovered(more, asks) ? expected("the algorithm does not cover the window")
+                                    : Finding{ "budget", "with the budget that it asks for: " + asks };
   }
   return { "error", error };
 }

@@ -199,7 +199,7 @@ SaysNotCovered(const Case & c, const std::string & error)
   const auto has = [&error](const std::string & text) { return error.find(text) != std::string::npos; };
   if (MeasureWindow(c).isFootprint)
   {
-    return has(std::string(cudamedian::ToString(c.algorithm)) + " cover no footprint on ") ||
+    return has(std::string("no footprint is covered by ") + cudamedian::ToString(c.algorithm) + " on ") ||
            (c.algorithm == Algorithm::LocalRank && has("Local ranks count each pixel of a footprint once")) ||
            (c.algorithm == Algorithm::LocalRank && has("No block of local ranks covers a window of radius ")) ||
            (c.algorithm == Algorithm::TileProgram && has("No tile program covers a footprint of "));
