@@ -19,8 +19,8 @@
 
 #include "DivideUp.h"
 #include "Gather.h"
-#include "MaskedCopy.h"
 #include "RequestWindow.h"
+#include "ValidPixels.h"
 
 #include <algorithm>
 #include <cstdlib>
