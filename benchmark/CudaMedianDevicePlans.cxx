@@ -104,11 +104,12 @@ DescribeKernel(const MedianRequest & request, Algorithm algorithm, const DeviceT
     FindHistogramShape(window, pixelBytes, shape, device);
     std::snprintf(text,
                   sizeof(text),
-                  "histograms %dx%d, %d, %s",
+                  "histograms %dx%d, %d, %s%s",
                   shape.width,
                   shape.rows,
                   shape.GetThreads(),
-                  InKibibytes(shape.sharedBytes).c_str());
+                  InKibibytes(shape.sharedBytes).c_str(),
+                  shape.columnsInScratch ? ", columns apart" : "");
   }
   else
   {
