@@ -79,6 +79,7 @@ class TorchPlan:
         # What PyTorch's own compiler calls; torch.cuda.current_stream() makes an object of its result.
         self._stream: Callable[[int], int] = getattr(torch._C, "_cuda_getCurrentRawStream", self._current_stream)
         self._watchers: Callable[[], int] = torch._C._len_torch_dispatch_stack
+        self._trace: Callable[[], object] = torch._C._get_tracing_state
 
     @staticmethod
     def _current_stream(device: int) -> int:
@@ -92,7 +93,9 @@ class TorchPlan:
             or tensor.requires_grad
             or tensor.is_neg()
             or not tensor.is_contiguous()
-            or self._watchers()  # who writes down a graph would not see what happens here
+            # Who writes down a graph would not see what happens here.
+            or self._watchers()
+            or self._trace() is not None
         ):
             return None
         try:

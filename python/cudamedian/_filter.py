@@ -306,13 +306,14 @@ def median_filter(
     """
     key = None
     kind: type[Any] = type(input)  # pyright: ignore[reportUnknownVariableType]
-    traced = kind is not np.ndarray and _tensors.is_traced(input)
+    traced = kind is not np.ndarray and _tensors.is_compiling() and _tensors.is_tensor(input)
     if (
         not traced
         and mask is ignore is outliers is footprint is weights is stream is progress is report is None
         and nan == "order"
         and type(empty) is type(invalid) is str
-        and (empty, invalid) == ("input", "computed")
+        and empty == "input"
+        and invalid == "computed"
     ):
         shape_of_call = (size, radius, axes, mode, origin, rank, even_median, backend, algorithm, memory, threads)
         key = _plans.make_median_key(input, cval, percentile, *shape_of_call)

@@ -10,6 +10,7 @@ go through PyTorch's operator, which knows what each of these asks for. Nothing 
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -18,8 +19,7 @@ import numpy as np
 def is_lazy(array: Any) -> bool:
     """Whether an array is a tensor of PyTorch that is negated or conjugated by whoever reads it."""
     # Whoever has a tensor has imported PyTorch.
-    kind = getattr(sys.modules.get("torch"), "Tensor", None)
-    return kind is not None and isinstance(array, kind) and (array.is_neg() or array.is_conj())
+    return is_tensor(array) and (array.is_neg() or array.is_conj())
 
 
 def resolve(array: Any) -> Any:
@@ -45,21 +45,32 @@ def check_output(output: Any) -> None:
         )
 
 
-def is_traced(array: Any) -> bool:
-    """Whether PyTorch's compiler reads a call on a tensor, and does not run it."""
+def _ask_pytorch() -> bool:
+    """Whether PyTorch's compiler reads a call and does not run it, where PyTorch is."""
     torch: Any = sys.modules.get("torch")
     try:
-        # False wherever Python runs; the compiler takes it for True.
-        return torch is not None and torch.compiler.is_dynamo_compiling() and isinstance(array, torch.Tensor)
+        return torch is not None and torch.compiler.is_dynamo_compiling()
     except AttributeError:  # PyTorch before 2.2, or one that another thread still imports
         return False
+
+
+# The same. Once a tensor has come this is PyTorch's own function, since each call on an array other than NumPy's asks.
+# That is False wherever Python runs, and the compiler takes it for True.
+is_compiling: Callable[[], bool] = _ask_pytorch
+
+
+def is_tensor(array: Any) -> bool:
+    """Whether an array is a tensor of PyTorch."""
+    kind = getattr(sys.modules.get("torch"), "Tensor", None)
+    return kind is not None and isinstance(array, kind)
 
 
 def _is_watched(tensor: Any, torch: Any) -> bool:
     """Whether a tensor is more than its memory: its class, its gradient, or who watches what is done with it.
 
     A class is one that is derived from PyTorch's, as those of tensors that stand for others are. Who watches is
-    a dispatch mode, as that which writes down a graph, `torch.func` (vmap, grad), or forward differentiation.
+    a dispatch mode, as that which writes down a graph, `torch.func` (vmap, grad), `torch.jit.trace`, or forward
+    differentiation.
     """
     forward_ad = torch.autograd.forward_ad
     return (
@@ -68,17 +79,19 @@ def _is_watched(tensor: Any, torch: Any) -> bool:
         or tensor.is_meta
         or torch._C._len_torch_dispatch_stack() > 0
         or torch._C._functorch.is_functorch_wrapped_tensor(tensor)
+        or torch._C._get_tracing_state() is not None
         or (forward_ad._current_level >= 0 and forward_ad.unpack_dual(tensor).tangent is not None)
     )
 
 
 def needs_operator(array: Any, *others: Any) -> bool:
     """Whether an array is a tensor that PyTorch's operator filters: it, or a tensor among others, is watched."""
-    torch: Any = sys.modules.get("torch")
-    kind = getattr(torch, "Tensor", None)
-    if kind is None or not isinstance(array, kind):
+    global is_compiling
+    if not is_tensor(array):
         return False
-    return any(isinstance(tensor, kind) and _is_watched(tensor, torch) for tensor in (array, *others))
+    torch: Any = sys.modules["torch"]
+    is_compiling = getattr(getattr(torch, "compiler", None), "is_dynamo_compiling", is_compiling)
+    return any(is_tensor(tensor) and _is_watched(tensor, torch) for tensor in (array, *others))
 
 
 def filter_tensor(

@@ -53,7 +53,7 @@ def _filter_rank(
 ) -> Any:
     """Filter with a rank, which `wanted` is or, by the name of the filter, tells for a number of pixels."""
     kind: type[Any] = type(array)  # pyright: ignore[reportUnknownVariableType]
-    traced = kind is not np.ndarray and _tensors.is_traced(array)
+    traced = kind is not np.ndarray and _tensors.is_compiling() and _tensors.is_tensor(array)
     key = None if traced else _plans.make_key(array, name, wanted, size, footprint, mode, cval, origin, axes)
     if key is not None and (result := _plans.run(key, array, output)) is not None:
         return result
@@ -137,7 +137,7 @@ def _filter_extremum(
     """Filter with the first or the last rank. scipy reads the arguments in another way than for other ranks."""
     filter_name = "minimum" if is_minimum else "maximum"
     kind: type[Any] = type(array)  # pyright: ignore[reportUnknownVariableType]
-    traced = kind is not np.ndarray and _tensors.is_traced(array)
+    traced = kind is not np.ndarray and _tensors.is_compiling() and _tensors.is_tensor(array)
     key = None if traced else _plans.make_key(array, filter_name, 0, size, footprint, mode, cval, origin, axes)
     if key is not None and (result := _plans.run(key, array, output)) is not None:
         return result

@@ -89,7 +89,7 @@ class Library:
 
     def __init__(self, name, monkeypatch):
         """Take the place of a library, and of the engine's device functions."""
-        self.stream, self.device, self.status, self.watchers = 0, 0, 0, 0
+        self.stream, self.device, self.status, self.watchers, self.trace = 0, 0, 0, 0, None
         self.planned, self.ran, self.through_operator = [], [], []
         self.kind = type(_device_plans._KINDS[name], (StandIn,), {"__module__": name})
         module = types.ModuleType(name)
@@ -104,6 +104,7 @@ class Library:
         module._C = types.SimpleNamespace(
             _cuda_getCurrentRawStream=lambda device: self.stream,
             _len_torch_dispatch_stack=lambda: self.watchers,
+            _get_tracing_state=lambda: self.trace,
             _functorch=types.SimpleNamespace(is_functorch_wrapped_tensor=lambda tensor: tensor.watched),
         )
         module.autograd = types.SimpleNamespace(forward_ad=types.SimpleNamespace(_current_level=-1))
@@ -267,16 +268,18 @@ def test_tensors_that_stand_for_others_are_none_of_pytorchs_plan(monkeypatch, na
     library = Library("torch", monkeypatch)
     function = getattr(ndimage, f"{name}_filter")
     function(make(library), 3)
-    tensors = [make(library), make(library), make(library)]
+    tensors = [make(library) for _ in range(4)]
     tensors[0].watched = True
     tensors[1].is_meta, tensors[1].is_cuda = True, False
     for tensor in tensors[:2]:
         function(tensor, 3)
     library.watchers = 1
     function(tensors[2], 3)
+    library.watchers, library.trace = 0, object()
+    function(tensors[3], 3)
     assert library.through_operator == [(f"ndimage.{name}_filter", tensor) for tensor in tensors]
     assert (len(library.planned), library.ran) == (1, [])
-    library.watchers = 0
+    library.trace = None
     function(tensors[2], 3)
     assert len(library.ran) == 1
 

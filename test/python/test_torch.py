@@ -288,6 +288,13 @@ def test_the_operator_is_what_pytorch_asks_of_one(tensor, arguments, grad):
     assert set(found.values()) == {"SUCCESS"}
 
 
+@pytest.mark.filterwarnings("ignore:.*torch.jit")
+def test_traces_of_torchscript(random, tensor):
+    traced = torch.jit.trace(lambda given: ndimage.median_filter(given * 1, 3), tensor)
+    other = make_array(random, (6, 9, 11), "float32")[::-1].copy()
+    assert_same(traced(torch.from_numpy(other)), ndimage.median_filter(other, 3))
+
+
 def test_exported_programs_are_loaded_elsewhere(tensor, tmp_path):
     torch.export.save(torch.export.export(Module(FUNCTIONS["median"]), (tensor,)), tmp_path / "median.pt2")
     np.save(tmp_path / "input.npy", tensor.numpy())
