@@ -820,7 +820,10 @@ cudaMemcpyAsync(void * target, const void * source, std::size_t bytes, cudaMemcp
         CheckInitialized(source, bytes);
       }
       MarkInitialized(target, bytes);
-      std::memcpy(target, source, bytes);
+      if (bytes > 0) // of an image without pixels the addresses are null
+      {
+        std::memcpy(target, source, bytes);
+      }
     });
     return cudaSuccess;
   });
