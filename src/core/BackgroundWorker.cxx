@@ -25,6 +25,10 @@
 #ifndef _WIN32
 #  include <csignal>
 #endif
+#ifdef __linux__
+#  include <sys/syscall.h>
+#  include <unistd.h>
+#endif
 
 namespace cudamedian
 {
@@ -50,6 +54,35 @@ EndProcessWorker()
     mine->worker.End();
   }
 }
+
+/** Ends the worker when main() is left. What a thread has of its own is destroyed before anything that was left for the
+ * end of the process, whenever that was left: NVRTC makes some of it while it compiles, after Add() has told atexit(),
+ * and would go on with what is gone, without end (seen on one H100's host with NVRTC 13.0). Of other threads than the
+ * main one it does nothing: they end before the process does. */
+class EndOfMain
+{
+public:
+  ~EndOfMain()
+  {
+#ifdef __linux__
+    if (syscall(SYS_gettid) == getpid())
+    {
+      EndProcessWorker();
+    }
+#endif
+  }
+  /** Has the object made that is destroyed then. */
+  void
+  Await()
+  {
+    m_IsAwaited = true;
+  }
+
+private:
+  bool m_IsAwaited{ false };
+};
+
+thread_local EndOfMain endOfMain;
 
 /** Threads that are made in its life leave all signals to others. */
 class SignalsBlocked
@@ -106,12 +139,13 @@ BackgroundWorker::Add(Work work)
   {
     return false;
   }
-  // What is called when the process ends is called in reverse order: before what the work needs is destroyed, which was
-  // made by now.
+  // What is called when the process ends is called in reverse order: before what the work needs is destroyed, as far as
+  // it was made by now.
   auto * const mine = processWorker.load();
   if (mine != nullptr && &mine->worker == this)
   {
     std::atexit(EndProcessWorker);
+    endOfMain.Await();
   }
   m_Waiting.push_back(std::move(work));
   if (m_IsRunning)

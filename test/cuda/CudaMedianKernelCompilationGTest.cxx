@@ -242,7 +242,7 @@ TEST_F(CudaMedianKernelCompilation, PoliciesAreKeptWhole)
 /** NVRTC is at work in a thread when main() is left, at one moment or another: it stops and is waited for. */
 TEST_F(CudaMedianKernelCompilation, AProcessEndsWhileNvrtcWorks)
 {
-  for (const int milliseconds : { 0, 1, 5, 20, 80, 150, 250, 350, 450, 550 })
+  for (const int milliseconds : { 0, 1, 5, 20, 80, 150, 200, 250, 300, 350, 450, 550, 700 })
   {
     EXPECT_EQ(RunInChild([&] {
                 CompileInBackground(Wish(Extent{ { 4, 4, 0, 0 } }));
