@@ -20,6 +20,7 @@
 #include "BackendEstimate.h"
 #include "ChainPlan.h"
 #include "DeviceLimits.h"
+#include "Gather.h"
 #include "HostRates.h"
 #include "PlannedRun.h"
 #include "RequestCheck.h"
@@ -56,6 +57,19 @@ FindStepObstacle(const MedianRequest & step)
   if (step.pixelType == PixelType::Float16 || step.pixelType == PixelType::BFloat16)
   {
     return "pixels of 16-bit floating point are compared in another form, which the host makes";
+  }
+  // A step runs by itself on each slab, whose ends are not the image's, and which a mask does not know.
+  if (HasShrunkBorder(step))
+  {
+    return "In a chain windows are not clipped";
+  }
+  if (step.validity.HasRules())
+  {
+    return "In a chain all pixels are valid";
+  }
+  if (step.outlierRule != OutlierRule::None)
+  {
+    return "In a chain all pixels are replaced by their median";
   }
   for (int axis = 0; axis < Dimension; ++axis)
   {

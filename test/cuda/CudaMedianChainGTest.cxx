@@ -310,6 +310,8 @@ TEST_F(CudaMedianChain, WhatTheProgressThrowsReachesTheCaller)
   {
     using std::runtime_error::runtime_error;
   };
+  // Of several slabs, so that something is left to do when the first one is told.
+  chain.GetSteps().front().deviceMemoryBudget = std::size_t{ 4 } << 20;
   int calls = 0;
   chain.GetSteps().front().progress = [&](float) {
     ++calls;
@@ -331,13 +333,13 @@ TEST_F(CudaMedianChain, ASmallBudgetCutsSlabsAndATooSmallOneIsAReason)
   const auto report = chain.Check();
   EXPECT_GT(report.whole.numberOfSlabs, 1U);
   EXPECT_EQ(report.whole.deviceMemoryBudget, 200000U);
-  for (const int budget : { 900, 90 })
+  for (const int budget : { 1600, 90 })
   {
     chain.GetSteps()[0].deviceMemoryBudget = static_cast<std::size_t>(budget);
     const auto why = chain.Run().whyNot;
     EXPECT_NE(why.find("A device memory budget of "), std::string::npos) << why;
 #ifdef CUDAMEDIAN_TEST_ON_HOST // whose kernels have no tiles, so that the smallest slab is a pixel with its halo
-    EXPECT_NE(why.find(budget == 900 ? "pixels are filtered for 60000; the limit is 3 times" : "the smallest slab"),
+    EXPECT_NE(why.find(budget == 1600 ? "pixels are filtered for 60000; the limit is 3 times" : "the smallest slab"),
               std::string::npos)
       << why;
 #endif
@@ -456,10 +458,18 @@ TEST_F(CudaMedianChain, WhatAChainCannotDoIsNamed)
   expect("step 1 has other pixels", [](Steps & steps) { steps[1].pixelType = PixelType::Int8; });
   expect("or other devices", [](Steps & steps) { steps[1].devices = { 0 }; });
   expect("step 1: windows that wrap around", [](Steps & steps) { steps[1].border[1] = Border::Wrap; });
-  expect("step 0: In device memory windows are not clipped",
-         [](Steps & steps) { steps[0].border.fill(Border::Shrink); });
-  expect("step 1: In device memory all pixels are valid",
-         [](Steps & steps) { steps[1].validity.hasIgnoredValue = true; });
+  expect("step 0: In a chain windows are not clipped", [](Steps & steps) { steps[0].border.fill(Border::Shrink); });
+  expect("step 1: In a chain all pixels are valid", [](Steps & steps) {
+    static const std::vector<std::uint8_t> mask(256, 1);
+    steps[1].validity.mask = mask.data();
+    steps[1].validity.maskPixelBytes = 1;
+    steps[1].validity.maskStride = { { 1, 16, 256, 256 } };
+  });
+  expect("step 0: In a chain all pixels are replaced", [](Steps & steps) {
+    steps[0].outlierRule = OutlierRule::Absolute;
+    steps[0].outlierThreshold = 3;
+  });
+  expect("step 1: In a chain all pixels are valid", [](Steps & steps) { steps[1].validity.hasIgnoredValue = true; });
   expect("the request is empty", [](Steps & steps) { steps[0].outputExtent[0] = 0; });
   expect("The rank is 9; in a window of 9 pixels", [](Steps & steps) { steps[1].rank = 9; });
   expect("Merge tiling does not cover", [](Steps & steps) {

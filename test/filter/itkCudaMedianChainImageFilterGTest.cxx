@@ -374,7 +374,7 @@ TEST(CudaMedianChainImageFilter, WhatIsNoChainRunsOneAfterTheOther)
       alone->Update();
       ExpectEqualImages(*alone->GetOutput(), *chain->GetOutput());
     };
-    check("step 1: In device memory all pixels are valid", [](auto & filter) { filter.SetIgnoredValue(7); });
+    check("step 1: In a chain all pixels are valid", [](auto & filter) { filter.SetIgnoredValue(7); });
     check("step 1: windows that wrap", [](auto & filter) { filter.SetBoundaryMode(Enums::Boundary::Wrap); });
     check("windows are not clipped", [](auto & filter) { filter.SetBoundaryMode(Enums::Boundary::Shrink); });
     check("step 1 is to run on the CPU", [](auto & filter) { filter.SetBackend(BackendEnum::Cpu); });
