@@ -30,6 +30,7 @@
 #include <deque>
 #include <exception>
 #include <optional>
+#include <string>
 #include <thread>
 
 namespace cudamedian
@@ -148,7 +149,8 @@ FilterSlabsInThread(const MedianRequest & request,
     MedianRequest own = request;
     own.workUnits = copiers;
     own.progress = nullptr;
-    CheckCuda(cudaSetDevice(run.device), "cudaSetDevice");
+    const std::string what = "CUDA device " + std::to_string(run.device) + ": cudaSetDevice";
+    CheckCuda(cudaSetDevice(run.device), what.c_str());
     isSet = true;
     FilterSlabs(own, plan, hand, run);
   }
