@@ -524,7 +524,7 @@ void
 CheckHistogramsInScratch(PixelType type)
 {
   auto traits = GetH200Traits();
-  traits.blockSharedBytes = 16 << 10;
+  traits.blockSharedBytes = 8 << 10;
   const std::vector<std::pair<Extent, Extent>> cases{ { { { 67, 141, 1, 1 } }, { { 9, 9, 0, 0 } } },
                                                       { { { 41, 37, 1, 1 } }, { { 0, 4, 0, 0 } } },
                                                       { { { 2, 3, 1, 1 } }, { { 130, 130, 0, 0 } } },

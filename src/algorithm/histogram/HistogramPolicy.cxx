@@ -194,7 +194,9 @@ EstimateHistogramPicoseconds(const HistogramShape & shape, int pixelBytes, const
   double blocks = traits.CountBlocks(shape.sharedBytes, shape.GetThreads());
   if (shape.columnsInScratch)
   {
-    const auto atOnce = static_cast<double>(mostScratchBytes) / static_cast<double>(shape.GetColumnsBytes());
+    // 512x128 outputs of 16 bits reach 0.30 Gpixel/s at 301x301, as 48 such blocks are all that scratch memory holds.
+    const auto atOnce =
+      static_cast<double>(mostScratchBytes) / static_cast<double>(shape.scratchBytes) * shape.CountBlocks();
     blocks = std::min(blocks, atOnce / traits.multiprocessors);
   }
   const double warps = std::min(24.0, blocks * shape.GetThreads() / 32);
