@@ -291,6 +291,7 @@ public:
     row.window = JoinShort(Window(radius).GetExtent());
     row.size = JoinShort(size);
     row.floorGigapixels = m_Device.copyBytes / (2.0 * static_cast<double>(PixelBytes(pixel.type))) * 1e-9;
+    row.policy.tile = row.policy.tiling.root = { { 1, 1, 1, 1 } };
     row.policy.blockX = extremumLanes;
     row.policy.blockY = shape.warps;
     row.warps = m_Device.CountBlocks(shape.warps * shape.warpBytes, extremumLanes * shape.warps) * shape.warps;
