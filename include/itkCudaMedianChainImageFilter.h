@@ -57,10 +57,11 @@ struct ChainStep
  * with a GPU and without.
  *
  * One after the other run: masks, ignored values, NaN that is omitted, outliers, clipped windows, those that wrap
- * around, ranks of CudaRankImageFilter other than the minimum and the maximum of boxes, and other filters of ITK; filters that are to run on the CPU, or on different devices; images that
- * have pixels on a device already, as itk::CudaImage, which stay there anyway; and where CUDA fails, or slabs within
- * the budget would be little more than halo. Where all filters choose their backend, so does the chain: it is run on
- * CUDA if that is estimated to be faster than one filter after the other.
+ * around, ranks of CudaRankImageFilter other than the minimum and the maximum of boxes, and other filters of ITK;
+ * filters that are to run on the CPU, or on different devices; images that have pixels on a device already, as
+ * itk::CudaImage, which stay there anyway; and where CUDA fails, or slabs within the budget would be little more than
+ * halo. Where all filters choose their backend, so does the chain: it is run on CUDA if that is estimated to be faster
+ * than one filter after the other.
  *
  * Requested regions, streaming, progress, abort and exceptions are those of the filters in a pipeline. On CUDA the
  * devices and the algorithms are the filters', the budgets the least of theirs. The filters belong to the chain: their
