@@ -6,8 +6,8 @@ Differences: 64-bit integers keep every bit, where scipy computes with doubles. 
 +infinity, where scipy leaves the result undefined. A window may span four axes at most; those of minimum_filter and
 maximum_filter without holes any number. What cannot be done is a NotImplementedError that names the argument.
 
-Arrays in device memory are filtered there; a footprint is an array of the host. Arrays of PyTorch, JAX, Dask, xarray and
-other libraries give arrays of the same kind; those of Dask take no output.
+Arrays in device memory are filtered there. Arrays of PyTorch, JAX, Dask, xarray and other libraries give arrays of the
+same kind; those of Dask take no output.
 """
 
 from __future__ import annotations
