@@ -243,7 +243,7 @@ def median_filter(
     does, is waited for, and its stream waits for the work. What is asked is kept for other calls with the `key`.
     """
     if isinstance(output, (str, type, np.dtype)):
-        result, report = median_filter(array, window, None, algorithm, memory, stream, key)
+        result, report = median_filter(array, window, None, algorithm, memory, stream, key, rules)
         return _convert(result, np.dtype(cast("Any", output))), report
     if output is not None and not _is_writable(output):
         raise TypeError(f"output is of type {type(output)}, which cannot be written to in device memory")
@@ -284,7 +284,14 @@ def median_filter(
     work = (name, source.address, destination.address, shape, axes, algorithm, memory)
     wanted = _rules_for(rules, source.shape, source.dtype, np.dtype(name), copies=stream is None) if rules else None
     options = {"border_value": border_value, "rules": wanted, **window.options()}
-    with _in_order(destination.address, own, number):
+    mask = None if wanted is None or stream is not None else wanted.mask
+    place = None if mask is None else describe(mask)
+    reading = (
+        contextlib.nullcontext()
+        if place is None
+        else _in_order(place.address, current_stream(mask, place), number)
+    )
+    with reading, _in_order(destination.address, own, number):
         report = _engine.run_on_device(*work, number, **options)
     if key is not None and stream is None and array is given and own == number:
         _plans.keep(key, _device_plans.make(array, _engine.PreparedOnDevice(*work, **options)))

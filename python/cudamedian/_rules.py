@@ -47,8 +47,14 @@ class Given:
     outliers: tuple[int, float] | None = None
 
     def __bool__(self) -> bool:
-        """Whether there is any rule."""
-        return self.mask is not None or self.ignore is not None or self.omits_nan or self.outliers is not None
+        """Whether there is any rule: without others, clipped windows may have no pixel, and want what stands in."""
+        return (
+            self.mask is not None
+            or self.ignore is not None
+            or self.omits_nan
+            or self.outliers is not None
+            or not isinstance(self.empty, str)
+        )
 
 
 def _check_number(name: str, value: Any) -> None:

@@ -61,7 +61,9 @@ def _operator(
     options = _read(arguments)
     for name, tensor in zip(_TENSORS, (footprint, weights, mask), strict=True):
         if tensor is not None:
-            options[name] = tensor.as_subclass(torch.Tensor).detach().cpu().numpy()
+            plain = tensor.as_subclass(torch.Tensor).detach()
+            # The mask of a tensor in device memory lies there, too.
+            options[name] = plain if name == "mask" and input.is_cuda else plain.cpu().numpy()
     return _FUNCTIONS[function](input.as_subclass(torch.Tensor).detach(), **options)
 
 

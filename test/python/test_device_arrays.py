@@ -427,6 +427,8 @@ def test_cupy_masks_ignored_values_and_outliers(random, cupy, dtype):
             options["mask"] = cupy.asarray(options["mask"])
         result = median_filter(cupy.asarray(array), **options)
         np.testing.assert_array_equal(result.get(), expected, err_msg=str(options))
+        converted = median_filter(cupy.asarray(array), **options, output="float64")
+        np.testing.assert_array_equal(converted.get(), expected.astype("float64"), err_msg=str(options))
 
 
 FOOTPRINTS = (
@@ -452,6 +454,21 @@ def test_ndimage_footprints_are_those_of_the_host(random, monkeypatch):
             result = ndimage.rank_filter(FakeArray(array), 1, footprint=footprint, **options)
             expected = ndimage.rank_filter(array, 1, footprint=footprint, **options)
             np.testing.assert_array_equal(result, expected)
+
+
+def test_rules_and_streams_of_masks_reach_the_engine(random, monkeypatch):
+    array, mask = make_array(random, (6, 7), "int16"), random.random((6, 7)) < 0.5
+    calls, ordered = [], []
+    monkeypatch.setattr(_engine, "run_on_device", lambda *work, **options: calls.append(options["rules"]) or "")
+    monkeypatch.setattr(_engine, "order_streams", lambda *order: ordered.append(order))
+    monkeypatch.setattr(_device, "_empty_like", lambda _: FakeArray(np.zeros((6, 7), "int16"), stream=5))
+    monkeypatch.setattr(_device, "_convert", lambda result, _: result)
+    place = FakeArray(mask, stream=8)
+    place.shape = mask.shape
+    for options in ({}, {"output": "float32"}):
+        median_filter(FakeArray(array, stream=5), 3, mask=place, **options)
+    assert [rules.fields["mask"] for rules in calls] == [mask.ctypes.data] * 2
+    assert ordered == [(mask.ctypes.data, 8, 5), (mask.ctypes.data, 5, 8)] * 2
 
 
 def test_cupy_ndimage_footprints(random, cupy):

@@ -209,6 +209,7 @@ def test_masks_of_every_kind(random):
         ({"size": 3, "nan": "drop"}, ValueError, "nan is 'drop'"),
         ({"size": 3, "empty": "zero"}, ValueError, "empty is 'zero'"),
         ({"size": 3, "ignore": 1, "empty": 0.5}, ValueError, "empty is 0.5"),
+        ({"size": 3, "empty": 300}, ValueError, "empty is 300"),
         ({"size": 3, "invalid": "zero"}, ValueError, "invalid is 'zero'"),
         ({"size": 3, "invalid": None}, TypeError, "leave them out"),
         ({"size": 3, "outliers": "three"}, ValueError, "outliers is 'three'"),
@@ -224,6 +225,13 @@ def test_what_has_no_meaning_is_named(options, error, text):
     with pytest.raises(error, match=text):
         median_filter(np.zeros((6, 7), "uint8"), output=output, **options)
     assert (output == 9).all()
+
+
+def test_clipped_windows_without_a_pixel_are_empty():
+    array = np.array([5, 1, 4], "uint8")
+    for empty, expected in ((7, [7, 5, 1]), ("input", [5, 5, 1])):
+        result = median_filter(array, footprint=[1, 0, 0], mode="shrink", empty=empty)
+        np.testing.assert_array_equal(result, expected)
 
 
 @pytest.mark.parametrize("mode", ["nearest", "wrap", "mirror"])
