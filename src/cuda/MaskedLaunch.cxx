@@ -44,6 +44,11 @@ constexpr std::int64_t mostOutputs = std::int64_t{ 1 } << 26;
 /** The most pixels of a copy, as on the host. */
 constexpr double mostCopied = 1e10;
 
+/** Pixels of the segments that a line is marked in, at least, and how many segments there are at most. Each reads what
+ * was counted in those before it, so there are not too many; and they are short, so there are threads. */
+constexpr std::int64_t leastSegment = 32;
+constexpr std::int64_t mostSegments = 256;
+
 void
 Copy(const Extent & extent, std::int64_t (&target)[Dimension])
 {
@@ -171,11 +176,7 @@ MaskedLaunch::MakeSlab(const MedianRequest & request, const PixelBox & outputs) 
 std::int64_t
 MaskedLaunch::GetSegmentLength(const Slab & slab) const
 {
-  // Each reads what was counted in those before it, so there are not too many; and they are short, so there are
-  // threads.
-  constexpr std::int64_t least = 32;
-  constexpr std::int64_t mostSegments = 256;
-  return std::max(least, DivideUp(slab.input.extent[m_Axis], mostSegments));
+  return std::max(leastSegment, DivideUp(slab.input.extent[m_Axis], mostSegments));
 }
 
 MaskedLaunch::Memory
@@ -201,7 +202,9 @@ MaskedLaunch::LayOut(const Slab & slab) const
   memory.ranks = add(GetBytes(outputStride, slab.output.extent, m_RankBytes));
   memory.marks = add(static_cast<std::size_t>(Volume(slab.input.extent)));
   auto segments = slab.input.extent;
-  segments[m_Axis] = DivideUp(segments[m_Axis], GetSegmentLength(slab));
+  // A shorter line of a later slab may have more segments than a longer one: 251 of 8001 pixels, 249 of 8199. No line
+  // has more than these, which grow with its length.
+  segments[m_Axis] = std::min(DivideUp(segments[m_Axis], leastSegment), mostSegments);
   memory.parities = add(static_cast<std::size_t>(Volume(segments)));
   auto summed = slab.input.extent;
   if (m_Members.empty())
