@@ -145,9 +145,13 @@ public:
   std::string
   GetExecutionReportAsString() const;
 
-  /** A change of any of the filters is one of the chain. */
+  /** A change of any of the filters, or of another input of theirs such as a mask, is one of the chain. */
   ModifiedTimeType
   GetMTime() const override;
+
+  /** Asks the filters first, who see all their inputs. */
+  void
+  UpdateOutputInformation() override;
 
 protected:
   CudaMedianChainImageFilter() = default;
@@ -193,6 +197,11 @@ private:
   /** Lets go of all that the filters hold. */
   void
   ReleaseImages();
+
+  /** Calls a function of the last filter's output that goes up the filters. Where one throws, all can be asked again.
+   */
+  void
+  AskLast(void (DataObject::*question)());
 
   std::vector<Step>       m_Steps;
   bool                    m_IsKeptOnDevice{ false };

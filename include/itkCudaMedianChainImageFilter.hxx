@@ -131,7 +131,42 @@ CudaMedianChainImageFilter<TImage>::GetMTime() const
   {
     time = std::max(time, step.filter->GetMTime());
   }
+  if (!m_Steps.empty())
+  {
+    // What the filters have seen of their other inputs, such as masks.
+    time = std::max(time, m_Steps.back().filter->GetOutput()->GetPipelineMTime());
+  }
   return time;
+}
+
+template <typename TImage>
+void
+CudaMedianChainImageFilter<TImage>::AskLast(void (DataObject::*question)())
+{
+  auto & last = *m_Steps.back().filter;
+  try
+  {
+    (last.GetOutput()->*question)();
+  }
+  catch (...)
+  {
+    // The filters behind the one that failed wait for it, and would take their images for made ever after.
+    last.ResetPipeline();
+    throw;
+  }
+}
+
+template <typename TImage>
+void
+CudaMedianChainImageFilter<TImage>::UpdateOutputInformation()
+{
+  // Changes of other inputs than the chain's are seen by the filters alone.
+  if (!m_Steps.empty() && this->GetInput() != nullptr)
+  {
+    m_Steps.front().filter->SetInput(this->GetInput());
+    this->AskLast(&DataObject::UpdateOutputInformation);
+  }
+  Superclass::UpdateOutputInformation();
 }
 
 template <typename TImage>
@@ -151,9 +186,8 @@ CudaMedianChainImageFilter<TImage>::GenerateOutputInformation()
 {
   // Before this is called, the pipeline has called VerifyPreconditions(): there is a filter, and an input.
   m_Steps.front().filter->SetInput(this->GetInput());
-  auto * const last = m_Steps.back().filter->GetOutput();
-  last->UpdateOutputInformation();
-  this->GetOutput()->CopyInformation(last);
+  this->AskLast(&DataObject::UpdateOutputInformation);
+  this->GetOutput()->CopyInformation(m_Steps.back().filter->GetOutput());
 }
 
 template <typename TImage>
@@ -161,9 +195,9 @@ void
 CudaMedianChainImageFilter<TImage>::GenerateInputRequestedRegion()
 {
   Superclass::GenerateInputRequestedRegion();
-  auto * const last = m_Steps.back().filter->GetOutput();
-  last->SetRequestedRegion(this->GetOutput()->GetRequestedRegion());
-  last->PropagateRequestedRegion(); // to the input, which is the first filter's as well
+  this->ReleaseImages(); // a filter that has run by itself would not ask for what its window reaches
+  m_Steps.back().filter->GetOutput()->SetRequestedRegion(this->GetOutput()->GetRequestedRegion());
+  this->AskLast(&DataObject::PropagateRequestedRegion); // to the input, which is the first filter's as well
 }
 
 template <typename TImage>

@@ -84,6 +84,9 @@ private:
 
 thread_local EndOfMain endOfMain;
 
+/** Has the thread that loads the library, the main one as a rule, make its own: others add work, too. */
+[[maybe_unused]] const bool isAwaited = (endOfMain.Await(), true);
+
 /** Threads that are made in its life leave all signals to others. */
 class SignalsBlocked
 {

@@ -41,6 +41,8 @@ ChainLaunch::Launch(const Slab & slab, const DeviceContext::Place & place, cudaS
   for (std::size_t i = 0; i < m_Steps.size(); ++i)
   {
     auto step = m_Steps[i];
+    step.convertRow = nullptr; // slabs are converted on their way to the image
+    step.outputPixelBytes = pixelBytes;
     step.input = from;
     step.inputExtent = slab.input.extent;
     step.inputStride = fromStride;

@@ -403,7 +403,7 @@ public:
     CudaRun::Execute(plan, report);
     for (const auto & run : GetRuns())
     {
-      if (m_Reports.empty() && run.chain)
+      if (m_Reports.empty() && run.chain && run.failure == nullptr)
       {
         m_Reports = run.chain->GetReports();
       }

@@ -272,6 +272,60 @@ TEST(CudaMedianChainImageFilter, RunsAgainWhereSomethingChangedAlone)
   }
 }
 
+TEST(CudaMedianChainImageFilter, RunsAgainWhereAMaskChanged)
+{
+  CUDAMEDIAN_TRACE_SEED();
+  const auto image = MakeRandomImage<ImageType>(region, Pattern::FullRange);
+  const auto mask = cudamediantest::MakeImage<itk::Image<unsigned char, 3>>(region);
+  mask->FillBuffer(1);
+  const auto masked = MakeMedian(BackendEnum::Auto, 1);
+  masked->SetMaskImage(mask);
+  const auto chain = ChainType::New();
+  chain->AddFilter(masked);
+  chain->AddFilter(MakeMedian(BackendEnum::Auto, 1));
+  chain->SetInput(image);
+  int runs = 0;
+  chain->AddObserver(itk::StartEvent(), [&runs](const itk::EventObject &) { ++runs; });
+  chain->Update();
+  chain->Update();
+  EXPECT_EQ(runs, 1);
+  std::fill_n(mask->GetBufferPointer(), 500, static_cast<unsigned char>(0));
+  mask->Modified();
+  chain->Update();
+  EXPECT_EQ(runs, 2);
+  masked->SetInput(image);
+  masked->Update();
+  ExpectEqualImages(*cudamediantest::ItkMedian(*masked->GetOutput(), ImageType::SizeType::Filled(1)),
+                    *chain->GetOutput());
+}
+
+// A filter of the chain that throws before any pixel is asked for leaves the others as they were.
+TEST(CudaMedianChainImageFilter, IsReusableAfterAnErrorBeforeTheFirstPixel)
+{
+  CUDAMEDIAN_TRACE_SEED();
+  const auto image = MakeRandomImage<ImageType>(region, Pattern::FullRange);
+  for (const auto backend : BackendsUnderTest())
+  {
+    SCOPED_TRACE(BackendText(backend));
+    const auto chain = ChainType::New();
+    const auto first = MakeMedian(backend, 1);
+    chain->AddFilter(first);
+    chain->AddFilter(MakeMedian(backend, 1));
+    chain->SetInput(image);
+    first->SetPhysicalRadius(-1.0);
+    EXPECT_THROW(chain->Update(), itk::ExceptionObject);
+    first->SetPhysicalRadius(2.0);
+    chain->ResetPipeline();
+    chain->Update();
+    const auto alone = MakeMedian(BackendEnum::Cpu, 1);
+    alone->SetPhysicalRadius(2.0);
+    alone->SetInput(image);
+    alone->Update();
+    ExpectEqualImages(*cudamediantest::ItkMedian(*alone->GetOutput(), ImageType::SizeType::Filled(1)),
+                      *chain->GetOutput());
+  }
+}
+
 TEST(CudaMedianChainImageFilter, ProgressRisesToOne)
 {
   CUDAMEDIAN_TRACE_SEED();
