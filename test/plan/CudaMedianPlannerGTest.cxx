@@ -15,6 +15,8 @@
  *  limitations under the License.
  *
  *=========================================================================*/
+#include "ExtremumPolicy.h"
+#include "ExtremumSteps.h"
 #include "HistogramPolicy.h"
 #include "HostHistogramPolicy.h"
 #include "KernelPolicy.h"
@@ -396,6 +398,29 @@ TEST(CudaMedianHistogramPolicy, BlocksHoldTogether)
         EXPECT_LT(shape.region[axis], 1 << (bits - 1)) << "and one to guard each coordinate";
       }
     }
+  }
+}
+
+/** Rows over a copied border begin up to a vector before the window does, and what is between passes has them too. */
+TEST(CudaMedianExtremumPolicy, ScratchHoldsTheRowsOfCopiedBorders)
+{
+  for (const auto & [size, radius] : { std::pair<Extent, Extent>{ { { 4, 1, 1, 1 } }, { { 150, 150, 0, 0 } } },
+                                       { { { 6720, 400, 1, 1 } }, { { 150, 150, 0, 0 } } },
+                                       { { { 131, 77, 5, 1 } }, { { 70, 3, 70, 0 } } } })
+  {
+    auto request = MakeRequest(size, radius);
+    request.pixelType = cudamedian::PixelType::UInt8;
+    request.rank = 0;
+    request.border.fill(cudamedian::Border::Constant);
+    const auto & device = cudamedian::GetH200Traits();
+    const auto   plan = cudamedian::PlanMedian(request, Backend::Cuda, std::size_t{ 1 } << 30);
+    ASSERT_EQ(plan.candidate.algorithm, cudamedian::Algorithm::Extremum);
+    const auto shapes = cudamedian::ChooseExtremumPasses(cudamedian::GetExtremumReach(request), size, 1, device).shapes;
+    ASSERT_GT(shapes.size(), 1U);
+    const auto slab = cudamedian::GetInputBox(request, { {}, size });
+    EXPECT_GE(plan.candidate.scratchBytes,
+              2 * static_cast<std::size_t>(cudamedian::CountExtremumBuffer(shapes, size, slab.extent, 16)))
+      << size[0] << "x" << size[1];
   }
 }
 

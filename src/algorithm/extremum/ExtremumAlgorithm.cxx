@@ -129,7 +129,7 @@ private:
     Extent       inputs = request.inputExtent;
     for (int axis = 0; axis < Dimension; ++axis)
     {
-      inputs[axis] += HasCopiedBorder(request, axis) ? 2 * request.radius[axis] : 0;
+      inputs[axis] += HasCopiedBorder(request, axis) ? GetHaloBefore(request, axis) + GetHalo(request, axis) : 0;
     }
     const auto buffer = CountExtremumBuffer(shapes, request.outputExtent, inputs, vector);
     const auto whole = 2 * static_cast<std::size_t>(buffer) * pixelBytes;

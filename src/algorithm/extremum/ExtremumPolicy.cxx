@@ -145,7 +145,9 @@ bool
 IsOf(const ExtremumTuningRow & row, const ExtremumShape & window, const Extent & outputExtent, int pixelBytes)
 {
   bool isOf = row.pixelBytes == pixelBytes && 2 * Volume(outputExtent) >= Volume(row.image) &&
-              (row.image[2] > 1) == (outputExtent[2] > 1);
+              (row.image[2] > 1) == (outputExtent[2] > 1) &&
+              // A strip of wide lanes has 512 bytes of a row.
+              (row.isWide == 0 || outputExtent[0] * pixelBytes >= 16 * extremumLanes);
   for (int axis = 0; axis < Dimension; ++axis)
   {
     isOf = isOf && window.size[axis] == row.window[axis] && 2 * window.before[axis] + 1 == window.size[axis];
@@ -202,14 +204,6 @@ FindMeasuredPass(const std::vector<ExtremumTuningRow> & rows,
     }
   }
   return passes;
-}
-
-/** Whether passes are to be taken before others: what was measured before what the model says. */
-bool
-IsBetter(const ExtremumPasses & one, const ExtremumPasses & other)
-{
-  return !one.shapes.empty() &&
-         (other.shapes.empty() || (one.isMeasured != other.isMeasured ? one.isMeasured : one.seconds < other.seconds));
 }
 
 } // namespace
@@ -314,7 +308,9 @@ ChooseExtremumPasses(const ExtremumReach &                  reach,
       both.shapes.insert(both.shapes.end(), last.shapes.begin(), last.shapes.end());
       both.seconds += last.seconds;
       both.isMeasured = both.isMeasured && last.isMeasured;
-      if (IsBetter(both, best[axes]))
+      // A pass that was measured for these axes is not given up for what the model says of others.
+      const bool mayReplace = both.isMeasured || !best[axes].isMeasured;
+      if (best[axes].shapes.empty() || (mayReplace && both.seconds < best[axes].seconds))
       {
         best[axes] = std::move(both);
       }
