@@ -82,7 +82,7 @@ public:
     const auto &   request = problem.request;
     const auto     pixelBytes = problem.GetPixelBytes();
     HistogramShape shape{};
-    if (!FindHistogramShape(problem.GetWindow(), pixelBytes, shape, problem.device))
+    if (!FindHistogramShape(problem.GetWindow(), pixelBytes, shape, problem.device, problem.CountOutputs()))
     {
       return Refuse(problem, histogramLimits);
     }
@@ -107,9 +107,9 @@ public:
                  " bytes of a region of sliding histograms",
                false };
     }
-    Candidate candidate;
-    candidate.seconds = problem.CountOutputs() * EstimateHistogramPicoseconds(shape, pixelBytes, problem.device) *
-                        1e-12 * GetSlowness(problem);
+    Candidate  candidate;
+    const auto each = EstimateHistogramPicoseconds(shape, pixelBytes, problem.device, problem.CountOutputs());
+    candidate.seconds = problem.CountOutputs() * each * 1e-12 * GetSlowness(problem);
     candidate.tile = GetHistogramTile(shape);
     candidate.scratchBytes = GetHistogramScratchBytes(shape, request.outputExtent, std::max(problem.budget / 4, least));
     candidate.hasLongBlocks = true;

@@ -239,11 +239,13 @@ public:
         shape.movesByPixels ? Bins::Load(m_Windows + warpNumber * histogramBins + lane * 8) : SumColumns(first, lane);
     });
 
-    auto          rank = static_cast<std::uint32_t>(m_Arguments.slab.rank);
-    const auto    step = m_Arguments.slab.outputPitch[shape.axes[0]];
-    std::int64_t  output = GetOutputOffset(first, row);
-    std::uint32_t position = PackPosition(shape, m_First[0] + first, m_First[1] + row, m_First[2]);
-    int           medianLane = 16;
+    auto         rank = static_cast<std::uint32_t>(m_Arguments.slab.rank);
+    const auto   step = m_Arguments.slab.outputPitch[shape.axes[0]];
+    std::int64_t output = GetOutputOffset(first, row);
+    // Of the region, which pixels of 8 bits have none of.
+    std::uint32_t position =
+      sizeof(TPixelBits) == 1 ? 0 : PackPosition(shape, m_First[0] + first, m_First[1] + row, m_First[2]);
+    int medianLane = 16;
     for (int i = 0;; ++i, ++position, output += step)
     {
       if constexpr (VHasMap)

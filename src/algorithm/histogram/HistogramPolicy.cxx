@@ -20,6 +20,7 @@
 #include "DivideUp.h"
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 
 namespace cudamedian
@@ -177,7 +178,10 @@ const char * const histogramLimits =
 // An instruction of a warp takes 2.2 ps where all of an H200's multiprocessors issue two a clock. The rates are 0.55
 // to 1.6 times those of HistogramRates.inc: too high with 8 bits, too low with 64.
 double
-EstimateHistogramPicoseconds(const HistogramShape & shape, int pixelBytes, const DeviceTraits & traits)
+EstimateHistogramPicoseconds(const HistogramShape & shape,
+                             int                    pixelBytes,
+                             const DeviceTraits &   traits,
+                             double                 requested)
 {
   const double columns = static_cast<double>(shape.GetColumns()) / shape.width;
   const double slices = shape.window[2];
@@ -189,7 +193,6 @@ EstimateHistogramPicoseconds(const HistogramShape & shape, int pixelBytes, const
   const double scan = pixelBytes == 1 ? 0 : 20 + 14 * (regionPixels / histogramBins / 64 + 1);
   const double slide = shape.columnBytes == 1 && shape.counterBytes == 2 ? 50 : 60;
   const double instructions = slide + starts / shape.segment + columns * columnPixels * 7 / 32 + scan;
-  const double updates = shape.columnsInScratch ? columns * columnPixels * GetScratchUpdatePicoseconds(shape) : 0;
   // Half as many warps as an SM can have keep it busy.
   double blocks = traits.CountBlocks(shape.sharedBytes, shape.GetThreads());
   if (shape.columnsInScratch)
@@ -197,9 +200,13 @@ EstimateHistogramPicoseconds(const HistogramShape & shape, int pixelBytes, const
     // 512x128 outputs of 16 bits reach 0.30 Gpixel/s at 301x301, as 48 such blocks are all that scratch memory holds.
     const auto atOnce =
       static_cast<double>(mostScratchBytes) / static_cast<double>(shape.scratchBytes) * shape.CountBlocks();
-    blocks = std::min(blocks, atOnce / traits.multiprocessors);
+    const auto there = std::ceil(requested / (static_cast<double>(shape.width) * shape.rows));
+    blocks = std::min(blocks, std::min(atOnce, there) / traits.multiprocessors);
   }
   const double warps = std::min(24.0, blocks * shape.GetThreads() / 32);
+  // Those changes were measured with 16 warps and more; fewer leave the memory waiting.
+  const double changes = columns * columnPixels * GetScratchUpdatePicoseconds(shape) * std::max(1.0, 16 / warps);
+  const double updates = shape.columnsInScratch ? changes : 0;
   const double outputs = static_cast<double>(shape.tile[0]) * shape.tile[1] * shape.tile[2];
   const double sortCost = pixelBytes == 2 ? 60 : pixelBytes == 4 ? 130 : 330;
   return instructions * 2.2 * 24 / warps + updates + sortCost * regionPixels / outputs;
@@ -235,7 +242,11 @@ SetHistogramTile(const std::array<int, 3> & tile, int pixelBytes, HistogramShape
 }
 
 bool
-FindHistogramShape(const Window & window, int pixelBytes, HistogramShape & shape, const DeviceTraits & traits)
+FindHistogramShape(const Window &       window,
+                   int                  pixelBytes,
+                   HistogramShape &     shape,
+                   const DeviceTraits & traits,
+                   double               outputs)
 {
   HistogramShape candidate{};
   if (!SetWindow(window, candidate))
@@ -247,7 +258,7 @@ FindHistogramShape(const Window & window, int pixelBytes, HistogramShape & shape
   const auto consider = [&](const std::array<int, 3> & tile) {
     if (SetHistogramTile(tile, pixelBytes, candidate))
     {
-      const auto cost = EstimateHistogramPicoseconds(candidate, pixelBytes, traits);
+      const auto cost = EstimateHistogramPicoseconds(candidate, pixelBytes, traits, outputs);
       if (!found || cost < best)
       {
         shape = candidate;

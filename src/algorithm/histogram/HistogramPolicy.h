@@ -25,6 +25,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 
 /** How the outputs of a slab are cut into blocks of the sliding histogram method (HistogramKernels.h). */
 namespace cudamedian
@@ -99,13 +100,14 @@ extern const char * const histogramLimits;
 
 /** Finds the fastest block and region for a window by a model of their cost.
  *
- * \param pixelBytes 1, 2, 4 or 8.
+ * \param pixelBytes 1, 2, 4 or 8. \param outputs of the request: a few do not fill a device with the widest blocks.
  * \returns false if there is none, see histogramLimits. */
 bool
 FindHistogramShape(const Window &       window,
                    int                  pixelBytes,
                    HistogramShape &     shape,
-                   const DeviceTraits & traits = GetH200Traits());
+                   const DeviceTraits & traits = GetH200Traits(),
+                   double               outputs = std::numeric_limits<double>::infinity());
 
 /** Gives a shape a tile of other outputs along its axes, multiples of its width and rows; for tuning and tests.
  *
@@ -118,7 +120,8 @@ SetHistogramTile(const std::array<int, 3> & tile, int pixelBytes, HistogramShape
 double
 EstimateHistogramPicoseconds(const HistogramShape & shape,
                              int                    pixelBytes,
-                             const DeviceTraits &   traits = GetH200Traits());
+                             const DeviceTraits &   traits = GetH200Traits(),
+                             double                 requested = std::numeric_limits<double>::infinity());
 
 /** The outputs of a region along the image's axes; 1 each where pixels have 8 bits, for they need no region. */
 Extent
