@@ -287,9 +287,7 @@ def median_filter(
     mask = None if wanted is None or stream is not None else wanted.mask
     place = None if mask is None else describe(mask)
     reading = (
-        contextlib.nullcontext()
-        if place is None
-        else _in_order(place.address, current_stream(mask, place), number)
+        contextlib.nullcontext() if place is None else _in_order(place.address, current_stream(mask, place), number)
     )
     with reading, _in_order(destination.address, own, number):
         report = _engine.run_on_device(*work, number, **options)
