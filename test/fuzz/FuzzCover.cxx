@@ -47,20 +47,20 @@ CountAxes(const WindowMeasures & window)
 
 /** Whether a window that is no box has a tile program. */
 bool
-HasProgram(const WindowMeasures & window)
+HasProgram(const WindowMeasures & window, bool isOnHost)
 {
   const auto axes = CountAxes(window);
-  return window.values <= 128 && axes <= 3 && GetLargest(window.radius) <= (axes <= 2 ? 15 : 5);
+  return window.values <= (isOnHost ? 160 : 128) && axes <= 3 && GetLargest(window.radius) <= (axes <= 2 ? 15 : 5);
 }
 
 /** Of windows that are no boxes. */
 Cover
-GetFootprintCover(const Case & c, const WindowMeasures & window)
+GetFootprintCover(const Case & c, const WindowMeasures & window, bool isOnHost)
 {
   switch (c.algorithm)
   {
     case Algorithm::TileProgram:
-      return OnlyIf(HasProgram(window));
+      return OnlyIf(HasProgram(window, isOnHost));
     case Algorithm::LocalRank:
       return window.values == window.pixels ? Cover::May : Cover::Never;
     case Algorithm::SlidingHistogram:
@@ -140,7 +140,7 @@ Cover
 GetCover(const Case & c, bool isOnHost)
 {
   const auto window = MeasureWindow(c);
-  const auto cover = window.isFootprint ? GetFootprintCover(c, window)
+  const auto cover = window.isFootprint ? GetFootprintCover(c, window, isOnHost)
                      : isOnHost         ? GetHostBoxCover(c, window)
                                         : GetDeviceBoxCover(c, window);
   return cover == Cover::Never && MayRunOthers(c, window) ? Cover::May : cover;
