@@ -330,6 +330,14 @@ assert "torch" not in sys.modules
 ON_DEVICE = ["median", "radius", "percentile", "scipy's median", "scipy's rank", "scipy's maximum", "scikit-image's"]
 
 
+def test_masks_of_tensors_on_a_gpu(random, gpu):
+    array = make_array(random, (9, 11), "int16")
+    mask = random.random(array.shape) < 0.7
+    run = compiled(lambda given, where: median_filter(given, 3, mask=where))
+    result = run(torch.from_numpy(array).cuda(), torch.from_numpy(mask).cuda())
+    assert_same(result.cpu(), median_filter(array, 3, mask=mask))
+
+
 @pytest.mark.parametrize("name", ON_DEVICE)
 def test_tensors_on_a_gpu(random, gpu, name):
     function = FUNCTIONS[name]

@@ -21,6 +21,7 @@ float: dtype
 class Tensor:
     ndim: int
     requires_grad: bool
+    is_cuda: bool
     dtype: dtype
     device: device
     shape: tuple[int, ...]
