@@ -234,7 +234,7 @@ ONE = {"footprint_pixels": 1, "radius": axes(0, 0, 0, 0)}
         ({"input": lambda _source, output: output.ctypes.data + 76}, ("overlaps",)),
         ({"output": lambda _source, output: output.ctypes.data + 2}, ("multiple of 4 bytes",)),
     ],
-    ids=str,
+    ids=lambda value: "-".join(value) if isinstance(value, dict) else value[0],  # no addresses of objects
 )
 @pytest.mark.parametrize("function", ["CudaMedianRun", "CudaMedianRunOnDevice"])
 def test_the_c_functions_check_again(function, changes, texts):

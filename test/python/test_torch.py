@@ -255,7 +255,7 @@ def test_wrong_outputs(tensor):
         ({"size": 3, "backend": "gpu"}, "backend is 'gpu'"),
         ({"size": object()}, "an argument is of type object"),
     ],
-    ids=str,
+    ids=["size", "name of a size", "border", "axis", "rank", "backend", "object"],
 )
 def test_mistakes_are_found_before_anything_runs(tensor, options, text):
     with pytest.raises((ValueError, TypeError), match=text):
