@@ -5,7 +5,7 @@
 
 usage: compare_python.py --place host --json host.json [--seconds 120] [--whole]
        compare_python.py --place device --json device.json
-       compare_python.py --print host.json device.json
+       compare_python.py --print host.json device.json >documentation/python-libraries.md
 
 Host: from an array of NumPy, or of PyTorch for it and MONAI, to a new one, beside scipy, scikit-image, SimpleITK, ITK,
 OpenCV, VTK, PyVista, PyTorch and MONAI. Device: from an array of CuPy or PyTorch to a new one, beside cupyx, cuCIM,
@@ -15,7 +15,7 @@ A case is a function, a pixel type, a window and an array. Small arrays are firs
 that mixes them, until --seconds have passed. What has been measured is in the JSON file; another run with the same file
 goes on with the others. Without --whole the arrays are of 64x64, 1024x1024, 64x64x64 and 256x256x256. A call
 of another library that would take longer than --most seconds is not made; the table reckons it from the largest smaller
-array with the same window, and marks it by ~.
+array with the same window, and marks it by ~. --libraries names those to measure, into a file of their own.
 
 A time is the least mean of three series of calls, each as long as --series, or the less of two calls which take longer,
 behind a first call that does not count. On a device a series ends when the device has done its work. Kernels that are
@@ -28,69 +28,24 @@ import argparse
 import functools
 import importlib.util
 import json
-import math
 import os
 import platform
-import random
 import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
+from compare_python_cases import PERCENTILE, SHORT, WHOLE, Case, Rates, find_rates, list_cases
 from compare_python_libraries import BORDER, LIBRARIES, Library, UnavailableError
+from compare_python_tables import KINDS, find_differences, write_page
 
 import cudamedian
 from cudamedian import ndimage
 
-FUNCTIONS = ("median", "percentile", "minimum", "maximum", "footprint", "scikit-image's median")
-TYPES = ("uint8", "int16", "float32")
-SIZES = {2: (3, 5, 7, 11, 21), 3: (3, 5, 7, 9, 11)}
-SHORT = ((64, 64), (1024, 1024), (64, 64, 64), (256, 256, 256))
-WHOLE = (*SHORT, (256, 256), (4096, 4096), (128, 128, 128), (512, 512, 512))
-PERCENTILE = 20
-
-# The kind of array that each library is compared with ours on.
-KINDS = {kind.name: kind.kind for kinds in LIBRARIES.values() for kind in kinds}
-
 # How long a kernel that is compiled at first use is waited for.
 MOST_SECONDS_OF_COMPILATION = 20
-
-
-class Case(NamedTuple):
-    """What is measured."""
-
-    function: str
-    dtype: str
-    size: int
-    shape: tuple[int, ...]
-
-    def name(self) -> str:
-        """Return the case as the JSON file names it."""
-        return f"{self.function} | {self.dtype} | {text_of([self.size] * len(self.shape))} | {text_of(self.shape)}"
-
-    def pixels(self) -> int:
-        """Return the pixels of the array."""
-        return math.prod(self.shape)
-
-
-def text_of(extents: Any) -> str:
-    """Return extents as people write them, the contiguous axis first."""
-    return "x".join(str(extent) for extent in reversed(extents))
-
-
-def list_cases(shapes: tuple[tuple[int, ...], ...]) -> list[Case]:
-    """Return all cases: those of a short run first, and of these the small arrays."""
-    cases = [
-        Case(function, dtype, size, shape)
-        for shape in shapes
-        for function in FUNCTIONS
-        for dtype in TYPES
-        for size in SIZES[len(shape)]
-    ]
-    random.Random(1).shuffle(cases)
-    return sorted(cases, key=lambda case: (case.shape not in SHORT, case.pixels()))
 
 
 def make_array(case: Case) -> np.ndarray:
@@ -181,16 +136,6 @@ def compare(result: Any, expected: np.ndarray, library: Library, size: int) -> s
     return "equal inside" if library.has_own_border else "equal"
 
 
-def find_rates(results: dict[str, Any]) -> dict[tuple[str, str, str, int, int], float]:
-    """Return the seconds for a pixel of the largest array that a library was measured with, by function and window."""
-    rates: dict[tuple[str, str, str, int, int], float] = {}
-    for case, value in list_rows(results):
-        for name, other in value["others"].items():
-            if "seconds" in other:
-                rates[name, case.function, case.dtype, case.size, len(case.shape)] = other["seconds"] / case.pixels()
-    return rates
-
-
 class Run:
     """The measurements of one run."""
 
@@ -199,15 +144,18 @@ class Run:
         self.options = options
         self.results = results
         self.libraries: list[Library] = []
-        self.missing: list[str] = []
+        missing: list[str] = []
         for kind in LIBRARIES[options.place]:
+            if options.libraries and kind.name not in options.libraries:
+                continue
             try:
                 self.libraries.append(kind())
             except (UnavailableError, ImportError) as error:
-                self.missing.append(f"{kind.name} ({error})")
+                missing.append(f"{kind.name} ({error})")
         if not self.libraries:
-            raise SystemExit(f"there is no library to compare with: {', '.join(self.missing)}")
-        self.rates = find_rates(results)
+            raise SystemExit(f"there is no library to compare with: {', '.join(missing)}")
+        results["missing"] = missing
+        self.rates: Rates = find_rates(results)
 
     def measure_ours(self, case: Case, array: np.ndarray, library: Library) -> tuple[float, np.ndarray]:
         """Return our time for the kind of array that a library takes, and the result."""
@@ -218,7 +166,7 @@ class Run:
 
     def is_too_long(self, library: Library, case: Case) -> bool:
         """Whether a call would take longer than is allowed, by what a smaller array took, or by a guess."""
-        rate = self.rates.get((library.name, case.function, case.dtype, case.size, len(case.shape)))
+        rate = self.rates.get(case.rate_key(library.name))
         if rate is None:
             is_separable = case.function in ("minimum", "maximum")
             rate = library.guess * (case.size if is_separable else case.size ** len(case.shape))
@@ -232,8 +180,7 @@ class Run:
             state = compare(result, expected, library, case.size)
         except Exception as error:  # noqa: BLE001 - another library's, as that its memory is not enough
             return {"failed": f"{type(error).__name__}: {error}"[:200]}
-        key = (library.name, case.function, case.dtype, case.size, len(case.shape))
-        self.rates[key] = seconds / case.pixels()
+        self.rates[case.rate_key(library.name)] = seconds / case.pixels()
         return {"seconds": seconds, "kind": library.kind, "result": state}
 
     def do(self, case: Case) -> None:
@@ -263,8 +210,8 @@ class Run:
                 break
             self.do(case)
             write(self.options.json, self.results)
-        if self.missing:
-            print(f"not there: {', '.join(self.missing)}")
+        if self.results["missing"]:
+            print(f"not there: {', '.join(self.results['missing'])}")
 
 
 def write(path: Path, results: dict[str, Any]) -> None:
@@ -292,72 +239,10 @@ def read(path: Path, place: str) -> dict[str, Any]:
     return {"place": place, "device": device, "cores": len(os.sched_getaffinity(0)), "versions": versions, "cases": {}}
 
 
-def list_rows(results: dict[str, Any]) -> list[tuple[Case, dict[str, Any]]]:
-    """Return the cases that were measured, sorted."""
-    found: list[tuple[Case, dict[str, Any]]] = []
-    for name, value in results["cases"].items():
-        function, dtype, window, shape = name.split(" | ")
-        extents = tuple(int(extent) for extent in reversed(shape.split("x")))
-        found.append((Case(function, dtype, int(window.split("x")[0]), extents), value))
-
-    def place(row: tuple[Case, dict[str, Any]]) -> tuple[int, ...]:
-        case = row[0]
-        kinds = FUNCTIONS.index(case.function), len(case.shape), case.pixels(), case.size, TYPES.index(case.dtype)
-        return kinds
-
-    return sorted(found, key=place)
-
-
-def ratio(value: dict[str, Any], name: str) -> float | None:
-    """Return how many times as long as ours a library took in a case."""
-    other = value["others"].get(name, {})
-    return other["seconds"] / value["ours"][other["kind"]] if "seconds" in other else None
-
-
-def cell(case: Case, value: dict[str, Any], name: str, rates: dict[tuple[str, str, str, int, int], float]) -> str:
-    """Return how many times as long as ours a library took or, with a ~, would take by what a smaller array took."""
-    measured = ratio(value, name)
-    if measured is not None:
-        return f"{measured:.3g}"
-    rate = rates.get((name, case.function, case.dtype, case.size, len(case.shape)))
-    ours = value["ours"].get(KINDS[name])
-    return "" if rate is None or ours is None or name in value["others"] else f"~{rate * case.pixels() / ours:.3g}"
-
-
-def print_table(results: dict[str, Any]) -> bool:
-    """Print the table of a file; return whether every result was ours."""
-    measured, rates = list_rows(results), find_rates(results)
-    names = sorted({name for _, value in measured for name in value["others"]})
-    print(f"\n{results['place']}: {results['device']}, {results['cores']} cores, {len(measured)} cases")
-    print(", ".join(f"{name} {version}" for name, version in results["versions"].items()))
-    print(f"\n| function | array | window | pixels | ours, ms | {' | '.join(f'{name}, times' for name in names)} |")
-    print(f"| --- | --- | --- | --- | --- |{' --- |' * len(names)}")
-    for case, value in measured:
-        cells = [cell(case, value, name, rates) for name in names]
-        ours = ", ".join(f"{kind} {seconds * 1e3:.3g}" for kind, seconds in value["ours"].items())
-        window = text_of([case.size] * len(case.shape))
-        print(f"| {case.function} | {text_of(case.shape)} | {window} | {case.dtype} | {ours} | {' | '.join(cells)} |")
-    print()
-    for name in names:
-        ratios = sorted(number for _, value in measured if (number := ratio(value, name)) is not None)
-        if ratios:
-            print(
-                f"{name}: {len(ratios)} cases, {ratios[0]:.3g} to {ratios[-1]:.3g} times as long as ours, "
-                f"the middle one {ratios[len(ratios) // 2]:.3g}; shorter in {sum(number < 1 for number in ratios)}"
-            )
-    return print_faults(measured)
-
-
-def print_faults(measured: list[tuple[Case, dict[str, Any]]]) -> bool:
-    """Print results that are not ours, and calls that failed; return whether there are none of the first."""
-    is_equal = True
-    for case, value in measured:
-        for name, other in value["others"].items():
-            state = other.get("result", f"failed: {other.get('failed')}")
-            if not state.startswith("equal"):
-                is_equal = is_equal and "failed" in other
-                print(f"{case.name()}, {name}: {state}")
-    return is_equal
+def print_page(files: list[dict[str, Any]]) -> int:
+    """Print the page about files of results; return the exit status, 1 where a result is not ours."""
+    print(write_page(files), end="")
+    return 1 if any(find_differences(results) for results in files) else 0
 
 
 def main() -> int:
@@ -369,15 +254,16 @@ def main() -> int:
     parser.add_argument("--most", type=float, default=1.0, help="seconds that a call of another library may take")
     parser.add_argument("--series", type=float, default=0.01, help="seconds of a series of calls")
     parser.add_argument("--whole", action="store_true", help="256x256, 4096x4096, 128x128x128 and 512x512x512, too")
-    parser.add_argument("--print", type=Path, nargs="+", metavar="FILE", help="print the tables of files alone")
+    parser.add_argument("--libraries", nargs="+", choices=sorted(KINDS), help="measure no others")
+    parser.add_argument("--print", type=Path, nargs="+", metavar="FILE", help="print the page about files alone")
     options = parser.parse_args()
     if options.print:
-        return 0 if all([print_table(json.loads(path.read_text(encoding="utf-8"))) for path in options.print]) else 1
+        return print_page([json.loads(path.read_text(encoding="utf-8")) for path in options.print])
     if options.place is None or options.json is None:
         parser.error("--place and --json are needed, or --print")
     results = read(options.json, options.place)
     Run(options, results).all()
-    return 0 if print_table(results) else 1
+    return print_page([results])
 
 
 if __name__ == "__main__":

@@ -21,7 +21,7 @@ import matplotlib
 
 matplotlib.use("Agg")
 import matplotlib.pyplot as plt
-from compare_python import FUNCTIONS, list_rows, ratio
+from compare_python_cases import FUNCTIONS, list_rows, ratio
 
 
 def draw_panel(axes: Any, function: str, results: dict[str, Any], colours: dict[str, str]) -> None:
