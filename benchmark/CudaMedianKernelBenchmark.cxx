@@ -337,6 +337,11 @@ PrintCounts(const Options & options)
 {
   const auto & device = GetH200Traits();
   ForEachCase(options, [&](const Extent & radius, const PixelKind & pixel) {
+    if (!IsCoveredByKernels(radius))
+    {
+      std::printf("%s: no tile program\n", JoinShort(Window(radius).GetExtent()).c_str());
+      return;
+    }
     const auto kind = GetKernelKind(static_cast<int>(PixelBytes(pixel.type)), device.computeCapability);
     const auto policy = GetKernelPolicy(radius, kind, device);
     Row        row;

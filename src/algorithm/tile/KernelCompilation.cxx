@@ -20,6 +20,7 @@
 #include "Extents.h"
 #include "KernelCache.h"
 #include "MadeOnce.h"
+#include "PolicySearch.h"
 #include "itkCudaMedianFootprint.h"
 #include "ProcessNumber.h"
 #include "ProgramEmitter.h"
@@ -65,8 +66,8 @@ GetKeyOfPolicy(const KernelWish & wish)
   const auto &       traits = wish.traits;
   const auto &       pipes = traits.pipes;
   std::ostringstream key;
-  key << projectVersion << "\npolicy of " << wish.target.GetName() << ' ' << wish.kind.pixelBytes << ' '
-      << ToString(wish.kind.packing) << "\nwindow";
+  key << projectVersion << " search " << policySearch << "\npolicy of " << wish.target.GetName() << ' '
+      << wish.kind.pixelBytes << ' ' << ToString(wish.kind.packing) << "\nwindow";
   for (int axis = 0; axis < Dimension; ++axis)
   {
     key << ' ' << wish.window.GetSize(axis);

@@ -143,6 +143,18 @@ IsLongInThreeAxes(const Window & window, const KernelKind & kind)
   return window.CountPixels() > most || (longest >= 15 && window.CountPixels() > 195);
 }
 
+/** Whether a window along two axes is so long that little is shared by the tile of its program, which then has more
+ * operations than others of as many pixels. Counted for 16-bit pixels, instructions a pixel on the pipe of min and max:
+ * 47x3 348, 35x5 423, 61x3 500 and 3x63 531, but 49x5 1,019; 11x19 339. */
+bool
+IsLongInTwoAxes(const Window & window)
+{
+  constexpr std::int64_t longest = 31;
+  constexpr std::int64_t most = 189;
+  return window.footprint == nullptr && window.CountAxes() == 2 && 2 * window.GetLargestRadius() + 1 > longest &&
+         window.CountPixels() > most;
+}
+
 } // namespace
 
 const char *
@@ -189,7 +201,7 @@ IsTileProgramFastestOnDevice(const Window & window, int pixelBytes, const Device
   {
     return false;
   }
-  return window.CountPixels() <= GetLargestFastestWindow(pixelBytes, traits) &&
+  return window.CountPixels() <= GetLargestFastestWindow(pixelBytes, traits) && !IsLongInTwoAxes(window) &&
          !IsLongInThreeAxes(window, GetKernelKind(pixelBytes, traits.computeCapability));
 }
 

@@ -81,10 +81,12 @@ struct KernelPolicy
 int
 GetMarchAxis(const Window & window);
 
-/** The largest radius and the largest number of window pixels that kernels run as tile programs: 17x17. Beyond, a
- * thread's values are several times its registers, programs do not fit in the instruction cache, and local ranks are
- * faster (TileRates.inc and RankRates.inc). */
-constexpr std::int64_t largestKernelRadius = 15;
+/** The largest radius and the largest number of window pixels that kernels run as tile programs: 63x3 and 17x17.
+ * Beyond, a thread's values are several times its registers, programs do not fit in the instruction cache, and local
+ * ranks are faster (TileRates.inc and RankRates.inc). Long windows have no more values than others of as many pixels:
+ * 47x3, 3x51 and 35x5, whose programs were held to a radius of 15, ran at 0.35 to 0.49 of larger windows as local ranks
+ * (H200, ac38186). */
+constexpr std::int64_t largestKernelRadius = 31;
 constexpr std::int64_t largestKernelWindow = 289;
 
 /** Ranks at most that a kernel finds for each output, which takes its own by a map. */

@@ -20,6 +20,7 @@
 #include "KernelProgram.h"
 
 #include <algorithm>
+#include <cmath>
 
 namespace cudamedian
 {
@@ -111,6 +112,32 @@ FitsNarrowBlock(const Window & window, const KernelKind & kind, const Extent & t
  * use alone, which takes 1.2 ms for each. Reasoned. */
 constexpr double longRanksProgram = 10000;
 
+/** Keys that a block stages for each of its outputs. */
+double
+CountStagedKeys(const Window & window, const KernelPolicy & policy)
+{
+  const double width = policy.blockX * static_cast<int>(policy.tile[0]);
+  double       staged = (width + 2 * static_cast<double>(window.radius[0])) / width;
+  for (int axis = 1; axis < Dimension; ++axis)
+  {
+    const auto size = static_cast<double>(policy.tile[axis]) * (axis == 1 ? policy.blockY : 1);
+    staged *= (size + 2 * static_cast<double>(window.radius[axis])) / size;
+  }
+  return staged;
+}
+
+/** How many times the clocks of its instructions a kernel takes, by the warps that an SM holds. As measured: 16 warps
+ * and more hide each other's latencies, and 8 reach five sixths. With fewer each scheduler waits for its one or two: of
+ * 200 random windows on an H200, ac38186, 16-bit pixels, programs that the instruction cache holds reached 0.5 to 0.7
+ * of their floor with 8 warps and 0.33 with 4. */
+double
+GetWaiting(double warps)
+{
+  constexpr double few = 8;
+  const auto       waiting = [](double count) { return std::max(1.0, 0.8 * (count + 4) / count); };
+  return warps < few ? waiting(few) * few / warps : waiting(warps);
+}
+
 /** Clocks of an SM that a pixel takes by the cost model: the program's floor, with what staging, sharing, cramped
  * registers and code beyond the instruction cache add. */
 double
@@ -134,35 +161,35 @@ Score(const Window &        window,
   // Four values come with one instruction, and the banks bring 32 a clock.
   const auto keyBytes = kind.GetRegisterBytes();
   clocks += 0.4 / 62 * counted.sharedMemory * keyBytes / 4;
-  // Every staged key costs about as much as four comparisons.
-  const double width = policy.blockX * static_cast<int>(policy.tile[0]);
-  double       staged = width + 2 * static_cast<double>(window.radius[0]);
-  double       outputs = width;
-  for (int axis = 1; axis < Dimension; ++axis)
+  // Keys in shared memory for each thread: what phases share, values that registers do not hold, and the staged
+  // footprint.
+  const auto   layout = LayOut(phases, kind);
+  const auto   live = static_cast<double>(counted.cost.liveValues);
+  const auto   values = static_cast<double>(GetRegisterValues(kind));
+  const double positions = policy.blockX + layout.lastPosition - layout.firstPosition;
+  const auto   kept = static_cast<double>(layout.numberOfVectors) * layout.keys * positions / policy.blockX +
+                    std::max(0.0, live - values);
+  const auto countKeys = [&] {
+    return kept + CountStagedKeys(window, policy) * static_cast<double>(Volume(policy.tile));
+  };
+  // The rows that a block can have (FitSharedMemory() in KernelPolicy.cxx).
+  while (policy.blockY > 1 && countKeys() * keyBytes * policy.blockX * policy.blockY > traits.blockSharedBytes)
   {
-    const auto size = static_cast<double>(policy.tile[axis]) * (axis == 1 ? policy.blockY : 1);
-    staged *= size + 2 * static_cast<double>(window.radius[axis]);
-    outputs *= size;
+    policy.blockY /= 2;
   }
-  clocks += 4.0 / 62 * staged / outputs;
+  // Every staged key costs about as much as four comparisons.
+  clocks += 4.0 / 62 * CountStagedKeys(window, policy);
   if (window.ranks > 1)
   {
     clocks *= 1 + counted.code / longRanksProgram;
   }
 
-  // Warps that an SM holds, by its registers and its shared memory.
-  const auto   layout = LayOut(phases, kind);
-  const auto   live = static_cast<double>(counted.cost.liveValues);
-  const auto   values = static_cast<double>(GetRegisterValues(kind));
-  const double threads = policy.blockX * policy.blockY;
-  const double positions = policy.blockX + layout.lastPosition - layout.firstPosition;
-  const auto   sharedKeys = static_cast<double>(layout.numberOfVectors) * layout.keys * positions / policy.blockX +
-                          std::max(0.0, live - values) + staged / threads;
+  // Warps of whole blocks that an SM holds, by its registers and its shared memory.
   const auto byRegisters = traits.registers / 32 / (std::min(live, values) * keyBytes / 4 + 30);
-  const auto byShared = traits.blockSharedBytes / (32 * sharedKeys * keyBytes);
-  const auto warps = std::min({ byRegisters, byShared, static_cast<double>(traits.warps) });
-  // As measured: 16 warps and more hide each other's latencies, 8 reach five sixths, 4 reach 0.6.
-  return clocks * std::max(1.0, 0.8 * (warps + 4) / warps);
+  const auto byShared = traits.blockSharedBytes / (32 * countKeys() * keyBytes);
+  const auto fitting = std::min({ byRegisters, byShared, static_cast<double>(traits.warps) });
+  const auto blockWarps = policy.blockX * policy.blockY / 32.0;
+  return clocks * GetWaiting(blockWarps * std::max(1.0, std::floor(fitting / blockWarps)));
 }
 
 /** Orders of merging that are tried. What pieces of a footprint have in common lies in any direction (SharedPieces.h).
