@@ -43,8 +43,7 @@ namespace CudaMedianFilterDetail
 template <typename TPixel>
 struct EnginePixel
 {
-  static constexpr bool isInteger =
-    std::is_integral<TPixel>::value && !std::is_same<TPixel, bool>::value && sizeof(TPixel) <= 8;
+  static constexpr bool isInteger = std::is_integral<TPixel>::value && sizeof(TPixel) <= 8;
   static constexpr bool supported =
     isInteger || std::is_same<TPixel, float>::value || std::is_same<TPixel, double>::value;
 

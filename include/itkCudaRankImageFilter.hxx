@@ -46,6 +46,10 @@ ToKey(TPixel pixel)
     std::memcpy(&bits, &pixel, sizeof(bits));
     return std::isnan(pixel) ? mask : bits < 0 ? static_cast<Key>(bits ^ mask) : bits;
   }
+  else if constexpr (std::is_same<TPixel, bool>::value)
+  {
+    return static_cast<unsigned char>(pixel); // a vector of bool holds no pixels that could be found by address
+  }
   else
   {
     return pixel;
@@ -66,7 +70,7 @@ ToPixel(TKey key)
   }
   else
   {
-    return key;
+    return static_cast<TPixel>(key);
   }
 }
 

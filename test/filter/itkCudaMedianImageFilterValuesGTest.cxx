@@ -17,10 +17,14 @@
  *=========================================================================*/
 // Values that stand in for pixels, and images without any.
 
+#include "CudaMedianTestAgainstItk.h"
 #include "CudaMedianTestBackends.h"
 #include "CudaMedianTestImages.h"
 
 #include "itkCudaMedianImageFilter.h"
+#include "itkCudaRankImageFilter.h"
+#include "itkFlatStructuringElement.h"
+#include "itkRankImageFilter.h"
 #include "itkVectorImage.h"
 
 #include <gtest/gtest.h>
@@ -28,6 +32,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <random>
 #include <string>
 #include <vector>
 
@@ -152,5 +157,48 @@ TEST(CudaMedianImageFilterValues, MasksOfImagesWithoutPixels)
     const auto refusal = FindRefusal(*filter);
     filter->SetMaskImage(MakeImage<Mask>(region));
     EXPECT_EQ(FindRefusal(*filter), refusal) << size;
+  }
+}
+
+// A byte of 0 or 1 is a number like others: the engine filters it, and ITK's filters find the same.
+TEST(CudaMedianImageFilterValues, BooleansAreFilteredByTheEngine)
+{
+  CUDAMEDIAN_TRACE_SEED();
+  using ImageType = itk::Image<bool, 2>;
+  using FilterType = itk::CudaMedianImageFilter<ImageType>;
+  using KernelType = itk::FlatStructuringElement<2>;
+  using RankType = itk::CudaRankImageFilter<ImageType, ImageType, KernelType>;
+  const auto   image = MakeImage<ImageType>(ImageType::RegionType({ { 0, 0 } }, { { 83, 61 } }));
+  std::mt19937 generator(static_cast<std::mt19937::result_type>(cudamediantest::Seed()));
+  std::generate_n(image->GetBufferPointer(), 83 * 61, [&generator] { return generator() % 2 == 1; });
+  for (const itk::SizeValueType radius : { 1, 2, 5 })
+  {
+    ImageType::SizeType size;
+    size.Fill(radius);
+    const auto expected = cudamediantest::ItkMedian(*image, size);
+    const auto rank = itk::RankImageFilter<ImageType, ImageType, KernelType>::New();
+    rank->SetInput(image);
+    rank->SetKernel(KernelType::Box(size));
+    rank->SetRank(0.25F);
+    rank->Update();
+    for (const auto backend : BackendsUnderTest())
+    {
+      SCOPED_TRACE(cudamediantest::BackendText(backend) + ", radius " + std::to_string(radius));
+      const auto filter = FilterType::New();
+      filter->SetBackend(backend);
+      filter->SetInput(image);
+      filter->SetRadius(radius);
+      filter->Update();
+      EXPECT_NE(filter->GetExecutionReport().backend, "ITK");
+      cudamediantest::ExpectEqualImages(*expected, *filter->GetOutput());
+
+      const auto ranks = RankType::New();
+      ranks->SetBackend(backend);
+      ranks->SetInput(image);
+      ranks->SetKernel(KernelType::Box(size));
+      ranks->SetRank(0.25F);
+      ranks->Update();
+      cudamediantest::ExpectEqualImages(*rank->GetOutput(), *ranks->GetOutput());
+    }
   }
 }
