@@ -76,8 +76,9 @@ Describe(const ExtremumOffer & offer, const Extent & size)
 {
   const auto & shape = offer.shape;
   const auto   model = static_cast<double>(Volume(size)) / offer.seconds * 1e-9;
-  const auto   text = shape.means == ExtremumMeans::Line
-                        ? "lines of " + std::to_string(shape.laneWords) + " words"
+  const auto   text = shape.means == ExtremumMeans::Line ? "lines of " + std::to_string(shape.laneWords) + " words"
+                      : shape.means == ExtremumMeans::Tile
+                        ? "tiles of " + std::to_string(shape.run) + " rows along " + std::to_string(shape.along)
                         : std::string(shape.isWide != 0 ? "wide" : "narrow") + " strips along " +
                           std::to_string(shape.along) + ", runs of " + std::to_string(shape.run) + " along " +
                           std::to_string(shape.across) + ", " + std::to_string(shape.bands) + " bands of " +

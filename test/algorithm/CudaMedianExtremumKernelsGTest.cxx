@@ -18,8 +18,7 @@
 #include "CudaMedianTestDevice.h"
 #include "CudaMedianTestSlabs.h"
 #include "DeviceProfiles.h"
-#include "ExtremumKernels.h"
-#include "ExtremumSteps.h"
+#include "ExtremumHostKernels.h"
 #include "ExtremumTuning.h"
 
 #include <algorithm>
@@ -31,110 +30,8 @@ namespace
 
 using namespace cudamedian;
 using cudamediantest::CheckSlabs;
-
-/** The lanes of a warp as a loop: between exchanges none depends on another's turn. */
-template <typename TBody>
-class LoopedWarp
-{
-public:
-  using Lane = typename TBody::Lane;
-  using Word = typename TBody::Word;
-
-  template <typename TFunction>
-  void
-  ForEach(const TFunction & function)
-  {
-    for (int index = extremumLanes - 1; index >= 0; --index)
-    {
-      function(index, m_Lanes[index]);
-    }
-  }
-  void
-  Synchronize() const
-  {}
-  template <int VWords, typename TGive, typename TTake>
-  void
-  Fetch(int distance, const TGive & give, const TTake & take)
-  {
-    std::vector<Word> fetched;
-    for (int index = 0; index < extremumLanes; ++index)
-    {
-      const int source = index + distance;
-      for (int i = 0; i < VWords; ++i)
-      {
-        fetched.push_back(source < 0 || source >= extremumLanes ? static_cast<Word>(~Word{ 0 })
-                                                                : give(m_Lanes[source])[i]);
-      }
-    }
-    for (int index = 0; index < extremumLanes; ++index)
-    {
-      std::copy_n(fetched.begin() + index * VWords, VWords, take(m_Lanes[index]));
-    }
-  }
-
-  template <typename TGive, typename TTake>
-  void
-  FetchRotated(int distance, int rotated, const TGive & give, const TTake & take)
-  {
-    constexpr int     count = sizeof(give(m_Lanes[0])) / sizeof(Word);
-    std::vector<Word> fetched;
-    for (int index = 0; index < extremumLanes; ++index)
-    {
-      for (int i = 0; i <= count; ++i)
-      {
-        // What comes from beyond the warp is not used.
-        const int source = index + distance + (i + rotated >= count ? 1 : 0);
-        fetched.push_back(source < 0 || source >= extremumLanes ? Word{ 0 } : give(m_Lanes[source])[i % count]);
-      }
-    }
-    for (int index = 0; index < extremumLanes; ++index)
-    {
-      std::copy_n(fetched.begin() + index * (count + 1), count + 1, take(m_Lanes[index]));
-    }
-  }
-
-private:
-  std::vector<Lane> m_Lanes = std::vector<Lane>(extremumLanes);
-};
-
-/** Runs a kernel; each warp's shared memory lies between guards. */
-template <typename TBits, KeyMapping VMapping>
-bool
-RunKernel(const ExtremumArguments & arguments)
-{
-  return ExtremumKernels<TBits, VMapping>::Dispatch(arguments.shape, [&](auto type) {
-    using Body = typename decltype(type)::Body;
-    using Pack = typename Body::Pack;
-    constexpr std::size_t guard = 64;
-    const auto            bytes = static_cast<std::size_t>(arguments.shape.warpBytes);
-    for (std::int64_t item = 0; item < arguments.items; ++item)
-    {
-      std::vector<Pack> shared(bytes / sizeof(Pack) + 2 * guard);
-      std::memset(static_cast<void *>(shared.data()), 0x5A, shared.size() * sizeof(Pack));
-      const auto       unwritten = shared[0];
-      LoopedWarp<Body> warp;
-      Body(arguments, item, shared.data() + guard).Run(warp);
-      const auto isKept = [&](const Pack & pack) { return std::memcmp(&pack, &unwritten, sizeof(Pack)) == 0; };
-      if (!std::all_of(shared.begin(), shared.begin() + guard, isKept) ||
-          !std::all_of(shared.end() - guard, shared.end(), isKept))
-      {
-        return true;
-      }
-    }
-    return false;
-  });
-}
-
-/** The reach of a window in an image. */
-ExtremumReach
-GetReach(const Window & window, const Extent & extent)
-{
-  MedianRequest request;
-  request.inputExtent = extent;
-  request.radius = window.radius;
-  request.shorter = window.shorter;
-  return GetExtremumReach(request);
-}
+using cudamediantest::GetReach;
+using cudamediantest::RunKernel;
 
 /** A device with so much shared memory for a block. */
 DeviceTraits
@@ -290,7 +187,9 @@ TEST(CudaMedianExtremumKernels, LongWindowsHaveParts)
 double
 CountReads(const ExtremumShape & shape)
 {
-  const int side = shape.means == ExtremumMeans::Line ? shape.laneWords : shape.band * shape.run;
+  const int side = shape.means == ExtremumMeans::Line   ? shape.laneWords
+                   : shape.means == ExtremumMeans::Tile ? shape.run
+                                                        : shape.band * shape.run;
   const int window = shape.size[0] * (shape.means == ExtremumMeans::Line ? 1 : shape.size[shape.along]) *
                      (shape.means == ExtremumMeans::Line ? 1 : shape.size[shape.across]);
   return 1 + static_cast<double>(window) / side;
@@ -443,16 +342,19 @@ MakeAnyShape(std::mt19937_64 & random, Extent & radius, Extent & shorter)
   constexpr int more = GetExtremumLineMore(bytes);
   const int     keys = GetExtremumWordPixels(bytes);
   ExtremumShape shape{};
-  shape.means = draw(4) == 0 ? ExtremumMeans::Line : ExtremumMeans::Strip;
+  const int     means = draw(5);
+  shape.means = means == 0 ? ExtremumMeans::Line : means < 3 ? ExtremumMeans::Tile : ExtremumMeans::Strip;
   shape.along = 1 + draw(3);
   shape.across = 1 + (shape.along + draw(2)) % 3;
-  shape.run = 1 + draw(2);
+  const bool isTile = shape.means == ExtremumMeans::Tile;
+  shape.run = isTile ? 4 << draw(2) : 1 + draw(2);
   shape.isWide = shape.run > 1 || draw(2) == 0 ? 1 : 0;
   shape.warps = draw(2) == 0 ? 1 : mostExtremumWarps;
   const bool isLine = shape.means == ExtremumMeans::Line;
   radius[0] = isLine ? (more + 1) * keys + draw(30) : shape.isWide != 0 ? draw(25) : 0;
-  radius[shape.along] = isLine ? 0 : draw(5);
-  radius[shape.across] = isLine || shape.run == 1 ? 0 : (shape.run + 1) / 2 + draw(3);
+  // A run of 8 may not be longer than the window.
+  radius[shape.along] = isLine ? 0 : isTile && shape.run == 8 ? 4 + draw(9) : draw(5);
+  radius[shape.across] = isLine || isTile || shape.run == 1 ? 0 : (shape.run + 1) / 2 + draw(3);
   for (int axis = 0; axis < Dimension; ++axis)
   {
     // An even window may not be shorter than a run.
@@ -470,6 +372,16 @@ MakeAnyShape(std::mt19937_64 & random, Extent & radius, Extent & shorter)
     shape.staged = DivideUp(16 / wordBytes - 1 + outputs + shape.size[0] / keys + more, 16 / wordBytes);
     shape.warpBytes = 16 * shape.staged + wordBytes * outputs;
   }
+  else if (isTile)
+  {
+    const int wordBytes = std::max(4, bytes);
+    const int pixels = 16 / bytes;
+    const int lanes =
+      extremumLanes + DivideUp(shape.before[0], pixels) + DivideUp(shape.size[0] - 1 - shape.before[0], pixels);
+    shape.warpBytes = shape.size[0] > 1
+                        ? static_cast<std::int32_t>(RoundUp(lanes * GetExtremumTileStride(wordBytes) * wordBytes, 16))
+                        : 0;
+  }
   else
   {
     const int window = shape.size[shape.along];
@@ -486,7 +398,7 @@ CheckShapes(PixelType type)
 {
   CUDAMEDIAN_TRACE_SEED();
   std::mt19937_64 random(cudamediantest::Seed() + sizeof(TBits));
-  for (int i = 0; i < 40; ++i)
+  for (int i = 0; i < 80; ++i)
   {
     Extent       radius{};
     Extent       shorter{};
@@ -501,11 +413,10 @@ CheckShapes(PixelType type)
     {
       continue;
     }
-    SCOPED_TRACE(testing::Message() << "line " << (shape.means == ExtremumMeans::Line) << " along " << shape.along
-                                    << " across " << shape.across << " run " << shape.run << " wide " << shape.isWide
-                                    << " band " << shape.band << " x " << shape.bands << " lane " << shape.laneWords
-                                    << " extent " << Join(extent) << " radius " << Join(radius) << " shorter "
-                                    << Join(shorter));
+    SCOPED_TRACE(testing::Message() << ToString(shape.means) << " along " << shape.along << " across " << shape.across
+                                    << " run " << shape.run << " wide " << shape.isWide << " band " << shape.band
+                                    << " x " << shape.bands << " lane " << shape.laneWords << " extent " << Join(extent)
+                                    << " radius " << Join(radius) << " shorter " << Join(shorter));
     const std::vector<ExtremumShape> shapes{ shape };
     CheckSlabs<TBits, VMapping>(extent, window, type, std::size_t{ 1 } << 30, [&](const KernelArguments & slab) {
       const ExtremumSteps steps(slab, shapes, sizeof(TBits));

@@ -18,6 +18,7 @@
 #ifndef ExtremumArguments_h
 #define ExtremumArguments_h
 
+#include "ExtremumDivisor.h"
 #include "ExtremumPolicy.h"
 #include "KernelArguments.h"
 
@@ -29,12 +30,14 @@ struct ExtremumArguments
 {
   KernelArguments slab; ///< its radius is not asked
   ExtremumShape   shape;
+  std::int32_t    isLast;      ///< whether it stores the outputs, and not what another pass takes
   std::int32_t    firstVector; ///< of the first strip, counted from the input's first column
   std::int32_t    isOneSided;  ///< whether what is before a pixel is taken from lanes before (ExtremumSides.h)
   std::int32_t    halo[2];     ///< lanes before and behind the outputs of a strip that has neighbours
   std::int32_t    strips;      ///< or parts of a row
   std::int32_t    segments;    ///< along the march
   std::int32_t    groups;      ///< along the runs
+  ExtremumDivisor divisors[4]; ///< tiles: the warps of a block, strips, segments and groups
   std::int64_t    items; ///< what there is for warps: strips of all segments, groups and places along the axis left
 };
 

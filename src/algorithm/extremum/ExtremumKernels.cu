@@ -82,7 +82,8 @@ __global__ void
 {
   extern __shared__ __align__(16) unsigned char shared[];
 
-  const int          number = static_cast<int>(threadIdx.x / 32);
+  // Taken from a lane, so that the compiler knows that all lanes have the same.
+  const int          number = __shfl_sync(~0U, static_cast<int>(threadIdx.x / 32), 0);
   const std::int64_t item = std::int64_t{ blockIdx.x } * arguments.shape.warps + number;
   if (item < arguments.items)
   {

@@ -20,6 +20,7 @@
 
 #include "ExtremumLine.h"
 #include "ExtremumStrip.h"
+#include "ExtremumTile.h"
 
 namespace cudamedian
 {
@@ -41,6 +42,11 @@ struct ExtremumKernels
     if (shape.means == ExtremumMeans::Line)
     {
       return function(Kernel<ExtremumLine<TPixelBits, VMapping>>{});
+    }
+    if (shape.means == ExtremumMeans::Tile)
+    {
+      return shape.run == 8 ? function(Kernel<ExtremumTile<TPixelBits, VMapping, 8>>{})
+                            : function(Kernel<ExtremumTile<TPixelBits, VMapping, 4>>{});
     }
     if (!shape.isWide)
     {

@@ -109,6 +109,36 @@ CountStripWork(const ExtremumShape & shape, const Extent & outputExtent, int pix
   return work;
 }
 
+/** The work of a tile: counted in the machine code of its kernel for sm_90. */
+Work
+CountTileWork(const ExtremumShape & shape, const Extent & outputExtent, int pixelBytes)
+{
+  const auto   pixels = GetExtremumVectorPixels(shape, pixelBytes);
+  const int    halo = DivideUp(shape.before[0], pixels) + DivideUp(shape.size[0] - 1 - shape.before[0], pixels);
+  const auto   vectors = std::min<std::int64_t>(DivideUp(outputExtent[0], pixels), 1 << 30);
+  const double strips = CountExtremumStrips(static_cast<int>(vectors), halo);
+  const auto   groups = DivideUp(outputExtent[shape.along], std::int64_t{ shape.run });
+  const double rows = shape.run;
+  const double window = shape.size[shape.along];
+  const double words = 4 * CountHeld(pixelBytes) / (pixelBytes == 8 ? 2 : 1);
+  const double keys = pixelBytes == 1 || pixelBytes == 2 ? 4 : 12; // instructions that make keys of a vector
+  const double compared = 3 * (rows - 1) + 0.6 * std::max(0.0, window - rows); // vectors, along the columns
+  Work         work;
+  work.items = strips * static_cast<double>(groups) * static_cast<double>(Volume(outputExtent)) /
+               static_cast<double>(outputExtent[0]) / static_cast<double>(outputExtent[shape.along]);
+  work.instructions = 150 + (rows + window - 1) * (4 + keys + (pixelBytes == 1 ? 4 : 0)) + compared * words + 14 * rows;
+  if (shape.size[0] > 1)
+  {
+    const int    wordPixels = GetExtremumWordPixels(pixelBytes);
+    const double middle = shape.size[0] > 2 * wordPixels || wordPixels == 1 ? shape.size[0] / wordPixels + 3.0 : 0;
+    const double ends = wordPixels == 1 ? 0 : wordPixels == 2 ? 14 : 40;
+    work.instructions += rows * (20 + 5 * words + ends + middle * (3 + (pixelBytes == 1 ? 2 : 1)));
+  }
+  // Rows that a block reads again come from the second-level cache.
+  work.bytes = static_cast<double>(Volume(outputExtent)) * pixelBytes * (2 + 0.4 * (window - 1) / (rows * shape.warps));
+  return work;
+}
+
 /** The work of a row's part. */
 Work
 CountLineWork(const ExtremumShape & shape, const Extent & outputExtent, int pixelBytes)
@@ -134,8 +164,9 @@ EstimateExtremumSeconds(const ExtremumShape & shape,
                         int                   pixelBytes,
                         const DeviceTraits &  device)
 {
-  const auto work = shape.means == ExtremumMeans::Line ? CountLineWork(shape, outputExtent, pixelBytes)
-                                                       : CountStripWork(shape, outputExtent, pixelBytes);
+  const auto work = shape.means == ExtremumMeans::Line   ? CountLineWork(shape, outputExtent, pixelBytes)
+                    : shape.means == ExtremumMeans::Tile ? CountTileWork(shape, outputExtent, pixelBytes)
+                                                         : CountStripWork(shape, outputExtent, pixelBytes);
   return EstimateSeconds(work, shape, device);
 }
 

@@ -46,7 +46,7 @@ Add(Offers & offers, ExtremumShape shape, const Extent & outputExtent, int pixel
   offers.push_back({ shape, EstimateExtremumSeconds(shape, outputExtent, pixelBytes, device) });
 }
 
-/** Lanes of a strip at its ends whose outputs its neighbours find. */
+/** Lanes of a strip or tile at its ends whose outputs its neighbours find. */
 int
 CountHaloLanes(const ExtremumShape & shape, int pixelBytes)
 {
@@ -67,6 +67,12 @@ SetWarpBytes(ExtremumShape & shape, int pixelBytes, const DeviceTraits & device)
     const int window = shape.size[0] / GetExtremumWordPixels(pixelBytes);
     shape.staged = DivideUp(vectorWords - 1 + outputs + window + GetExtremumLineMore(pixelBytes), vectorWords);
     bytes = std::int64_t{ shape.staged } * 16 + outputs * wordBytes;
+  }
+  else if (shape.means == ExtremumMeans::Tile)
+  {
+    const int wordBytes = std::max(4, pixelBytes);
+    const int slots = extremumLanes + CountHaloLanes(shape, pixelBytes);
+    bytes = shape.size[0] > 1 ? RoundUp(std::int64_t{ slots } * GetExtremumTileStride(wordBytes) * wordBytes, 16) : 0;
   }
   else
   {
@@ -132,6 +138,36 @@ OfferLines(Offers &             offers,
       return;
     }
     Add(offers, shape, outputExtent, pixelBytes, device);
+  }
+}
+
+/** Tiles for windows along axis 0 and another one, or along one of them. */
+void
+OfferAllTiles(Offers &              offers,
+              const ExtremumReach & reach,
+              const Extent &        outputExtent,
+              int                   pixelBytes,
+              const DeviceTraits &  device)
+{
+  auto shape = MakeExtremumShape(reach);
+  shape.means = ExtremumMeans::Tile;
+  shape.isWide = 1;
+  shape.along = HasReach(reach, 3) ? 3 : HasReach(reach, 2) ? 2 : 1;
+  shape.across = shape.along == 1 ? 2 : 1;
+  if (CountHaloLanes(shape, pixelBytes) > extremumLanes / 2)
+  {
+    return;
+  }
+  for (const int run : { 4, 8 })
+  {
+    shape.run = run;
+    // A long window's rows are read too often.
+    constexpr int mostReads = 9;
+    const int     window = shape.size[shape.along];
+    if ((run <= 4 || run <= window) && window <= mostReads * run && SetWarpBytes(shape, pixelBytes, device))
+    {
+      Add(offers, shape, outputExtent, pixelBytes, device);
+    }
   }
 }
 
@@ -217,15 +253,19 @@ ListExtremumOffers(const ExtremumReach & reach,
                    int                   pixelBytes,
                    const DeviceTraits &  device)
 {
-  Offers     offers;
-  const bool isDeep = HasReach(reach, 1) || HasReach(reach, 2) || HasReach(reach, 3);
-  if (HasReach(reach, 0) && !isDeep)
+  Offers    offers;
+  const int deep = (HasReach(reach, 1) ? 1 : 0) + (HasReach(reach, 2) ? 1 : 0) + (HasReach(reach, 3) ? 1 : 0);
+  if (HasReach(reach, 0) && deep == 0)
   {
     OfferAllLines(offers, reach, outputExtent, pixelBytes, device);
   }
-  else if (!(HasReach(reach, 1) && HasReach(reach, 2) && HasReach(reach, 3)))
+  else if (deep < 3)
   {
     OfferAllStrips(offers, reach, outputExtent, pixelBytes, device);
+  }
+  if (deep < 2)
+  {
+    OfferAllTiles(offers, reach, outputExtent, pixelBytes, device);
   }
   return offers;
 }

@@ -55,8 +55,8 @@ public:
     typename Words::Held held[VCount];
   };
 
-  explicit CUDAMEDIAN_HOST_DEVICE
-  ExtremumPacks(const KernelArguments & slab)
+  CUDAMEDIAN_HOST_DEVICE
+  ExtremumPacks(const KernelArguments & slab, bool isLast) : m_IsLast(isLast)
   {
     const auto signMask = static_cast<TPixelBits>(VMapping == KeyMapping::Integer ? slab.signMask : 0);
     const auto mask =
@@ -95,6 +95,30 @@ public:
     return least;
   }
 
+  /** Vectors as what is compared. */
+  struct Vectors
+  {
+    using Held = Vector;
+
+    static CUDAMEDIAN_HOST_DEVICE Vector
+    Min(const Vector & a, const Vector & b)
+    {
+      return ExtremumPacks::Min(a, b);
+    }
+
+    static CUDAMEDIAN_HOST_DEVICE Vector
+    Min(const Vector & a, const Vector & b, const Vector & c)
+    {
+      Vector least;
+      CUDAMEDIAN_UNROLL
+      for (int i = 0; i < VCount; ++i)
+      {
+        least.held[i] = Words::Min(a.held[i], b.held[i], c.held[i]);
+      }
+      return least;
+    }
+  };
+
   static CUDAMEDIAN_HOST_DEVICE Vector
   Hold(const Pack & keys)
   {
@@ -125,11 +149,33 @@ public:
     CUDAMEDIAN_UNROLL
     for (int i = 0; i < VCount; ++i)
     {
-      if constexpr (VMapping == KeyMapping::Float)
+      pack.words[i] = MapBits(pack.words[i]) ^ m_Mask;
+    }
+    return pack;
+  }
+
+  /** The same, or neutral keys in place of the pixels'. */
+  CUDAMEDIAN_HOST_DEVICE Pack
+  ToKeys(Pack pack, bool isNeutral) const
+  {
+    if constexpr (VMapping == KeyMapping::Float && sizeof(Word) == 4)
+    {
+      // Key or complement, -1 - key, by a multiply-add, which has a pipe of its own.
+      const Word zero = Key::FromBits(0, 0);
+      const Word factor = isNeutral ? 0 : m_Mask != 0 ? GetNeutral() : 1;
+      const Word addend = isNeutral ? GetNeutral() : zero * factor + m_Mask;
+      CUDAMEDIAN_UNROLL
+      for (int i = 0; i < VCount; ++i)
       {
-        pack.words[i] = Key::FromBits(pack.words[i], 0);
+        pack.words[i] = (Key::FromBits(pack.words[i], 0) - zero) * factor + addend;
       }
-      pack.words[i] ^= m_Mask;
+      return pack;
+    }
+    const Word neutral = isNeutral ? GetNeutral() : 0;
+    CUDAMEDIAN_UNROLL
+    for (int i = 0; i < VCount; ++i)
+    {
+      pack.words[i] = Words::XorOr(MapBits(pack.words[i]), m_Mask, neutral);
     }
     return pack;
   }
@@ -168,16 +214,30 @@ public:
       return *reinterpret_cast<const Pack *>(pixels);
     }
     Pack pack = GetNeutralPixels();
-    CUDAMEDIAN_KEEP_LOOP
-    for (int i = 0; i < count; ++i)
+    Word last = pack.words[0]; // of which only some pixels are there
+    if constexpr (Keys > 1)
     {
-      const int  shift = i % Keys * pixelBits;
-      const Word mask = static_cast<Word>(static_cast<TPixelBits>(~TPixelBits{ 0 })) << shift;
-      const Word pixel = static_cast<Word>(static_cast<Word>(pixels[i]) << shift);
       CUDAMEDIAN_UNROLL
-      for (int word = 0; word < VCount; ++word)
+      for (int key = 0; key < Keys - 1; ++key)
       {
-        pack.words[word] = word == i / Keys ? (pack.words[word] & ~mask) | pixel : pack.words[word];
+        const int i = count / Keys * Keys + key;
+        if (i < count)
+        {
+          const Word mask = static_cast<Word>(static_cast<TPixelBits>(~TPixelBits{ 0 })) << (key * pixelBits);
+          last = (last & ~mask) | static_cast<Word>(static_cast<Word>(pixels[i]) << (key * pixelBits));
+        }
+      }
+    }
+    CUDAMEDIAN_UNROLL
+    for (int word = 0; word < VCount; ++word)
+    {
+      if ((word + 1) * Keys <= count)
+      {
+        pack.words[word] = reinterpret_cast<const Word *>(pixels)[word];
+      }
+      else if (word == count / Keys)
+      {
+        pack.words[word] = last;
       }
     }
     return pack;
@@ -190,7 +250,7 @@ public:
     const auto pack = ToPixels(keys);
     if (first <= 0 && beyond >= Pixels)
     {
-      *reinterpret_cast<Pack *>(pixels) = pack;
+      Write(pixels, pack);
       return;
     }
     CUDAMEDIAN_KEEP_LOOP
@@ -207,7 +267,55 @@ public:
   }
 
 private:
+  /** Stores a pack at once, which the compiler does not do for words as large as a pixel. */
+  CUDAMEDIAN_HOST_DEVICE void
+  Write(TPixelBits * pixels, const Pack & pack) const
+  {
+#ifdef __CUDA_ARCH__
+    if constexpr (VCount == 4)
+    {
+      if (m_IsLast)
+      {
+        __stcs(reinterpret_cast<uint4 *>(pixels),
+               make_uint4(pack.words[0], pack.words[1], pack.words[2], pack.words[3]));
+        return;
+      }
+      asm volatile("st.global.v4.u32 [%0], {%1, %2, %3, %4};" ::"l"(__cvta_generic_to_global(pixels)),
+                   "r"(pack.words[0]),
+                   "r"(pack.words[1]),
+                   "r"(pack.words[2]),
+                   "r"(pack.words[3])
+                   : "memory");
+      return;
+    }
+    else if constexpr (VCount == 2)
+    {
+      if (m_IsLast)
+      {
+        __stcs(reinterpret_cast<ulonglong2 *>(pixels), make_ulonglong2(pack.words[0], pack.words[1]));
+        return;
+      }
+      asm volatile("st.global.v2.u64 [%0], {%1, %2};" ::"l"(__cvta_generic_to_global(pixels)),
+                   "l"(pack.words[0]),
+                   "l"(pack.words[1])
+                   : "memory");
+      return;
+    }
+#endif
+    *reinterpret_cast<Pack *>(pixels) = pack;
+  }
+
   static constexpr int pixelBits = 8 * static_cast<int>(sizeof(TPixelBits));
+
+  static CUDAMEDIAN_HOST_DEVICE Word
+  MapBits(Word pixels)
+  {
+    if constexpr (VMapping == KeyMapping::Float)
+    {
+      return Key::FromBits(pixels, 0);
+    }
+    return pixels;
+  }
 
   CUDAMEDIAN_HOST_DEVICE Word
   ToPixels(Word keys) const
@@ -220,6 +328,7 @@ private:
   }
 
   Word m_Mask;
+  bool m_IsLast; ///< whether nobody reads what is stored: caches need not keep it
 };
 
 } // namespace cudamedian

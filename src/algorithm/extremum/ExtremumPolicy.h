@@ -36,7 +36,8 @@ constexpr int mostExtremumWarps = 4;
 enum class ExtremumMeans : std::int32_t
 {
   Strip, ///< marching along an axis (ExtremumStrip.h)
-  Line   ///< in parts of rows, along axis 0 alone (ExtremumLine.h)
+  Line,  ///< in parts of rows, along axis 0 alone (ExtremumLine.h)
+  Tile   ///< in a few rows, along an axis and axis 0 (ExtremumTile.h)
 };
 
 /** A window, or a part of one, and the work of a warp that finds its extremes. */
@@ -45,10 +46,10 @@ struct ExtremumShape
   std::int32_t  before[4]; ///< pixels of the window before the output along each axis
   std::int32_t  size[4];   ///< pixels of the window
   ExtremumMeans means;
-  std::int32_t  isWide;    ///< strips: whether lanes have 16 bytes, else 4, or a pixel of 8
-  std::int32_t  along;     ///< strips: the axis of the march, not 0
-  std::int32_t  across;    ///< strips: the axis of the runs, neither 0 nor that
-  std::int32_t  run;       ///< strips: outputs of a run: 1 or 2, no more than the window has
+  std::int32_t  isWide;    ///< whether lanes have 16 bytes, else 4, or a pixel of 8; tiles have 16
+  std::int32_t  along;     ///< strips: the axis of the march, not 0; tiles: that of their rows
+  std::int32_t  across;    ///< strips: the axis of the runs, neither 0 nor that; tiles: another
+  std::int32_t  run;       ///< strips: outputs of a run: 1 or 2, no more than the window has; tiles: rows, 4 or 8
   std::int32_t  band;      ///< strips: outputs from one sweep back to the next, no more than the window has
   std::int32_t  bands;     ///< strips: of a march
   std::int32_t  laneWords; ///< lines: words of outputs of a lane; odd, so that there are no bank conflicts
@@ -68,7 +69,15 @@ GetExtremumLineMore(int pixelBytes)
   return pixelBytes < 4 ? 3 : 0;
 }
 
-/** Pixels of a lane of a strip. */
+/** Words from a lane's in a tile's two shared rows to the next lane's: an odd number, so that there are no bank
+ * conflicts. */
+constexpr int
+GetExtremumTileStride(int wordBytes)
+{
+  return 2 * 16 / wordBytes + 1;
+}
+
+/** Pixels of a lane of a strip or tile. */
 int
 GetExtremumVectorPixels(const ExtremumShape & shape, int pixelBytes);
 

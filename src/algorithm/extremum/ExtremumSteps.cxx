@@ -17,6 +17,9 @@
  *=========================================================================*/
 #include "ExtremumSteps.h"
 
+#include <algorithm>
+#include <iterator>
+
 namespace cudamedian
 {
 
@@ -106,6 +109,20 @@ CountExtremumItems(ExtremumArguments & arguments, int pixelBytes)
   const auto halo = arguments.halo[0] + arguments.halo[1];
   const auto first = slab.outputOrigin[0] / pixels - arguments.halo[0];
   const auto end = std::min(DivideUp(slab.inputExtent[0], pixels), DivideUp(beyond, pixels) + arguments.halo[1]);
+  if (shape.means == ExtremumMeans::Tile)
+  {
+    arguments.firstVector = std::max(0, first);
+    arguments.strips = CountExtremumStrips(end - arguments.firstVector, halo);
+    arguments.segments = DivideUp(slab.outputExtent[shape.along], shape.run * shape.warps);
+    arguments.groups = slab.outputExtent[shape.across];
+    const std::int32_t counts[]{ shape.warps, arguments.strips, arguments.segments, arguments.groups };
+    std::transform(std::begin(counts), std::end(counts), arguments.divisors, [](std::int32_t count) {
+      return MakeExtremumDivisor(static_cast<std::uint32_t>(count));
+    });
+    arguments.items = std::int64_t{ arguments.strips } * arguments.segments * shape.warps * arguments.groups *
+                      slab.outputExtent[6 - shape.along - shape.across];
+    return;
+  }
   // Lanes before the image cost nothing where there are no more strips for them.
   arguments.firstVector = std::max(0, first);
   arguments.strips = CountExtremumStrips(end - arguments.firstVector, halo);
@@ -180,10 +197,11 @@ ExtremumSteps::GetBuffer(const PixelBox & region, std::size_t number, char * dat
 }
 
 ExtremumArguments
-ExtremumSteps::MakeArguments(const Pixels & from, const Pixels & to, const ExtremumShape & shape) const
+ExtremumSteps::MakeArguments(const Pixels & from, const Pixels & to, std::size_t number) const
 {
   ExtremumArguments arguments{};
-  arguments.shape = shape;
+  arguments.shape = m_Shapes[number];
+  arguments.isLast = number + 1 == m_Shapes.size() ? 1 : 0;
   auto & slab = arguments.slab;
   slab = m_Slab;
   slab.input = from.data;

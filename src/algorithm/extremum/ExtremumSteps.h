@@ -85,7 +85,7 @@ public:
         const auto half = scratchBytes / 2 / deviceAlignment * deviceAlignment;
         const auto after = isLast ? GetOutputs(box)
                                   : GetBuffer(box, number, static_cast<char *>(scratch) + (number % 2 == 0 ? 0 : half));
-        result = launch(MakeArguments(before, after, m_Shapes[number]));
+        result = launch(MakeArguments(before, after, number));
         before = after;
       }
     });
@@ -113,8 +113,9 @@ private:
   Pixels
   GetBuffer(const PixelBox & region, std::size_t number, char * data) const;
 
+  /** What the kernel of a pass is told. */
   ExtremumArguments
-  MakeArguments(const Pixels & from, const Pixels & to, const ExtremumShape & shape) const;
+  MakeArguments(const Pixels & from, const Pixels & to, std::size_t number) const;
 
   const KernelArguments &            m_Slab;
   const std::vector<ExtremumShape> & m_Shapes;

@@ -20,44 +20,11 @@
 
 #include "ExtremumArguments.h"
 #include "ExtremumPacks.h"
+#include "ExtremumRuns.h"
 #include "ExtremumSides.h"
 
 namespace cudamedian
 {
-
-/** Extremes of windows of so many elements in a row, for VRun outputs side by side, no more than the window has.
- *
- * The windows share a core. Its extreme is extended to both ends, as van Herk (1992) and Gil and Werman (1993) do with
- * blocks as long as the window: here the blocks fit in registers.
- * \param load load(i) is an element of the first window or beyond it. \param store store(extremes) takes all of them */
-template <typename TWords, int VRun, typename TLoad, typename TStore>
-CUDAMEDIAN_HOST_DEVICE void
-RunExtremes(int window, const TLoad & load, const TStore & store)
-{
-  typename TWords::Held before[VRun];
-  auto                  core = load(VRun - 1);
-  for (int i = VRun; i < window; ++i)
-  {
-    core = TWords::Min(core, load(i));
-  }
-  before[VRun - 1] = core;
-  CUDAMEDIAN_UNROLL
-  for (int i = VRun - 2; i >= 0; --i)
-  {
-    before[i] = TWords::Min(before[i + 1], load(i));
-  }
-  // Stores come last, so that elements that several loads need are read once.
-  typename TWords::Held found[VRun];
-  found[0] = before[0];
-  auto behind = core;
-  CUDAMEDIAN_UNROLL
-  for (int i = 1; i < VRun; ++i)
-  {
-    behind = i == 1 ? load(window) : TWords::Min(behind, load(window + i - 1));
-    found[i] = TWords::Min(before[i], behind);
-  }
-  store(found);
-}
 
 /** A warp: its lanes own neighbouring vectors of columns, and march along an axis together. */
 template <typename TPixelBits, KeyMapping VMapping, int VRun, bool VIsWide>
@@ -97,7 +64,7 @@ public:
 
   CUDAMEDIAN_HOST_DEVICE
   ExtremumStrip(const ExtremumArguments & arguments, std::int64_t item, Pack * shared)
-    : m_Arguments(arguments), m_Packs(arguments.slab), m_Shared(shared)
+    : m_Arguments(arguments), m_Packs(arguments.slab, arguments.isLast != 0), m_Shared(shared)
   {
     const auto & shape = arguments.shape;
     m_Strip = static_cast<int>(item % arguments.strips);
@@ -290,26 +257,16 @@ private:
     }
   }
 
-  struct Vectors
-  {
-    using Held = Vector;
-    static CUDAMEDIAN_HOST_DEVICE Vector
-    Min(const Vector & a, const Vector & b)
-    {
-      return Packs::Min(a, b);
-    }
-  };
-
   /** The extremes of a row's windows along the second axis. */
   CUDAMEDIAN_HOST_DEVICE void
   LoadRun(const Lane & lane, int along, Vector * found) const
   {
     const auto & shape = m_Arguments.shape;
     const int    across = m_Arguments.slab.outputOrigin[shape.across] + m_Across - shape.before[shape.across];
-    RunExtremes<Vectors, VRun>(
+    RunExtremes<typename Packs::Vectors, VRun>(
       shape.size[shape.across],
       [&](int i) { return ToVector(LoadPack(lane, along, across + i)); },
-      [&](const Vector(&extremes)[VRun]) {
+      [&](const Vector * extremes) {
         CUDAMEDIAN_UNROLL
         for (int run = 0; run < VRun; ++run)
         {

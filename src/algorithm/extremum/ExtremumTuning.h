@@ -25,6 +25,13 @@
 namespace cudamedian
 {
 
+/** The name of a way to work. */
+inline const char *
+ToString(ExtremumMeans means)
+{
+  return means == ExtremumMeans::Line ? "Line" : means == ExtremumMeans::Tile ? "Tile" : "Strip";
+}
+
 /** A shape that was measured, as CudaMedianKernelBenchmark --algorithm extremes --tune prints it: for a window, or for
  * what it has along some of its axes. */
 struct ExtremumTuningRow
@@ -53,10 +60,9 @@ ToRow(const ExtremumTuningRow & row)
 {
   std::ostringstream text;
   text << "{ \"" << row.device << "\", \"" << row.commit << "\", " << ToRow(row.window) << ", " << ToRow(row.image)
-       << ", " << row.pixelBytes << ", ExtremumMeans::" << (row.means == ExtremumMeans::Line ? "Line" : "Strip") << ", "
-       << row.isWide << ", " << row.along << ", " << row.across << ", " << row.run << ", " << row.band << ", "
-       << row.bands << ", " << row.laneWords << ", " << row.warps << ", " << row.rate << ", " << row.modelledRate
-       << " },";
+       << ", " << row.pixelBytes << ", ExtremumMeans::" << ToString(row.means) << ", " << row.isWide << ", "
+       << row.along << ", " << row.across << ", " << row.run << ", " << row.band << ", " << row.bands << ", "
+       << row.laneWords << ", " << row.warps << ", " << row.rate << ", " << row.modelledRate << " },";
   return text.str();
 }
 

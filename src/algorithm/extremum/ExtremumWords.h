@@ -81,6 +81,18 @@ struct ExtremumWords
     return least;
   }
 
+  static CUDAMEDIAN_HOST_DEVICE Held
+  Min(const Held & a, const Held & b, const Held & c)
+  {
+    Held least;
+    CUDAMEDIAN_UNROLL
+    for (int i = 0; i < static_cast<int>(sizeof(Held) / sizeof(Word)); ++i)
+    {
+      least.words[i] = MinOfWords(a.words[i], b.words[i], c.words[i]);
+    }
+    return least;
+  }
+
   /** The keys from one of a word on, and those of the next word that follow them. */
   static CUDAMEDIAN_HOST_DEVICE Word
   Shift(Word word, Word next, int keys)
@@ -128,6 +140,21 @@ struct ExtremumWords
     }
   }
 
+  /** (a ^ b) | c, for which the compiler does not find the one instruction. */
+  static CUDAMEDIAN_HOST_DEVICE Word
+  XorOr(Word a, Word b, Word c)
+  {
+#ifdef __CUDA_ARCH__
+    if constexpr (sizeof(Word) == 4)
+    {
+      Word result;
+      asm("lop3.b32 %0, %1, %2, %3, 0xBE;" : "=r"(result) : "r"(a), "r"(b), "r"(c));
+      return result;
+    }
+#endif
+    return (a ^ b) | c;
+  }
+
 private:
   /** The second 16-bit key of a pair, and the first of the next. */
   static CUDAMEDIAN_HOST_DEVICE Word
@@ -157,6 +184,23 @@ private:
       return high << 16 | low;
 #endif
     }
+  }
+
+  /** One instruction from sm_90 on, but for 64 bits. */
+  static CUDAMEDIAN_HOST_DEVICE Word
+  MinOfWords(Word a, Word b, Word c)
+  {
+#ifdef __CUDA_ARCH__
+    if constexpr (sizeof(TPixelBits) < 4)
+    {
+      return __vimin3_u16x2(a, b, c);
+    }
+    else if constexpr (sizeof(TPixelBits) == 4)
+    {
+      return __vimin3_u32(a, b, c);
+    }
+#endif
+    return MinOfWords(MinOfWords(a, b), c);
   }
 };
 

@@ -1,0 +1,124 @@
+/*=========================================================================
+ *
+ *  Copyright NumFOCUS
+ *
+ *  Licensed under the Apache License, Version 2.0 (the "License");
+ *  you may not use this file except in compliance with the License.
+ *  You may obtain a copy of the License at
+ *
+ *         https://www.apache.org/licenses/LICENSE-2.0.txt
+ *
+ *  Unless required by applicable law or agreed to in writing, software
+ *  distributed under the License is distributed on an "AS IS" BASIS,
+ *  WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ *  See the License for the specific language governing permissions and
+ *  limitations under the License.
+ *
+ *=========================================================================*/
+#ifndef ExtremumRuns_h
+#define ExtremumRuns_h
+
+#include "PixelKey.h"
+
+namespace cudamedian
+{
+
+/** Extremes of windows of so many elements in a row, for VRun outputs side by side, no more than the window has.
+ *
+ * The windows share a core. Its extreme is extended to both ends, as van Herk (1992) and Gil and Werman (1993) do with
+ * blocks as long as the window: here the blocks fit in registers.
+ * \param load load(i) is an element of the first window or beyond it. \param store store(extremes) takes all of them */
+template <typename TWords, int VRun, typename TLoad, typename TStore>
+CUDAMEDIAN_HOST_DEVICE void
+RunExtremes(int window, const TLoad & load, const TStore & store)
+{
+  typename TWords::Held before[VRun];
+  auto                  core = load(VRun - 1);
+  int                   next = VRun;
+  // Four are read before the first is needed; two are compared at once.
+  CUDAMEDIAN_KEEP_LOOP
+  for (; next + 4 <= window; next += 4)
+  {
+    const auto first = load(next);
+    const auto second = load(next + 1);
+    const auto third = load(next + 2);
+    const auto fourth = load(next + 3);
+    core = TWords::Min(TWords::Min(core, first, second), third, fourth);
+  }
+  CUDAMEDIAN_KEEP_LOOP
+  for (; next < window; ++next)
+  {
+    core = TWords::Min(core, load(next));
+  }
+  before[VRun - 1] = core;
+  CUDAMEDIAN_UNROLL
+  for (int i = VRun - 2; i >= 0; --i)
+  {
+    before[i] = TWords::Min(before[i + 1], load(i));
+  }
+  // Stores come last, so that elements that several loads need are read once.
+  typename TWords::Held found[VRun];
+  found[0] = before[0];
+  auto behind = core;
+  CUDAMEDIAN_UNROLL
+  for (int i = 1; i < VRun; ++i)
+  {
+    behind = i == 1 ? load(window) : TWords::Min(behind, load(window + i - 1));
+    found[i] = TWords::Min(before[i], behind);
+  }
+  store(found);
+}
+
+/** Replaces elements, of which there are VCount, by the extremes of windows of so many that begin with them; the last
+ * ones, whose windows end beyond, are of no use. Three windows, which may overlap, make one of three times the size. */
+template <typename TWords, int VWindow, int VCount>
+CUDAMEDIAN_HOST_DEVICE void ReduceFew(typename TWords::Held (&held)[VCount])
+{
+  if constexpr (VWindow > 1)
+  {
+    constexpr int part = (VWindow + 2) / 3;
+    ReduceFew<TWords, part>(held);
+    CUDAMEDIAN_UNROLL
+    for (int i = 0; i + VWindow <= VCount; ++i)
+    {
+      if constexpr (2 * part >= VWindow)
+      {
+        held[i] = TWords::Min(held[i], held[i + VWindow - part]);
+      }
+      else
+      {
+        held[i] = TWords::Min(held[i], held[i + part], held[i + VWindow - part]);
+      }
+    }
+  }
+}
+
+/** The same as RunExtremes() for a window of any size from 1 on; small ones have code of their own. */
+template <typename TWords, int VRun, int VFew = VRun - 1, typename TLoad, typename TStore>
+CUDAMEDIAN_HOST_DEVICE void
+FindRun(int window, const TLoad & load, const TStore & store)
+{
+  if constexpr (VFew == 0)
+  {
+    RunExtremes<TWords, VRun>(window, load, store);
+  }
+  else if (window == VFew)
+  {
+    typename TWords::Held held[VRun + VFew - 1];
+    CUDAMEDIAN_UNROLL
+    for (int i = 0; i < VRun + VFew - 1; ++i)
+    {
+      held[i] = load(i);
+    }
+    ReduceFew<TWords, VFew>(held);
+    store(held);
+  }
+  else
+  {
+    FindRun<TWords, VRun, VFew - 1>(window, load, store);
+  }
+}
+
+} // namespace cudamedian
+
+#endif

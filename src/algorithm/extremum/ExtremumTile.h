@@ -1,0 +1,344 @@
+/*=========================================================================
+ *
+ *  Copyright NumFOCUS
+ *
+ *  Licensed under the Apache License, Version 2.0 (the "License");
+ *  you may not use this file except in compliance with the License.
+ *  You may obtain a copy of the License at
+ *
+ *         https://www.apache.org/licenses/LICENSE-2.0.txt
+ *
+ *  Unless required by applicable law or agreed to in writing, software
+ *  distributed under the License is distributed on an "AS IS" BASIS,
+ *  WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ *  See the License for the specific language governing permissions and
+ *  limitations under the License.
+ *
+ *=========================================================================*/
+#ifndef ExtremumTile_h
+#define ExtremumTile_h
+
+#include "ExtremumArguments.h"
+#include "ExtremumPacks.h"
+#include "ExtremumRuns.h"
+
+namespace cudamedian
+{
+
+/** A warp: its lanes own neighbouring vectors of columns, and VRows rows of outputs.
+ *
+ * A lane first finds the extremes of its columns' windows: all rows share what their windows have in common. Rows that
+ * other warps read too come from the nearest cache, so the warps of a block lie one below the other. Then it shares
+ * each row with the other lanes, as words of the extremes of so many neighbouring keys as a word has: a window along
+ * axis 0 is made of the words within it and of two more at its ends, which may begin at any key. */
+template <typename TPixelBits, KeyMapping VMapping, int VRows>
+class ExtremumTile
+{
+public:
+  using Words = ExtremumWords<TPixelBits>;
+  using Word = typename Words::Word;
+  using Held = typename Words::Held;
+  static constexpr int Keys = Words::Keys;
+  static constexpr int Count = static_cast<int>(16 / sizeof(Word)); ///< words of a vector
+  static constexpr int Stride = GetExtremumTileStride(static_cast<int>(sizeof(Word)));
+  static constexpr int Lanes = extremumLanes;
+
+  using Packs = ExtremumPacks<TPixelBits, VMapping, Count>;
+  using Pack = typename Packs::Pack;
+  using Vector = typename Packs::Vector;
+  static constexpr int Pixels = Packs::Pixels;
+
+  struct Lane
+  {
+    const TPixelBits * input; ///< its vector in the first row, or any where that is beyond the image
+    TPixelBits *       output;
+    int                pixels;     ///< of the vector, as far as they are in the image
+    int                outputs[2]; ///< those of it that are outputs: the first, and one beyond the last
+    Vector             rows[VRows];
+    Word               given[1];
+    Word               next[1]; ///< the next lane's first word
+  };
+
+  CUDAMEDIAN_HOST_DEVICE
+  ExtremumTile(const ExtremumArguments & arguments, std::int64_t item, Pack * shared)
+    : m_Arguments(arguments), m_Packs(arguments.slab, arguments.isLast != 0), m_Shared(reinterpret_cast<Word *>(shared))
+  {
+    auto       rest = static_cast<std::uint32_t>(item);
+    const auto take = [&](int divisor) {
+      const auto whole = arguments.divisors[divisor].Divide(rest);
+      const auto part = rest - whole * arguments.divisors[divisor].divisor;
+      rest = whole;
+      return static_cast<int>(part);
+    };
+    const int warp = take(0);
+    m_Strip = take(1);
+    m_Along = (take(2) * arguments.shape.warps + warp) * VRows;
+    m_Across = take(3);
+    m_Other = static_cast<int>(rest);
+  }
+
+  /** All of a tile. */
+  template <typename TWarp>
+  CUDAMEDIAN_HOST_DEVICE void
+  Run(TWarp & warp) const
+  {
+    const auto & slab = m_Arguments.slab;
+    const auto & shape = m_Arguments.shape;
+    if (m_Along >= slab.outputExtent[shape.along])
+    {
+      return;
+    }
+    const int first = slab.outputOrigin[shape.along] + m_Along - shape.before[shape.along];
+    // Whether all rows are in the image, and of each lane's pixels all or none.
+    const int  place = slab.inputExtent[0] / Pixels - GetFirstVector();
+    const bool isInner = first >= 0 && first + VRows + shape.size[shape.along] - 1 <= slab.inputExtent[shape.along] &&
+                         (slab.inputExtent[0] % Pixels == 0 || place < 0 || place >= Lanes);
+    warp.ForEach([&](int index, Lane & lane) {
+      Begin(index, lane);
+      isInner ? FindRows<true>(lane, first) : FindRows<false>(lane, first);
+      if (shape.size[0] > 1)
+      {
+        ClearEnds(index);
+      }
+    });
+    warp.Synchronize();
+    CUDAMEDIAN_UNROLL
+    for (int row = 0; row < VRows; ++row)
+    {
+      if (m_Along + row < slab.outputExtent[shape.along])
+      {
+        if (shape.size[0] > 1)
+        {
+          ReduceRow(warp, row);
+        }
+        warp.ForEach([&](int, Lane & lane) { Store(lane, row); });
+      }
+    }
+  }
+
+private:
+  CUDAMEDIAN_HOST_DEVICE int
+  GetFirstVector() const
+  {
+    return m_Arguments.firstVector + m_Strip * (Lanes - m_Arguments.halo[0] - m_Arguments.halo[1]);
+  }
+
+  /** Finds a lane's place. */
+  CUDAMEDIAN_HOST_DEVICE void
+  Begin(int index, Lane & lane) const
+  {
+    const auto & slab = m_Arguments.slab;
+    const auto & shape = m_Arguments.shape;
+    const int    column = (GetFirstVector() + index) * Pixels;
+    const int    other = 6 - shape.along - shape.across;
+    const int    left = slab.inputExtent[0] - column;
+    lane.pixels = left < 0 ? 0 : left < Pixels ? left : Pixels;
+    lane.input = static_cast<const TPixelBits *>(slab.input) + (left > 0 ? column : 0) +
+                 static_cast<std::int64_t>(slab.outputOrigin[shape.across] + m_Across) * slab.inputPitch[shape.across] +
+                 static_cast<std::int64_t>(slab.outputOrigin[other] + m_Other) * slab.inputPitch[other];
+    lane.output = static_cast<TPixelBits *>(slab.output) + (column - slab.gridOrigin) +
+                  m_Along * slab.outputPitch[shape.along] + m_Across * slab.outputPitch[shape.across] +
+                  m_Other * slab.outputPitch[other];
+    // Lanes of the halo have no outputs, but where the image ends there is none.
+    const bool isInner = (m_Strip == 0 || index >= m_Arguments.halo[0]) &&
+                         (m_Strip == m_Arguments.strips - 1 || index < Lanes - m_Arguments.halo[1]);
+    const int first = slab.outputOrigin[0] - column;
+    const int beyond = first + slab.outputExtent[0];
+    lane.outputs[0] = first < 0 ? 0 : first;
+    lane.outputs[1] = !isInner ? 0 : beyond < Pixels ? beyond : Pixels;
+  }
+
+  /** Extremes along the columns.
+   * \tparam VIsInner whether all rows are in the image, and all of a lane's pixels or none */
+  template <bool VIsInner>
+  CUDAMEDIAN_HOST_DEVICE void
+  FindRows(Lane & lane, int first) const
+  {
+    const auto & slab = m_Arguments.slab;
+    const auto & shape = m_Arguments.shape;
+    const int    last = slab.inputExtent[shape.along] - 1;
+    const auto   pitch = slab.inputPitch[shape.along];
+    const auto   begin = lane.input + first * pitch;
+    const bool   isBeyond = lane.pixels <= 0;
+    const auto   load = [&](int i) {
+      if constexpr (VIsInner)
+      {
+        return Packs::Hold(m_Packs.ToKeys(*reinterpret_cast<const Pack *>(begin + i * pitch), isBeyond));
+      }
+      // Rows beyond the image are taken for the nearest one, which all windows have that reach there.
+      const int row = first + i < 0 ? 0 : first + i > last ? last : first + i;
+      return Packs::Hold(m_Packs.ToKeys(lane.pixels > 0 ? m_Packs.Load(lane.input + row * pitch, lane.pixels)
+                                                        : m_Packs.GetNeutralPixels()));
+    };
+    // Long runs are for windows that are no shorter.
+    FindRun<typename Packs::Vectors, VRows, VRows <= 4 ? VRows - 1 : 0>(
+      shape.size[shape.along], load, [&](const Vector * extremes) {
+        CUDAMEDIAN_UNROLL
+        for (int row = 0; row < VRows; ++row)
+        {
+          lane.rows[row] = extremes[row];
+        }
+      });
+  }
+
+  /** Before the first lane and behind the last the image ends, or nobody uses what comes out. */
+  CUDAMEDIAN_HOST_DEVICE void
+  ClearEnds(int index) const
+  {
+    const int before = m_Arguments.halo[0] * Stride;
+    const int both = before + m_Arguments.halo[1] * Stride;
+    CUDAMEDIAN_KEEP_LOOP
+    for (int i = index; i < both; i += Lanes)
+    {
+      m_Shared[i < before ? i : i + Lanes * Stride] = Packs::GetNeutral();
+    }
+  }
+
+  /** Extremes of a row along axis 0. */
+  template <typename TWarp>
+  CUDAMEDIAN_HOST_DEVICE void
+  ReduceRow(TWarp & warp, int row) const
+  {
+    // There are two shared rows, since some lanes write the next one while others still read.
+    Word * const shared = m_Shared + row % 2 * Count;
+    if constexpr (Keys > 1)
+    {
+      warp.ForEach([&](int, Lane & lane) { lane.given[0] = Words::Join(lane.rows[row].held[0]); });
+      warp.template Fetch<1>(
+        1, [](auto & lane) -> Word * { return lane.given; }, [](auto & lane) -> Word * { return lane.next; });
+    }
+    warp.ForEach([&](int index, Lane & lane) {
+      const auto & held = lane.rows[row].held;
+      Word * const words = shared + (index + m_Arguments.halo[0]) * Stride;
+      Held         further = Words::Hold(Packs::GetNeutral());
+      if constexpr (Keys > 1)
+      {
+        // Windows that begin in the last word before the image go on in its first.
+        if (index == 0 && m_Strip == 0 && m_Arguments.halo[0] > 0)
+        {
+          words[Count - 1 - Stride] = Words::Join(FindNear(further, held[0]));
+        }
+        further = Words::Hold(lane.next[0]);
+      }
+      CUDAMEDIAN_UNROLL
+      for (int i = 0; i < Count; ++i)
+      {
+        words[i] = Words::Join(FindNear(held[i], i + 1 < Count ? held[i + 1] : further));
+      }
+    });
+    warp.Synchronize();
+    warp.ForEach([&](int index, Lane & lane) { lane.rows[row] = FindAcross(shared + index * Stride); });
+  }
+
+  /** Extremes of each key of a word and those that follow it, so many as a word has, or the window. */
+  CUDAMEDIAN_HOST_DEVICE Held
+  FindNear(const Held & held, const Held & next) const
+  {
+    if constexpr (Keys == 1)
+    {
+      return held;
+    }
+    else
+    {
+      const auto pairs = Words::Min(held, Words::template ShiftHeld<1>(held, next));
+      if constexpr (Keys == 4)
+      {
+        const int window = m_Arguments.shape.size[0];
+        // What lies in the word after the next is not asked.
+        const auto nextPairs = Words::Min(next, Words::template ShiftHeld<1>(next, next));
+        return window > 3   ? Words::Min(pairs, Words::template ShiftHeld<2>(pairs, nextPairs))
+               : window > 2 ? Words::Min(pairs, Words::template ShiftHeld<1>(pairs, nextPairs))
+                            : pairs;
+      }
+      return pairs;
+    }
+  }
+
+  /** Where a shared row has a word, so far from the first of the lane. */
+  CUDAMEDIAN_HOST_DEVICE int
+  GetPlace(int word) const
+  {
+    const auto behind = static_cast<unsigned int>(word + m_Arguments.halo[0] * Count);
+    return static_cast<int>(behind / Count * Stride + behind % Count);
+  }
+
+  /** Extremes of neighbouring keys, from so many keys behind a lane's first on. */
+  CUDAMEDIAN_HOST_DEVICE Vector
+  FindShifted(const Word * words, int keys) const
+  {
+    const int word = keys < 0 ? -((Keys - 1 - keys) / Keys) : keys / Keys;
+    Word      taken[Count + 1];
+    CUDAMEDIAN_UNROLL
+    for (int i = 0; i <= Count; ++i)
+    {
+      taken[i] = words[GetPlace(word + i)];
+    }
+    Vector shifted;
+    CUDAMEDIAN_UNROLL
+    for (int i = 0; i < Count; ++i)
+    {
+      shifted.held[i] = Words::Hold(Words::Shift(taken[i], taken[i + 1], keys - word * Keys));
+    }
+    return shifted;
+  }
+
+  /** Extremes of a lane's windows along axis 0.
+   * \param words of the shared row, so far behind its first as the lane is behind the first lane */
+  CUDAMEDIAN_HOST_DEVICE Vector
+  FindAcross(const Word * words) const
+  {
+    const int  window = m_Arguments.shape.size[0];
+    const int  before = m_Arguments.shape.before[0];
+    const int  part = before % Keys;
+    const bool hasMiddle = Keys == 1 || window > 2 * Keys;
+    auto       found = Packs::GetNeutralVector();
+    if constexpr (Keys > 1)
+    {
+      if (!hasMiddle || part != 0)
+      {
+        found = FindShifted(words, -before);
+      }
+      if (window > Keys && (!hasMiddle || (window - part) % Keys != 0))
+      {
+        found = Packs::Min(found, FindShifted(words, window - Keys - before));
+      }
+    }
+    if (hasMiddle)
+    {
+      FindRun<Words, Count>((window - part) / Keys,
+                            [&](int i) { return Words::Hold(words[GetPlace(i - before / Keys)]); },
+                            [&](const Held * extremes) {
+                              CUDAMEDIAN_UNROLL
+                              for (int i = 0; i < Count; ++i)
+                              {
+                                found.held[i] = Words::Min(found.held[i], extremes[i]);
+                              }
+                            });
+    }
+    return found;
+  }
+
+  CUDAMEDIAN_HOST_DEVICE void
+  Store(const Lane & lane, int row) const
+  {
+    if (lane.outputs[0] < lane.outputs[1])
+    {
+      m_Packs.Store(lane.output + row * m_Arguments.slab.outputPitch[m_Arguments.shape.along],
+                    Packs::Join(lane.rows[row]),
+                    lane.outputs[0],
+                    lane.outputs[1]);
+    }
+  }
+
+  const ExtremumArguments & m_Arguments;
+  Packs                     m_Packs;
+  Word *                    m_Shared;
+  int                       m_Strip;
+  int                       m_Along; ///< the first row, and the place along the other axes
+  int                       m_Across;
+  int                       m_Other;
+};
+
+} // namespace cudamedian
+
+#endif

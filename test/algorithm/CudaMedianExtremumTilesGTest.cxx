@@ -1,0 +1,110 @@
+/*=========================================================================
+ *
+ *  Copyright NumFOCUS
+ *
+ *  Licensed under the Apache License, Version 2.0 (the "License");
+ *  you may not use this file except in compliance with the License.
+ *  You may obtain a copy of the License at
+ *
+ *         https://www.apache.org/licenses/LICENSE-2.0.txt
+ *
+ *  Unless required by applicable law or agreed to in writing, software
+ *  distributed under the License is distributed on an "AS IS" BASIS,
+ *  WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ *  See the License for the specific language governing permissions and
+ *  limitations under the License.
+ *
+ *=========================================================================*/
+#include "CudaMedianTestSeed.h"
+#include "CudaMedianTestSlabs.h"
+#include "ExtremumHostKernels.h"
+#include "ExtremumOffers.h"
+
+/** Tiles of a few rows that find extremes in registers. */
+namespace
+{
+
+using namespace cudamedian;
+using cudamediantest::CheckSlabs;
+using cudamediantest::GetReach;
+using cudamediantest::RunKernel;
+
+/** A tile's shape for a window. */
+template <typename TBits>
+ExtremumShape
+MakeTile(const Window & window, const Extent & extent, int rows)
+{
+  auto shape = MakeExtremumShape(GetReach(window, extent));
+  shape.means = ExtremumMeans::Tile;
+  shape.isWide = 1;
+  shape.along = 1;
+  shape.across = 2;
+  shape.run = rows;
+  EXPECT_TRUE(FitExtremumShape(shape, sizeof(TBits), GetH200Traits()));
+  return shape;
+}
+
+template <typename TBits, KeyMapping VMapping>
+void
+CheckTiles(PixelType type)
+{
+  const auto most = static_cast<std::int64_t>(128 / sizeof(TBits));
+  for (std::int64_t size = 1; size <= most; size = size < 40 ? size + 1 : size + 17)
+  {
+    for (const int rows : { 4, 8 })
+    {
+      Window window(Extent{ { size / 2, rows == 8 ? 4 + size % 11 : size % 6, 0, 0 } },
+                    Extent{ { size % 2 == 0 ? 1 : 0, size % 5 == 3 && size % 6 > 0 ? 1 : 0, 0, 0 } },
+                    0);
+      if (window.CountPixels() == 1)
+      {
+        continue;
+      }
+      window.rank = size % 3 == 0 ? window.CountPixels() - 1 : 0;
+      // One warp, and several side by side; rows that end within a vector, and at its end.
+      for (const std::int64_t width :
+           { std::int64_t{ 83 }, std::int64_t{ 96 }, static_cast<std::int64_t>(608 + size % 2) })
+      {
+        SCOPED_TRACE(testing::Message() << rows << " rows, window " << Join(window.GetExtent()) << ", width " << width);
+        const Extent                     extent{ { width, 19, 1, 1 } };
+        const std::vector<ExtremumShape> shapes{ MakeTile<TBits>(window, extent, rows) };
+        CheckSlabs<TBits, VMapping>(extent, window, type, std::size_t{ 1 } << 30, [&](const KernelArguments & slab) {
+          const ExtremumSteps steps(slab, shapes, sizeof(TBits));
+          EXPECT_FALSE(steps.Run(nullptr, 0, true, RunKernel<TBits, VMapping>)) << "shared memory was overrun";
+        });
+      }
+    }
+  }
+}
+
+/** Tiles for every size of a window along axis 0, and many along the other one. */
+TEST(CudaMedianExtremumTiles, EverySize)
+{
+  CheckTiles<std::uint8_t, KeyMapping::Integer>(PixelType::Int8);
+  CheckTiles<std::uint16_t, KeyMapping::Integer>(PixelType::UInt16);
+  CheckTiles<std::uint32_t, KeyMapping::Float>(PixelType::Float32);
+  CheckTiles<std::uint64_t, KeyMapping::Float>(PixelType::Float64);
+}
+
+/** Kernels divide by multiplying. */
+TEST(CudaMedianExtremumTiles, DivisorsDivide)
+{
+  CUDAMEDIAN_TRACE_SEED();
+  std::mt19937_64         random(cudamediantest::Seed());
+  constexpr std::uint32_t most = (std::uint32_t{ 1 } << 31) - 1;
+  for (int i = 0; i < 20000; ++i)
+  {
+    const auto divisor = i < 300    ? static_cast<std::uint32_t>(i + 1)
+                         : i == 300 ? most
+                                    : 1 + static_cast<std::uint32_t>(random() % most >> random() % 31);
+    const auto made = MakeExtremumDivisor(divisor);
+    const auto number = static_cast<std::uint32_t>(random() % most);
+    const auto multiple = number / divisor * divisor;
+    for (const auto one : { number, multiple, multiple > 0 ? multiple - 1 : 0, most })
+    {
+      ASSERT_EQ(made.Divide(one), one / divisor) << one << " / " << divisor;
+    }
+  }
+}
+
+} // namespace

@@ -1,0 +1,140 @@
+/*=========================================================================
+ *
+ *  Copyright NumFOCUS
+ *
+ *  Licensed under the Apache License, Version 2.0 (the "License");
+ *  you may not use this file except in compliance with the License.
+ *  You may obtain a copy of the License at
+ *
+ *         https://www.apache.org/licenses/LICENSE-2.0.txt
+ *
+ *  Unless required by applicable law or agreed to in writing, software
+ *  distributed under the License is distributed on an "AS IS" BASIS,
+ *  WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ *  See the License for the specific language governing permissions and
+ *  limitations under the License.
+ *
+ *=========================================================================*/
+#ifndef ExtremumHostKernels_h
+#define ExtremumHostKernels_h
+
+#include "ExtremumKernels.h"
+#include "ExtremumSteps.h"
+
+#include <algorithm>
+#include <cstring>
+#include <vector>
+
+/** Runs the own code of kernels that find extremes on the host: blocks and threads are loops. */
+namespace cudamediantest
+{
+
+using namespace cudamedian;
+
+/** The lanes of a warp as a loop: between exchanges none depends on another's turn. */
+template <typename TBody>
+class LoopedWarp
+{
+public:
+  using Lane = typename TBody::Lane;
+  using Word = typename TBody::Word;
+
+  template <typename TFunction>
+  void
+  ForEach(const TFunction & function)
+  {
+    for (int index = extremumLanes - 1; index >= 0; --index)
+    {
+      function(index, m_Lanes[index]);
+    }
+  }
+  void
+  Synchronize() const
+  {}
+  template <int VWords, typename TGive, typename TTake>
+  void
+  Fetch(int distance, const TGive & give, const TTake & take)
+  {
+    std::vector<Word> fetched;
+    for (int index = 0; index < extremumLanes; ++index)
+    {
+      const int source = index + distance;
+      for (int i = 0; i < VWords; ++i)
+      {
+        fetched.push_back(source < 0 || source >= extremumLanes ? static_cast<Word>(~Word{ 0 })
+                                                                : give(m_Lanes[source])[i]);
+      }
+    }
+    for (int index = 0; index < extremumLanes; ++index)
+    {
+      std::copy_n(fetched.begin() + index * VWords, VWords, take(m_Lanes[index]));
+    }
+  }
+
+  template <typename TGive, typename TTake>
+  void
+  FetchRotated(int distance, int rotated, const TGive & give, const TTake & take)
+  {
+    constexpr int     count = sizeof(give(m_Lanes[0])) / sizeof(Word);
+    std::vector<Word> fetched;
+    for (int index = 0; index < extremumLanes; ++index)
+    {
+      for (int i = 0; i <= count; ++i)
+      {
+        // What comes from beyond the warp is not used.
+        const int source = index + distance + (i + rotated >= count ? 1 : 0);
+        fetched.push_back(source < 0 || source >= extremumLanes ? Word{ 0 } : give(m_Lanes[source])[i % count]);
+      }
+    }
+    for (int index = 0; index < extremumLanes; ++index)
+    {
+      std::copy_n(fetched.begin() + index * (count + 1), count + 1, take(m_Lanes[index]));
+    }
+  }
+
+private:
+  std::vector<Lane> m_Lanes = std::vector<Lane>(extremumLanes);
+};
+
+/** Runs a kernel; each warp's shared memory lies between guards. */
+template <typename TBits, KeyMapping VMapping>
+bool
+RunKernel(const ExtremumArguments & arguments)
+{
+  return ExtremumKernels<TBits, VMapping>::Dispatch(arguments.shape, [&](auto type) {
+    using Body = typename decltype(type)::Body;
+    using Pack = typename Body::Pack;
+    constexpr std::size_t guard = 64;
+    const auto            bytes = static_cast<std::size_t>(arguments.shape.warpBytes);
+    for (std::int64_t item = 0; item < arguments.items; ++item)
+    {
+      std::vector<Pack> shared(bytes / sizeof(Pack) + 2 * guard);
+      std::memset(static_cast<void *>(shared.data()), 0x5A, shared.size() * sizeof(Pack));
+      const auto       unwritten = shared[0];
+      LoopedWarp<Body> warp;
+      Body(arguments, item, shared.data() + guard).Run(warp);
+      const auto isKept = [&](const Pack & pack) { return std::memcmp(&pack, &unwritten, sizeof(Pack)) == 0; };
+      if (!std::all_of(shared.begin(), shared.begin() + guard, isKept) ||
+          !std::all_of(shared.end() - guard, shared.end(), isKept))
+      {
+        return true;
+      }
+    }
+    return false;
+  });
+}
+
+/** The reach of a window in an image. */
+inline ExtremumReach
+GetReach(const Window & window, const Extent & extent)
+{
+  MedianRequest request;
+  request.inputExtent = extent;
+  request.radius = window.radius;
+  request.shorter = window.shorter;
+  return GetExtremumReach(request);
+}
+
+} // namespace cudamediantest
+
+#endif
