@@ -47,6 +47,7 @@ struct Options
   Algorithm                algorithm{ Algorithm::Automatic };
   int                      launches{ 21 };
   std::size_t              scratchMebibytes{ 256 }; // as the filter takes
+  std::size_t              regionMebibytes{ 0 };
   bool                     tune{ false };
   std::size_t              shapes{ 60 };
   bool                     small{ false };
@@ -271,6 +272,11 @@ AddOptions(CLI::App & application, Options & options)
   application
     .add_option("--scratch", options.scratchMebibytes, "MiB of scratch memory for algorithms that look at data")
     ->check(CLI::Range(1, 8192));
+  application
+    .add_option("--regions",
+                options.regionMebibytes,
+                "MiB of scratch memory between passes that find extremes, which go region by region; 0: all at once")
+    ->capture_default_str();
   application.add_option("--shapes", options.shapes, "shapes of a pass that finds extremes, the fastest by the model")
     ->check(CLI::Range(1, 1000));
   application.add_flag(
@@ -360,7 +366,8 @@ PrintCounts(const Options & options)
 void
 Run(const Options & options)
 {
-  Benchmark                benchmark(options.scratchMebibytes << 20);
+  Benchmark benchmark(options.scratchMebibytes << 20);
+  benchmark.SetRegionBytes(options.regionMebibytes << 20);
   const auto &             device = benchmark.GetDevice();
   Json                     table = Json::array();
   std::vector<std::string> tableRows;

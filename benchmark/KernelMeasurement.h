@@ -246,6 +246,13 @@ public:
     }
   }
 
+  /** Passes that find extremes go region by region, as many bytes of scratch memory allow; all at once for 0. */
+  void
+  SetRegionBytes(std::size_t bytes)
+  {
+    m_RegionBytes = bytes;
+  }
+
   /** Least values, by reduction along axes. Operations are those of doubling; the floor is a copy's. */
   Row
   MeasureExtremes(const Extent & radius, const PixelKind & pixel, const Extent & size, int launches)
@@ -264,11 +271,12 @@ public:
               std::to_string(static_cast<double>(Volume(size)) / passes.seconds * 1e-9).substr(0, 5);
     row.floorGigapixels = m_Device.copyBytes / (2.0 * pixelBytes) * 1e-9;
 
-    const auto bytes =
+    const auto whole =
       2 * static_cast<std::size_t>(RoundUp(
             CountExtremumBuffer(passes.shapes, size, size, GetDevicePitch(1, PixelBytes(pixel.type))) * pixelBytes,
             deviceAlignment));
-    void * scratch = nullptr;
+    const auto bytes = m_RegionBytes > 0 ? std::min(whole, m_RegionBytes) : whole;
+    void *     scratch = nullptr;
     Check(cudaMalloc(&scratch, bytes), "cudaMalloc");
     const auto launch = [&](const KernelArguments & arguments) {
       return LaunchExtremes(arguments, passes.shapes, pixel.keyFormat, scratch, bytes, nullptr);
@@ -395,6 +403,7 @@ private:
   Memory                                             m_Memory;
   DeviceTraits                                       m_Device;
   std::size_t                                        m_ScratchBytes;
+  std::size_t                                        m_RegionBytes{ 0 };
   std::map<std::pair<Extent, std::string>, Compiled> m_Compiled;
 };
 

@@ -77,8 +77,8 @@ struct DeviceWarp
 };
 
 template <typename TBody>
-__global__ void
-  __launch_bounds__(32 * mostExtremumWarps) ExtremumKernel(const __grid_constant__ ExtremumArguments arguments)
+__global__ void __launch_bounds__(32 * mostExtremumWarps, TBody::ResidentBlocks)
+  ExtremumKernel(const __grid_constant__ ExtremumArguments arguments)
 {
   extern __shared__ __align__(16) unsigned char shared[];
 

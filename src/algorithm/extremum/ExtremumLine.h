@@ -40,6 +40,7 @@ public:
   using Packs = ExtremumPacks<TPixelBits, VMapping, Count>;
   using Pack = typename Packs::Pack;
   static constexpr int Lanes = extremumLanes;
+  static constexpr int ResidentBlocks = 1; ///< for which a multiprocessor has registers, at least
   static constexpr int More = GetExtremumLineMore(static_cast<int>(sizeof(TPixelBits)));
 
   CUDAMEDIAN_HOST_DEVICE

@@ -23,6 +23,32 @@
 namespace cudamedian
 {
 
+/** Extremes of windows of elements in a row, for VRun outputs side by side, from that of the elements that they share.
+ *
+ * \param before before(i) is element i of the first window \param behind behind(i) is the one so far behind that window
+ * \param store store(extremes) takes all of them */
+template <typename TWords, int VRun, typename TBefore, typename TBehind, typename TStore>
+CUDAMEDIAN_HOST_DEVICE void
+ExtendCore(const typename TWords::Held & core, const TBefore & before, const TBehind & behind, const TStore & store)
+{
+  typename TWords::Held found[VRun];
+  found[VRun - 1] = core;
+  CUDAMEDIAN_UNROLL
+  for (int i = VRun - 2; i >= 0; --i)
+  {
+    found[i] = TWords::Min(found[i + 1], before(i));
+  }
+  auto least = core;
+  CUDAMEDIAN_UNROLL
+  for (int i = 1; i < VRun; ++i)
+  {
+    least = i == 1 ? behind(0) : TWords::Min(least, behind(i - 1));
+    found[i] = TWords::Min(found[i], least);
+  }
+  // Stores come last, so that elements that several loads need are read once.
+  store(found);
+}
+
 /** Extremes of windows of so many elements in a row, for VRun outputs side by side, no more than the window has.
  *
  * The windows share a core. Its extreme is extended to both ends, as van Herk (1992) and Gil and Werman (1993) do with
@@ -32,9 +58,8 @@ template <typename TWords, int VRun, typename TLoad, typename TStore>
 CUDAMEDIAN_HOST_DEVICE void
 RunExtremes(int window, const TLoad & load, const TStore & store)
 {
-  typename TWords::Held before[VRun];
-  auto                  core = load(VRun - 1);
-  int                   next = VRun;
+  auto core = load(VRun - 1);
+  int  next = VRun;
   // Four are read before the first is needed; two are compared at once.
   CUDAMEDIAN_KEEP_LOOP
   for (; next + 4 <= window; next += 4)
@@ -50,23 +75,8 @@ RunExtremes(int window, const TLoad & load, const TStore & store)
   {
     core = TWords::Min(core, load(next));
   }
-  before[VRun - 1] = core;
-  CUDAMEDIAN_UNROLL
-  for (int i = VRun - 2; i >= 0; --i)
-  {
-    before[i] = TWords::Min(before[i + 1], load(i));
-  }
-  // Stores come last, so that elements that several loads need are read once.
-  typename TWords::Held found[VRun];
-  found[0] = before[0];
-  auto behind = core;
-  CUDAMEDIAN_UNROLL
-  for (int i = 1; i < VRun; ++i)
-  {
-    behind = i == 1 ? load(window) : TWords::Min(behind, load(window + i - 1));
-    found[i] = TWords::Min(before[i], behind);
-  }
-  store(found);
+  ExtendCore<TWords, VRun>(
+    core, load, [&](int i) { return load(window + i); }, store);
 }
 
 /** Replaces elements, of which there are VCount, by the extremes of windows of so many that begin with them; the last
@@ -93,14 +103,15 @@ CUDAMEDIAN_HOST_DEVICE void ReduceFew(typename TWords::Held (&held)[VCount])
   }
 }
 
-/** The same as RunExtremes() for a window of any size from 1 on; small ones have code of their own. */
-template <typename TWords, int VRun, int VFew = VRun - 1, typename TLoad, typename TStore>
-CUDAMEDIAN_HOST_DEVICE void
-FindRun(int window, const TLoad & load, const TStore & store)
+/** Extremes of windows of up to VFew elements in a row, for VRun outputs side by side; code of its own for each size.
+ * \returns whether the window has no more. */
+template <typename TWords, int VRun, int VFew, typename TLoad, typename TStore>
+CUDAMEDIAN_HOST_DEVICE bool
+RunFewExtremes(int window, const TLoad & load, const TStore & store)
 {
   if constexpr (VFew == 0)
   {
-    RunExtremes<TWords, VRun>(window, load, store);
+    return false;
   }
   else if (window == VFew)
   {
@@ -112,10 +123,11 @@ FindRun(int window, const TLoad & load, const TStore & store)
     }
     ReduceFew<TWords, VFew>(held);
     store(held);
+    return true;
   }
   else
   {
-    FindRun<TWords, VRun, VFew - 1>(window, load, store);
+    return RunFewExtremes<TWords, VRun, VFew - 1>(window, load, store);
   }
 }
 

@@ -41,6 +41,7 @@ public:
   static constexpr int Batch = VRun > 1 ? VRun : VIsWide ? 2 : 1; ///< rows of outputs that are found at once
   static constexpr int Rows = Batch < 2 ? 1 : 2;                  ///< of these, those reduced along axis 0 at once
   static constexpr int Lanes = extremumLanes;
+  static constexpr int ResidentBlocks = 1; ///< for which a multiprocessor has registers, at least
 
   using Packs = ExtremumPacks<TPixelBits, VMapping, Count>;
   using Pack = typename Packs::Pack;

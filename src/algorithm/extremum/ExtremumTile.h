@@ -42,6 +42,8 @@ public:
   static constexpr int Count = static_cast<int>(16 / sizeof(Word)); ///< words of a vector
   static constexpr int Stride = GetExtremumTileStride(static_cast<int>(sizeof(Word)));
   static constexpr int Lanes = extremumLanes;
+  /** Blocks for which a multiprocessor has registers, at least: 64 for each lane of short tiles. */
+  static constexpr int ResidentBlocks = VRows == 4 ? 8 : Keys == 4 ? 4 : 6;
 
   using Packs = ExtremumPacks<TPixelBits, VMapping, Count>;
   using Pack = typename Packs::Pack;
@@ -170,15 +172,20 @@ private:
       return Packs::Hold(m_Packs.ToKeys(lane.pixels > 0 ? m_Packs.Load(lane.input + row * pitch, lane.pixels)
                                                         : m_Packs.GetNeutralPixels()));
     };
+    const auto take = [&](const Vector * extremes) {
+      CUDAMEDIAN_UNROLL
+      for (int row = 0; row < VRows; ++row)
+      {
+        lane.rows[row] = extremes[row];
+      }
+    };
     // Long runs are for windows that are no shorter.
-    FindRun<typename Packs::Vectors, VRows, VRows <= 4 ? VRows - 1 : 0>(
-      shape.size[shape.along], load, [&](const Vector * extremes) {
-        CUDAMEDIAN_UNROLL
-        for (int row = 0; row < VRows; ++row)
-        {
-          lane.rows[row] = extremes[row];
-        }
-      });
+    constexpr int few = VRows <= 4 ? VRows - 1 : 0;
+    using Vectors = typename Packs::Vectors;
+    if (!RunFewExtremes<Vectors, VRows, few>(shape.size[shape.along], load, take))
+    {
+      RunExtremes<Vectors, VRows>(shape.size[shape.along], load, take);
+    }
   }
 
   /** Before the first lane and behind the last the image ends, or nobody uses what comes out. */
@@ -254,24 +261,46 @@ private:
     }
   }
 
-  /** Where a shared row has a word, so far from the first of the lane. */
-  CUDAMEDIAN_HOST_DEVICE int
-  GetPlace(int word) const
+  /** Where a shared row has words from one on: the first of them, and the ones Stride further for each Count. */
+  struct Places
   {
-    const auto behind = static_cast<unsigned int>(word + m_Arguments.halo[0] * Count);
-    return static_cast<int>(behind / Count * Stride + behind % Count);
+    const Word * first[Count];
+
+    CUDAMEDIAN_HOST_DEVICE Held
+    Load(int word) const
+    {
+      return Words::Hold(first[word % Count][word / Count * Stride]);
+    }
+  };
+
+  /** \param words those of the lane, of the ends before the first lane as many as lie before it
+   * \param word so far behind the lane's first */
+  CUDAMEDIAN_HOST_DEVICE Places
+  GetPlaces(const Word * words, int word) const
+  {
+    const auto         behind = static_cast<unsigned int>(word + m_Arguments.halo[0] * Count);
+    const auto         part = behind % Count;
+    const Word * const begin = words + behind / Count * Stride + part;
+    Places             places;
+    CUDAMEDIAN_UNROLL
+    for (unsigned int i = 0; i < Count; ++i)
+    {
+      places.first[i] = begin + i + (part + i < Count ? 0 : Stride - Count);
+    }
+    return places;
   }
 
   /** Extremes of neighbouring keys, from so many keys behind a lane's first on. */
   CUDAMEDIAN_HOST_DEVICE Vector
   FindShifted(const Word * words, int keys) const
   {
-    const int word = keys < 0 ? -((Keys - 1 - keys) / Keys) : keys / Keys;
-    Word      taken[Count + 1];
+    const int    word = keys < 0 ? -((Keys - 1 - keys) / Keys) : keys / Keys;
+    const Places places = GetPlaces(words, word);
+    Word         taken[Count + 1];
     CUDAMEDIAN_UNROLL
     for (int i = 0; i <= Count; ++i)
     {
-      taken[i] = words[GetPlace(word + i)];
+      taken[i] = places.first[i % Count][i / Count * Stride];
     }
     Vector shifted;
     CUDAMEDIAN_UNROLL
@@ -280,6 +309,59 @@ private:
       shifted.held[i] = Words::Hold(Words::Shift(taken[i], taken[i + 1], keys - word * Keys));
     }
     return shifted;
+  }
+
+  /** The least of what was found and of windows of so many words, from one on. */
+  CUDAMEDIAN_HOST_DEVICE void
+  TakeMiddle(Vector & found, const Word * words, int word, int window) const
+  {
+    Places     places = GetPlaces(words, word);
+    const auto load = [&](int i) { return places.Load(i); };
+    const auto take = [&](const Held * extremes) {
+      CUDAMEDIAN_UNROLL
+      for (int i = 0; i < Count; ++i)
+      {
+        found.held[i] = Words::Min(found.held[i], extremes[i]);
+      }
+    };
+    if (RunFewExtremes<Words, Count, Count - 1>(window, load, take))
+    {
+      return;
+    }
+    Held before[Count];
+    CUDAMEDIAN_UNROLL
+    for (int i = 0; i < Count; ++i)
+    {
+      before[i] = load(i);
+    }
+    // Words of the core that follow, a vector at a time.
+    auto core = before[Count - 1];
+    int  left = window - Count;
+    CUDAMEDIAN_KEEP_LOOP
+    for (; left >= Count; left -= Count)
+    {
+      CUDAMEDIAN_UNROLL
+      for (int i = 0; i < Count; i += 2)
+      {
+        core = Words::Min(core, places.Load(Count + i), places.Load(Count + i + 1));
+      }
+      CUDAMEDIAN_UNROLL
+      for (int i = 0; i < Count; ++i)
+      {
+        places.first[i] += Stride;
+      }
+    }
+    CUDAMEDIAN_UNROLL
+    for (int i = 0; i < Count - 1; ++i)
+    {
+      if (i < left)
+      {
+        core = Words::Min(core, places.Load(Count + i));
+      }
+    }
+    const Places behind = GetPlaces(words, word + window);
+    ExtendCore<Words, Count>(
+      core, [&](int i) { return before[i]; }, [&](int i) { return behind.Load(i); }, take);
   }
 
   /** Extremes of a lane's windows along axis 0.
@@ -305,15 +387,7 @@ private:
     }
     if (hasMiddle)
     {
-      FindRun<Words, Count>((window - part) / Keys,
-                            [&](int i) { return Words::Hold(words[GetPlace(i - before / Keys)]); },
-                            [&](const Held * extremes) {
-                              CUDAMEDIAN_UNROLL
-                              for (int i = 0; i < Count; ++i)
-                              {
-                                found.held[i] = Words::Min(found.held[i], extremes[i]);
-                              }
-                            });
+      TakeMiddle(found, words, -(before / Keys), (window - part) / Keys);
     }
     return found;
   }
