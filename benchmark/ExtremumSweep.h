@@ -34,8 +34,8 @@ namespace cudamedianbenchmark
 
 using namespace cudamedian;
 
-/** Shapes to measure for one pass: the fastest by the model, of each way to work no more than two lengths of a march.
- */
+/** Shapes to measure for one pass: the fastest by the model, of each way to work no more than two lengths of a march,
+ * and all tiles, which are few. */
 inline std::vector<ExtremumOffer>
 ListSweptOffers(const ExtremumReach & reach,
                 const Extent &        size,
@@ -62,7 +62,8 @@ ListSweptOffers(const ExtremumReach & reach,
       // The model's own number of warps first.
       auto other = offer;
       other.shape.warps = shape.warps == 1 ? factor : mostExtremumWarps / factor;
-      if (swept.size() < most && other.shape.warps * other.shape.warpBytes <= device.blockSharedBytes)
+      if ((swept.size() < most || shape.means == ExtremumMeans::Tile) &&
+          other.shape.warps * other.shape.warpBytes <= device.blockSharedBytes)
       {
         swept.push_back(other);
       }
