@@ -18,6 +18,7 @@
 // Prints what the planner chooses on GPUs that are not at hand, as documentation/devices.md has it. Needs no GPU.
 
 #include "DeviceProfiles.h"
+#include "DivideUp.h"
 #include "HistogramPolicy.h"
 #include "KernelProgram.h"
 #include "Planner.h"
@@ -59,7 +60,7 @@ Join(const Extent & extent)
 std::string
 InKibibytes(int bytes)
 {
-  return std::to_string((bytes + 1023) / 1024) + " KiB";
+  return std::to_string(DivideUp(bytes, 1024)) + " KiB";
 }
 
 /** The kernel of the algorithm that was chosen: its packing, tile, block, shared memory and instructions. */

@@ -16,6 +16,7 @@
  *
  *=========================================================================*/
 #include "ClippedMedian.h"
+#include "DivideUp.h"
 #include "MeanOfTwo.h"
 
 #include <algorithm>
@@ -237,12 +238,12 @@ private:
                                 (2 * m_Radius[Index(axis)] + 2);
         const auto total = layer.box.size[Index(slices)];
         const auto most = std::clamp<std::int64_t>(partBytes / sliceBytes, 16, 1024);
-        const auto parts = std::max<std::int64_t>(1, (total + most - 1) / most);
+        const auto parts = std::max<std::int64_t>(1, DivideUp(total, most));
         const auto end = layer.box.first[Index(slices)] + total;
         for (std::int64_t part = 0; part < parts; ++part)
         {
           Layer      cut = layer;
-          const auto length = (total + parts - 1) / parts;
+          const auto length = DivideUp(total, parts);
           cut.box.first[Index(slices)] += part * length;
           cut.box.size[Index(slices)] = std::min(length, end - cut.box.first[Index(slices)]);
           if (cut.box.size[Index(slices)] > 0)

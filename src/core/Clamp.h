@@ -33,6 +33,11 @@ CUDAMEDIAN_HOST_DEVICE TPosition
 Clamp(TPosition position, TPosition last)
 {
 #ifdef __CUDA_ARCH__
+  // 32 bits have a minimum and a maximum. Of 64 bits nvcc makes fewer instructions of conditions:
+  //   position < 0 ? 0 : position > last ? last : position
+  // Ranks, merge tiling and the interpreter of programs have these. By this function, each kernel of theirs would
+  // have up to 24 instructions more. The kernels of selection and of vectors call it. By conditions they would have
+  // up to 16 fewer; no GPU has timed that.
   const TPosition low = position < 0 ? 0 : position;
   return last < low ? last : low;
 #else

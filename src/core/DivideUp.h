@@ -18,7 +18,7 @@
 #ifndef DivideUp_h
 #define DivideUp_h
 
-#include <type_traits>
+#include "HostDevice.h"
 
 namespace cudamedian
 {
@@ -26,16 +26,17 @@ namespace cudamedian
 /** How many parts of a size hold a number of things: the quotient, rounded up. Neither is negative, and the divisor is
  * not 0. */
 template <typename TNumber, typename TDivisor>
-constexpr auto
+CUDAMEDIAN_HOST_DEVICE constexpr auto
 DivideUp(TNumber number, TDivisor size)
 {
-  static_assert(std::is_integral_v<TNumber> && std::is_integral_v<TDivisor>, "whole numbers");
+  // NVRTC has no <type_traits>.
+  static_assert(TNumber{ 1 } / 2 == 0 && TDivisor{ 1 } / 2 == 0, "whole numbers");
   return (number + size - 1) / size;
 }
 
 /** The least multiple of a size that is not below a number. */
 template <typename TNumber, typename TDivisor>
-constexpr auto
+CUDAMEDIAN_HOST_DEVICE constexpr auto
 RoundUp(TNumber number, TDivisor size)
 {
   return DivideUp(number, size) * size;

@@ -18,6 +18,8 @@
 #ifndef PixelKey_h
 #define PixelKey_h
 
+#include "HostDevice.h"
+
 // NVRTC compiles this file too, and has neither the standard library nor the engine's header.
 #ifdef __CUDACC_RTC__
 namespace std
@@ -33,24 +35,6 @@ using uint64_t = unsigned long long;
 #  include "itkCudaMedianEngine.h"
 
 #  include <cstdint>
-#endif
-
-/** Functions that run on the host and in kernels. */
-#ifdef __CUDACC_RTC__
-#  define CUDAMEDIAN_HOST_DEVICE __device__ __forceinline__
-#elif defined(__CUDACC__)
-#  define CUDAMEDIAN_HOST_DEVICE __host__ __device__ __forceinline__
-#else
-#  define CUDAMEDIAN_HOST_DEVICE inline
-#endif
-
-/** Loops of kernels: unrolled, or kept as they are. */
-#ifdef __CUDACC__
-#  define CUDAMEDIAN_UNROLL _Pragma("unroll")
-#  define CUDAMEDIAN_KEEP_LOOP _Pragma("unroll 1")
-#else
-#  define CUDAMEDIAN_UNROLL
-#  define CUDAMEDIAN_KEEP_LOOP
 #endif
 
 namespace cudamedian

@@ -18,6 +18,7 @@
 #ifndef KeyLines_h
 #define KeyLines_h
 
+#include "DivideUp.h"
 #include "PixelFormat.h"
 
 #include <cstddef>
@@ -38,7 +39,7 @@ template <typename TKey>
 constexpr std::int64_t
 RoundUpToBlocks(std::int64_t keys)
 {
-  return (keys + lineBlockKeys<TKey> - 1) / lineBlockKeys<TKey> * lineBlockKeys<TKey>;
+  return RoundUp(keys, lineBlockKeys<TKey>);
 }
 
 /** What keys of a format are exclusive-ored with besides PixelKey.h's mapping: the sign mask of integers, and all bits

@@ -19,6 +19,7 @@
 #define BodyLauncher_cuh
 
 #include "DivideUp.h"
+#include "LaunchShape.h"
 
 #include <cuda_runtime_api.h>
 
@@ -50,12 +51,11 @@ struct BodyLauncher
   cudaError_t
   operator()(const TBody & body) const
   {
-    constexpr std::int64_t mostBlocks = 65535;
-    const auto             width = body.GetWidth();
-    const auto             rows = body.CountRows();
-    const dim3             threads(64, 4);
-    const dim3 blocks(static_cast<unsigned int>(std::min(DivideUp<std::int64_t>(width, threads.x), mostBlocks)),
-                      static_cast<unsigned int>(std::min(DivideUp<std::int64_t>(rows, threads.y), mostBlocks)));
+    const auto width = body.GetWidth();
+    const auto rows = body.CountRows();
+    const dim3 threads(64, 4);
+    const dim3 blocks(static_cast<unsigned int>(std::min(DivideUp<std::int64_t>(width, threads.x), largestGrid)),
+                      static_cast<unsigned int>(std::min(DivideUp<std::int64_t>(rows, threads.y), largestGrid)));
     cudaGetLastError(); // an error that another's call left behind is none of this launch
     BodyKernel<<<blocks, threads, 0, stream>>>(body, width, rows);
     return cudaGetLastError();

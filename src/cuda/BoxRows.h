@@ -18,6 +18,7 @@
 #ifndef BoxRows_h
 #define BoxRows_h
 
+#include "DivideUp.h"
 #include "Extents.h"
 
 #include <algorithm>
@@ -54,7 +55,7 @@ ForEachRowOfPart(Extent        extent,
   MergeRows(extent, targetStride, sourceStride);
   // Parts end at multiples of 64 pixels, whatever the type: no cache line of a packed row has two writers.
   const auto total = static_cast<std::size_t>(Volume(extent));
-  const auto blocks = (total + 63) / 64;
+  const auto blocks = DivideUp(total, 64);
   const auto first = std::min(total, blocks * part / parts * 64);
   const auto last = std::min(total, blocks * (part + 1) / parts * 64);
   const auto width = static_cast<std::size_t>(extent[0]);

@@ -24,6 +24,9 @@
 namespace cudamedian
 {
 
+/** What CUDA allows of blocks along the second and third axis of a grid. */
+constexpr std::int64_t largestGrid = 65535;
+
 /** The threads of a block along axes 0 and 1, and the blocks of a launch along all four. Blocks have linear numbers. */
 struct LaunchShape
 {

@@ -20,6 +20,7 @@
 #include "BoxTransfer.h"
 #include "CopierShare.h"
 #include "CudaError.h"
+#include "DivideUp.h"
 #include "Gather.h"
 #include "HostCopy.h"
 
@@ -187,7 +188,7 @@ SlabPipeline::StartGettingPages(Passage & passage)
     GetOffset({ { extent[0] - 1, extent[1] - 1, extent[2] - 1, extent[3] - 1 } }, m_Request.outputStride) + 1;
   char * const slab = LocateOutput(m_Request, *passage.slab).first;
   const auto   getPage = [](const char * memory) {
-    return (reinterpret_cast<std::uintptr_t>(memory) + largePageBytes - 1) / largePageBytes;
+    return DivideUp(reinterpret_cast<std::uintptr_t>(memory), largePageBytes);
   };
   // These large pages start in the slab and end in the output.
   const auto first = getPage(slab);

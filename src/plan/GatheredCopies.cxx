@@ -101,8 +101,7 @@ CutPart(const MedianRequest & request, const PixelBox & box)
   const bool hasRules = HasRules(request);
   const auto all = Volume(box.extent) * pixelBytes;
   const auto share = all / std::max(1U, std::min(request.workUnits, mostPreparingThreads));
-  const auto masked =
-    isOnCpu ? maskedCpuCopyBytes : std::min(maskedCudaCopyBytes, std::max(leastMaskedCudaCopyBytes, share));
+  const auto masked = isOnCpu ? maskedCpuCopyBytes : std::clamp(share, leastMaskedCudaCopyBytes, maskedCudaCopyBytes);
   const auto most = hasRules ? masked : isOnCpu ? cpuCopyBytes : cudaCopyBytes;
   const auto stride = GetInputStride(request);
   Extent     extent = box.extent;
@@ -125,7 +124,7 @@ CutPart(const MedianRequest & request, const PixelBox & box)
     {
       break;
     }
-    extent[cut] = (extent[cut] + 1) / 2;
+    extent[cut] = DivideUp(extent[cut], 2);
   }
   std::vector<GatheredCopy> copies;
   ForEachBox(box.extent, extent, [&](const PixelBox & part) {

@@ -17,6 +17,7 @@
  *=========================================================================*/
 #include "MaskedCopy.h"
 
+#include "Clamp.h"
 #include "MedianAlgorithm.h"
 #include "PixelValues.h"
 #include "RequestWindow.h"
@@ -47,7 +48,7 @@ WidenSpan(std::int64_t least, std::int64_t greatest, const Window & window, bool
   {
     half *= backend == Backend::Cpu ? 2 : 4;
   }
-  RankSpan span{ std::max<std::int64_t>(0, middle - half), std::min(pixels - 1, middle + half) };
+  RankSpan span{ Clamp(middle - half, pixels - 1), Clamp(middle + half, pixels - 1) };
   if (window.footprint == nullptr)
   {
     const auto most = GetRanksOfValid(window, isLower);

@@ -19,6 +19,7 @@
 #define CudaMedianHostBlocks_h
 
 #include "ByteStripKernel.h"
+#include "DivideUp.h"
 #include "StripKernel.h"
 #include "TileBlock.h"
 
@@ -83,15 +84,21 @@ private:
   mutable std::vector<int> m_Counts;
 };
 
+/** Blocks along an axis of a grid. */
+inline std::uint32_t
+CountBlocks(std::int64_t outputs, std::int64_t outputsOfBlock)
+{
+  return static_cast<std::uint32_t>(cudamedian::DivideUp(outputs, outputsOfBlock));
+}
+
 /** Runs every block of a kernel. */
 template <typename TProgram, typename TBits, KeyMapping VMapping, KeyPacking VPacking>
 BlockCounts
 RunBlocks(KernelArguments arguments)
 {
   using Kernel = cudamedian::ProgramKernel<TProgram, TBits, VMapping, VPacking>;
-  const auto divideUp = [](std::int64_t a, std::int64_t b) { return static_cast<std::uint32_t>((a + b - 1) / b); };
   const auto blocksX =
-    divideUp(arguments.outputOrigin[0] + arguments.outputExtent[0] - arguments.gridOrigin, Kernel::BlockWidth);
+    CountBlocks(arguments.outputOrigin[0] + arguments.outputExtent[0] - arguments.gridOrigin, Kernel::BlockWidth);
   std::int64_t blockHeight = Kernel::BlockHeight;
   std::int64_t blockSlices = TProgram::TileZ;
   if constexpr (Kernel::MarchAxis > 0)
@@ -100,9 +107,9 @@ RunBlocks(KernelArguments arguments)
     arguments.stripRows = steps * Kernel::StepLength;
     (Kernel::MarchAxis == 1 ? blockHeight : blockSlices) *= steps;
   }
-  const auto blocksY = divideUp(arguments.outputExtent[1], blockHeight);
-  arguments.blocksZ = divideUp(arguments.outputExtent[2], blockSlices);
-  const auto blocksW = divideUp(arguments.outputExtent[3], TProgram::TileW);
+  const auto blocksY = CountBlocks(arguments.outputExtent[1], blockHeight);
+  arguments.blocksZ = CountBlocks(arguments.outputExtent[2], blockSlices);
+  const auto blocksW = CountBlocks(arguments.outputExtent[3], TProgram::TileW);
   arguments.one = 1;
   arguments.minusOne = ~std::uint32_t{ 0 };
   std::vector<typename Kernel::Keys>             shared(Kernel::SharedBytes / sizeof(typename Kernel::Keys));
@@ -136,16 +143,15 @@ void
 RunStrips(KernelArguments arguments)
 {
   using Kernel = cudamedian::StripKernel<TBits, VMapping, VPacking>;
-  const auto divideUp = [](std::int64_t a, std::int64_t b) { return static_cast<std::uint32_t>((a + b - 1) / b); };
-  arguments.blocksZ = divideUp(arguments.outputExtent[2], 1);
+  arguments.blocksZ = static_cast<std::uint32_t>(arguments.outputExtent[2]);
   arguments.stripRows = 4;
   arguments.one = 1;
   arguments.minusOne = ~std::uint32_t{ 0 };
   const auto blocksX =
-    divideUp(arguments.outputOrigin[0] + arguments.outputExtent[0] - arguments.gridOrigin, Kernel::BlockWidth);
+    CountBlocks(arguments.outputOrigin[0] + arguments.outputExtent[0] - arguments.gridOrigin, Kernel::BlockWidth);
   for (std::uint32_t z = 0; z < arguments.blocksZ * static_cast<std::uint32_t>(arguments.outputExtent[3]); ++z)
   {
-    for (std::uint32_t y = 0; y < divideUp(arguments.outputExtent[1], Kernel::Strips * arguments.stripRows); ++y)
+    for (std::uint32_t y = 0; y < CountBlocks(arguments.outputExtent[1], Kernel::Strips * arguments.stripRows); ++y)
     {
       for (std::uint32_t x = 0; x < blocksX; ++x)
       {
@@ -163,15 +169,14 @@ inline void
 RunByteStrips(KernelArguments arguments)
 {
   using Kernel = cudamedian::ByteStripKernel;
-  const auto divideUp = [](std::int64_t a, std::int64_t b) { return static_cast<std::uint32_t>((a + b - 1) / b); };
-  arguments.blocksZ = divideUp(arguments.outputExtent[2], 1);
+  arguments.blocksZ = static_cast<std::uint32_t>(arguments.outputExtent[2]);
   arguments.one = 1;
   arguments.minusOne = ~std::uint32_t{ 0 };
   const auto blocksX =
-    divideUp(arguments.outputOrigin[0] + arguments.outputExtent[0] - arguments.gridOrigin, Kernel::BlockWidth);
+    CountBlocks(arguments.outputOrigin[0] + arguments.outputExtent[0] - arguments.gridOrigin, Kernel::BlockWidth);
   for (std::uint32_t z = 0; z < arguments.blocksZ * static_cast<std::uint32_t>(arguments.outputExtent[3]); ++z)
   {
-    for (std::uint32_t y = 0; y < divideUp(arguments.outputExtent[1], Kernel::BlockHeight); ++y)
+    for (std::uint32_t y = 0; y < CountBlocks(arguments.outputExtent[1], Kernel::BlockHeight); ++y)
     {
       for (std::uint32_t x = 0; x < blocksX; ++x)
       {

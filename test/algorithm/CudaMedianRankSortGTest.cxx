@@ -17,6 +17,7 @@
  *=========================================================================*/
 #include "CudaMedianLoopedThreads.h"
 #include "CudaMedianTestSeed.h"
+#include "DivideUp.h"
 #include "RankBucketSort.h"
 #include "RankDigitSort.h"
 
@@ -226,7 +227,7 @@ private:
   MakeShared(std::size_t storageBytes)
   {
     const auto offsets = static_cast<std::size_t>(m_Width + m_Arguments.GetRows()) * sizeof(std::int64_t);
-    m_SharedBytes = (std::max(storageBytes, offsets) + 15) / 16 * 16;
+    m_SharedBytes = RoundUp(std::max(storageBytes, offsets), 16);
     m_Shared.assign(m_SharedBytes / sizeof(WordVector) + 1, WordVector{ ~0U, 0x5A5A5A5AU, 0x80808080U, 0x12345678U });
     return reinterpret_cast<unsigned char *>(m_Shared.data());
   }

@@ -69,10 +69,9 @@ ForEachInstructionSet(const TBody & body)
 /** Whole blocks of lines for so many tiles. */
 template <typename TKey>
 std::size_t
-RoundUp(std::size_t tiles)
+RoundToBlocks(std::size_t tiles)
 {
-  constexpr std::size_t block = lineBlockBytes / sizeof(TKey);
-  return (tiles + block - 1) / block * block;
+  return static_cast<std::size_t>(RoundUpToBlocks<TKey>(static_cast<std::int64_t>(tiles)));
 }
 
 /** Runs all phases of a program for so many tiles. */
@@ -86,7 +85,8 @@ RunPhases(const RowProgram &                program,
   const auto                     first = program.phases.front().first;
   const auto                     spare = static_cast<std::size_t>(program.phases.front().last - first);
   std::vector<TKey>              slots(program.slots * rowSlotBytes / sizeof(TKey));
-  std::vector<std::vector<TKey>> shared(program.sharedValues, std::vector<TKey>(RoundUp<TKey>(tiles + spare) + 1));
+  std::vector<std::vector<TKey>> shared(program.sharedValues,
+                                        std::vector<TKey>(RoundToBlocks<TKey>(tiles + spare) + 1));
   for (std::size_t number = 0; number < program.phases.size(); ++number)
   {
     const auto &              phase = program.phases[number];
@@ -106,7 +106,7 @@ RunPhases(const RowProgram &                program,
                   phaseShared.data(),
                   medians.data(),
                   slots.data(),
-                  RoundUp<TKey>(tiles + static_cast<std::size_t>(phase.last - phase.first)),
+                  RoundToBlocks<TKey>(tiles + static_cast<std::size_t>(phase.last - phase.first)),
                   0,
                   false,
                   std::is_signed<TKey>::value });
@@ -148,7 +148,7 @@ CheckProgram(const RowProgram & program, std::size_t tiles, std::uint64_t seed)
   const auto columns = program.tile[0];
   const auto lead = -program.phases.front().first;
   const auto spare = static_cast<std::size_t>(program.phases.front().last + lead);
-  const auto lineTiles = RoundUp<TKey>(tiles + spare) + static_cast<std::size_t>((footprint[0] - 1) / columns);
+  const auto lineTiles = RoundToBlocks<TKey>(tiles + spare) + static_cast<std::size_t>((footprint[0] - 1) / columns);
   const auto lines = static_cast<std::size_t>(Volume(footprint) / footprint[0] * columns);
   const auto outputs = static_cast<std::size_t>(Volume(program.tile) / columns); // rows of medians
   const auto rowPixels = tiles * static_cast<std::size_t>(columns);

@@ -17,6 +17,7 @@
  *=========================================================================*/
 #include "CudaMedianTestDevice.h"
 #include "CudaMedianTestSeed.h"
+#include "DivideUp.h"
 #include "itkCudaMedianDevice.h"
 #include "SelectionDevice.h"
 
@@ -139,7 +140,7 @@ protected:
     const auto      bytes = count * sizeof(std::uint16_t);
     ASSERT_EQ(cudaMalloc(reinterpret_cast<void **>(&device), 2 * bytes + 64), cudaSuccess);
     auto * const input = device + shift;
-    auto * const output = device + (count + 8 + shift + 7) / 8 * 8 + shift;
+    auto * const output = device + cudamedian::RoundUp(count + 8 + shift, 8) + shift;
     ASSERT_EQ(cudaMemcpyAsync(input, pixels.data(), bytes, cudaMemcpyHostToDevice, m_Stream), cudaSuccess);
     auto onDevice = MakeRequest(extent, radius, input, output);
     onDevice.algorithm = algorithm;
@@ -169,7 +170,7 @@ protected:
     cudamedian::RunMedian(request);
     std::vector<char> found(output.size(), 0);
     char *            device = nullptr;
-    const auto        behind = (input.size() + 255) / 256 * 256;
+    const auto        behind = cudamedian::RoundUp(input.size(), 256);
     ASSERT_EQ(cudaMalloc(reinterpret_cast<void **>(&device), behind + output.size()), cudaSuccess);
     ASSERT_EQ(cudaMemcpyAsync(device, input.data(), input.size(), cudaMemcpyHostToDevice, m_Stream), cudaSuccess);
     ASSERT_EQ(cudaMemsetAsync(device + behind, 0, output.size(), m_Stream), cudaSuccess);

@@ -20,6 +20,7 @@
 #include "CudaMedianTestDevice.h"
 #include "CudaMedianTestRequests.h"
 #include "DeviceImage.h"
+#include "DivideUp.h"
 #include "KernelMeans.h"
 #include "itkCudaMedianDevice.h"
 #include "itkCudaMedianFootprint.h"
@@ -64,7 +65,7 @@ public:
     onHost.deviceMemoryBudget = 0;
     RunMedian(onHost);
     m_Request.input = static_cast<char *>(m_Memory) + inputShift;
-    m_Request.output = static_cast<char *>(m_Memory) + (m_Bytes + 511) / 256 * 256 + outputShift;
+    m_Request.output = static_cast<char *>(m_Memory) + RoundUp(m_Bytes + 256, 256) + outputShift;
     EXPECT_EQ(
       cudaMemcpyAsync(const_cast<void *>(m_Request.input), pixels.data(), m_Bytes, cudaMemcpyHostToDevice, stream),
       cudaSuccess);

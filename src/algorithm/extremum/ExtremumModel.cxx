@@ -56,7 +56,7 @@ EstimateSeconds(const Work & work, const ExtremumShape & shape, const DeviceTrai
   constexpr int    warpRegisters = 4096; // 128 for each lane
   const int        most = std::max(1, device.registers / warpRegisters);
   const int        warps =
-    std::max(1, std::min(most, shape.warps * device.CountBlocks(shape.warps * shape.warpBytes, 32 * shape.warps)));
+    std::clamp(shape.warps * device.CountBlocks(shape.warps * shape.warpBytes, 32 * shape.warps), 1, most);
   const double clock = device.kilohertz * 1e3;
   const double issued = std::min(mostIssued, issuedByOne * warps);
   const double compute = work.items * work.instructions / (device.multiprocessors * issued * clock);

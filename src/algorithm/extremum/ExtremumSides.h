@@ -18,6 +18,7 @@
 #ifndef ExtremumSides_h
 #define ExtremumSides_h
 
+#include "DivideUp.h"
 #include "PixelKey.h"
 
 namespace cudamedian
@@ -77,7 +78,7 @@ public:
     DoubleBehind<1>(warp, behind, reached);
     Finish<true, false>(warp, behind, reached);
     // Words from one on, of a lane before and the next.
-    const int vectors = DivideUpward(before);
+    const int vectors = DivideUp(before, Pixels);
     const int place = vectors * Pixels - before;
     const int rotated = place / Keys;
     warp.ForEach([&](int, auto & lane) {
@@ -117,12 +118,6 @@ public:
   }
 
 private:
-  static CUDAMEDIAN_HOST_DEVICE int
-  DivideUpward(int pixels)
-  {
-    return (pixels + Pixels - 1) / Pixels;
-  }
-
   /** The word with such a number first, and those before it last. */
   static CUDAMEDIAN_HOST_DEVICE typename TPacks::Pack
   Rotate(typename TPacks::Pack pack, int words)

@@ -18,6 +18,7 @@
 #ifndef ExtremumWords_h
 #define ExtremumWords_h
 
+#include "KeyPairs.h"
 #include "PixelKey.h"
 
 namespace cudamedian
@@ -176,13 +177,7 @@ private:
     }
     else
     {
-#ifdef __CUDA_ARCH__
-      return __vminu2(a, b);
-#else
-      const Word low = (a & 0xFFFFU) < (b & 0xFFFFU) ? a & 0xFFFFU : b & 0xFFFFU;
-      const Word high = a >> 16 < b >> 16 ? a >> 16 : b >> 16;
-      return high << 16 | low;
-#endif
+      return MinOfPairs(a, b);
     }
   }
 

@@ -16,6 +16,7 @@
  *
  *=========================================================================*/
 #include "BinSearch.h"
+#include "DivideUp.h"
 
 #include <algorithm>
 #include <cstring>
@@ -77,7 +78,7 @@ HWY_INLINE std::uint64_t
     case 8:
       return bytes[0];
     default:
-      std::memcpy(&bits, bytes, std::min<std::size_t>((lanes + 7) / 8, sizeof(bits)));
+      std::memcpy(&bits, bytes, std::min<std::size_t>(DivideUp(lanes, 8), sizeof(bits)));
       return lanes < 8 ? bits & ((std::uint64_t{ 1 } << lanes) - 1) : bits;
   }
 }

@@ -16,6 +16,7 @@
  *
  *=========================================================================*/
 #include "HistogramKernels.h"
+#include "DivideUp.h"
 #include "HistogramLaunch.h"
 #include "SharedMemoryLimit.h"
 
@@ -217,7 +218,7 @@ struct ScratchParts
     auto *     next = static_cast<char *>(scratch);
     const auto take = [&](std::size_t pixelBytes) {
       auto * const part = next;
-      next += (static_cast<std::size_t>(pixels) * pixelBytes + 255) / 256 * 256;
+      next += RoundUp(static_cast<std::size_t>(pixels) * pixelBytes, 256);
       return part;
     };
     for (int i = 0; i < 2; ++i)
@@ -282,10 +283,10 @@ SortRegions(HistogramArguments & arguments,
   const ScratchParts<TPixelBits> parts(scratch, scratchBytes, count);
   cub::DoubleBuffer<TPixelBits>  keys(parts.keys[0], parts.keys[1]);
   cub::DoubleBuffer<std::uint32_t> positions(parts.positions[0], parts.positions[1]);
-  const auto                       blocks = static_cast<unsigned int>((count + listThreads - 1) / listThreads);
+  const auto                       blocks = static_cast<unsigned int>(DivideUp(count, listThreads));
 
   const auto rows = static_cast<int>(regions * shape.region[1] * shape.region[2]);
-  const auto listBlocks = static_cast<unsigned int>((rows + listThreads / 32 - 1) / (listThreads / 32));
+  const auto listBlocks = static_cast<unsigned int>(DivideUp(rows, listThreads / 32));
   ListKernel<TPixelBits><<<listBlocks, listThreads, 0, stream>>>(arguments, rows, keys.Current(), positions.Current());
   auto error = cudaGetLastError();
   if (error == cudaSuccess)
@@ -361,7 +362,7 @@ LaunchHistogramsOf(HistogramArguments arguments, void * scratch, std::size_t scr
   if (shape.columnsInScratch)
   {
     const auto blocks = std::min(batch, regions) * shape.CountBlocks();
-    const auto columnsBytes = (static_cast<std::size_t>(blocks * shape.GetColumnsBytes()) + 255) / 256 * 256;
+    const auto columnsBytes = RoundUp(static_cast<std::size_t>(blocks * shape.GetColumnsBytes()), 256);
     arguments.columns = scratch;
     scratch = static_cast<char *>(scratch) + columnsBytes;
     scratchBytes -= columnsBytes;

@@ -98,7 +98,7 @@ SetWindow(const Window & window, HistogramShape & shape)
   shape.counterBytes = window.CountPixels() <= largestCount ? 2 : 4;
   shape.columnsInScratch = false;
   // Instructions for a row of 32 pixels that enters and one that leaves, and for a column.
-  const auto byPixels = 28.0 * shape.window[2] * ((shape.window[0] + 31) / 32);
+  const auto byPixels = 28.0 * shape.window[2] * DivideUp(shape.window[0], 32);
   shape.movesByPixels = byPixels < 12.0 * shape.window[0];
   return column <= largestCount;
 }
@@ -187,7 +187,7 @@ EstimateHistogramPicoseconds(const HistogramShape & shape,
   const double slices = shape.window[2];
   const double columnPixels = slices * (2 + static_cast<double>(shape.window[1]) / shape.rows);
   const double sums = 12.0 * shape.window[0];
-  const double pixels = 28 * slices * ((shape.window[0] + 31) / 32);
+  const double pixels = 28 * slices * DivideUp(shape.window[0], 32);
   const double starts = shape.movesByPixels ? pixels + sums / shape.rows : sums;
   const double regionPixels = pixelBytes == 1 ? 0 : shape.pixels;
   const double scan = pixelBytes == 1 ? 0 : 20 + 14 * (regionPixels / histogramBins / 64 + 1);
@@ -226,8 +226,7 @@ SetHistogramTile(const std::array<int, 3> & tile, int pixelBytes, HistogramShape
     bits += CountBits(shape.region[axis]) + 1;
     shape.positionBits[axis] = bits;
   }
-  const auto columnsBytes =
-    shape.columnsInScratch ? (shape.CountBlocks() * shape.GetColumnsBytes() + 255) / 256 * 256 : 0;
+  const auto columnsBytes = shape.columnsInScratch ? RoundUp(shape.CountBlocks() * shape.GetColumnsBytes(), 256) : 0;
   const bool fits = columnsBytes <= static_cast<std::int64_t>(mostScratchBytes / 2);
   if (pixelBytes == 1)
   {
@@ -237,7 +236,7 @@ SetHistogramTile(const std::array<int, 3> & tile, int pixelBytes, HistogramShape
   }
   // Keys and positions twice, bins, and what sorting takes for each pixel.
   shape.pixels = static_cast<int>(pixels);
-  shape.scratchBytes = columnsBytes + (pixels * (2 * (pixelBytes + 4) + 2) + 255) / 256 * 256;
+  shape.scratchBytes = columnsBytes + RoundUp(pixels * (2 * (pixelBytes + 4) + 2), 256);
   return fits && pixels <= largestRegion && bits < 31;
 }
 

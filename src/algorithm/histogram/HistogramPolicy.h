@@ -18,6 +18,7 @@
 #ifndef HistogramPolicy_h
 #define HistogramPolicy_h
 
+#include "DivideUp.h"
 #include "PixelKey.h"
 #include "DeviceProfiles.h"
 #include "Window.h"
@@ -74,7 +75,7 @@ struct HistogramShape
   CUDAMEDIAN_HOST_DEVICE std::int64_t
                          GetColumnsBytes() const
   {
-    return (std::int64_t{ GetColumns() } * histogramStride * columnBytes + 15) / 16 * 16;
+    return RoundUp(std::int64_t{ GetColumns() } * histogramStride * columnBytes, 16);
   }
   /** Where the windows' histograms start in shared memory, in bytes. */
   CUDAMEDIAN_HOST_DEVICE int

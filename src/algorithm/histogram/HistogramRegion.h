@@ -19,6 +19,7 @@
 #define HistogramRegion_h
 
 #include "Clamp.h"
+#include "DivideUp.h"
 #include "HistogramPolicy.h"
 #include "KernelArguments.h"
 #include "PixelFormat.h"
@@ -58,7 +59,7 @@ struct HistogramRegion
     for (int axis = 0; axis < 3; ++axis)
     {
       const int tile = arguments.shape.tile[axis];
-      const int tiles = (arguments.GetOutputs(axis) + tile - 1) / tile;
+      const int tiles = DivideUp(arguments.GetOutputs(axis), tile);
       origin[axis] = static_cast<int>(region % tiles) * tile;
       region /= tiles;
     }
@@ -104,7 +105,7 @@ CUDAMEDIAN_HOST_DEVICE std::uint8_t
 CUDAMEDIAN_HOST_DEVICE int
 GetFirstRank(const HistogramShape & shape, int bin)
 {
-  return (bin * shape.pixels + histogramBins - 1) / histogramBins;
+  return DivideUp(bin * shape.pixels, histogramBins);
 }
 
 /** Lists some pixels of a row of a launch's regions: their keys and packed positions.

@@ -135,7 +135,7 @@ private:
     const auto units = static_cast<std::int64_t>(std::max(1U, request.workUnits));
     const auto thrifty = 2 * window.GetSize(1);
     const auto rows = extent[1] * cut.strips * extent[2] * extent[3];
-    const auto turns = std::min<std::int64_t>(std::max<std::int64_t>(1, rows / (units * thrifty)), 8);
+    const auto turns = std::clamp<std::int64_t>(rows / (units * thrifty), 1, 8);
     cut.bandRows = std::min(DivideUp(rows, units * turns), extent[1]);
     cut.bands = DivideUp(extent[1], cut.bandRows);
     return cut;

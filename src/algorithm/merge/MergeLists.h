@@ -18,6 +18,7 @@
 #ifndef MergeLists_h
 #define MergeLists_h
 
+#include "DivideUp.h"
 #include "MergePolicy.h"
 #include "PixelFormat.h"
 
@@ -170,7 +171,7 @@ SelectKey(SortedList<TKey> (&lists)[4], int rank)
 CUDAMEDIAN_HOST_DEVICE int
 CountMergeParts(int keys)
 {
-  return (keys + mergePart - 1) / mergePart;
+  return DivideUp(keys, mergePart);
 }
 
 /** Keys of one of them. */

@@ -132,7 +132,7 @@ SetSortCores(MergePass & pass)
   const int  rounds = CountMergeRounds(keys, level.line[pass.axis]);
   pass.tasks = static_cast<int>(CountTiles(level));
   SetThreads(pass, CountParts(1, keys), mostThreads);
-  pass.workKeys = std::max(0, std::min(2, rounds - 1)) * keys;
+  pass.workKeys = std::clamp(rounds - 1, 0, 2) * keys;
   pass.merges = static_cast<double>(CountTiles(level)) *
                 (static_cast<double>(keys) * std::max(0, rounds - 1) + static_cast<double>(level.core));
 }

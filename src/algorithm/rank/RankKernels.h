@@ -18,6 +18,7 @@
 #ifndef RankKernels_h
 #define RankKernels_h
 
+#include "DivideUp.h"
 #include "KernelArguments.h"
 #include "PixelFormat.h"
 #include "RankPolicy.h"
@@ -60,7 +61,7 @@ struct RankArguments
   CUDAMEDIAN_HOST_DEVICE int
   GetPaddedPixels() const
   {
-    return (shape.pixels + 7) / 8 * 8;
+    return RoundUp(shape.pixels, 8);
   }
   /** Rows of a region. */
   CUDAMEDIAN_HOST_DEVICE int
@@ -80,8 +81,8 @@ MakeRankArguments(const KernelArguments & slab, const RankShape & shape, KeyForm
   arguments.keyFormat = keyFormat;
   for (int axis = 0; axis < 3; ++axis)
   {
-    const auto tile = shape.tile[axis];
-    arguments.blocks[axis] = static_cast<std::uint32_t>((slab.outputExtent[shape.axes[axis]] + tile - 1) / tile);
+    arguments.blocks[axis] =
+      static_cast<std::uint32_t>(DivideUp(slab.outputExtent[shape.axes[axis]], shape.tile[axis]));
   }
   return arguments;
 }

@@ -18,6 +18,7 @@
 #ifndef RankValueSort_h
 #define RankValueSort_h
 
+#include "DivideUp.h"
 #include "RankSort.h"
 
 /** Sorts a region of 16-bit pixels by counting each of their values. See RankSort.h.
@@ -126,7 +127,7 @@ private:
   {
     const int width = m_Arguments.shape.region[0];
     const int rows = m_Arguments.GetRows();
-    const int pieces = (width + 31) / 32 * rows;
+    const int pieces = DivideUp(width, 32) * rows;
     const int stride = (pieces % 1009 != 0 ? 1009 : 1013) % pieces;
     const int step = stride * Warps % pieces;
     int       place = thread / 32 * stride % pieces;

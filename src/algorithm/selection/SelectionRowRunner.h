@@ -93,7 +93,7 @@ private:
   {
     constexpr std::int64_t mostValues = std::int64_t{ 1 } << 21;
     const auto             values = std::max<std::int64_t>(1, GetWindow(request).CountPixels());
-    return std::min(std::max<std::int64_t>(1, mostValues / values), std::max<std::int64_t>(1, output.extent[0]));
+    return std::clamp<std::int64_t>(mostValues / values, 1, std::max<std::int64_t>(1, output.extent[0]));
   }
 
   /** Of the footprint's pixels; a pixel beyond the image is the nearest one in it. */
@@ -173,7 +173,7 @@ private:
     for (auto position = window.first[axis] - window.before[axis]; position <= window.last[axis] + window.after[axis];
          ++position)
     {
-      body(std::min(std::max(position, window.first[axis]), window.last[axis]));
+      body(std::clamp(position, window.first[axis], window.last[axis]));
     }
   }
 

@@ -18,6 +18,7 @@
 #include "EmittedKernel.h"
 
 #include "DivideUp.h"
+#include "LaunchShape.h"
 #include "SharedMemoryLimit.h"
 
 #include <algorithm>
@@ -26,9 +27,6 @@ namespace cudamedian
 {
 namespace
 {
-
-/** What CUDA allows of blocks along the second and third axis of a grid. */
-constexpr std::int64_t largestGrid = 65535;
 
 /** Rows of a strip such that all multiprocessors are busy to the end: a whole number of waves of blocks, of strips
  * short enough for small images and long enough that the rows above and below them do not count. */

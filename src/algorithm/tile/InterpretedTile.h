@@ -20,6 +20,7 @@
 
 #include "InterpretedProgram.h"
 #include "KernelArguments.h"
+#include "KeyPairs.h"
 #include "PixelKey.h"
 
 /** What one thread of the kernel that interprets a program does, written so that the host can run it too: blocks and
@@ -56,20 +57,12 @@ struct InterpretedKey<TPixelBits, true>
   static CUDAMEDIAN_HOST_DEVICE Type
   Min(Type a, Type b)
   {
-#ifdef __CUDA_ARCH__
-    return __vminu2(a, b);
-#else
-    return Pack(GetLow(a) < GetLow(b) ? GetLow(a) : GetLow(b), GetHigh(a) < GetHigh(b) ? GetHigh(a) : GetHigh(b));
-#endif
+    return MinOfPairs(a, b);
   }
   static CUDAMEDIAN_HOST_DEVICE Type
   Max(Type a, Type b)
   {
-#ifdef __CUDA_ARCH__
-    return __vmaxu2(a, b);
-#else
-    return Pack(GetLow(a) < GetLow(b) ? GetLow(b) : GetLow(a), GetHigh(a) < GetHigh(b) ? GetHigh(b) : GetHigh(a));
-#endif
+    return MaxOfPairs(a, b);
   }
   static CUDAMEDIAN_HOST_DEVICE Type
   Pack(std::uint32_t low, std::uint32_t high)

@@ -21,6 +21,7 @@
 #include "KernelArguments.h"
 #include "KeyArithmetic.h"
 #include "KeyPacking.h"
+#include "KeyPairs.h"
 #include "PixelVector.h"
 
 namespace cudamedian
@@ -73,17 +74,18 @@ class KeyRegisters<TPixelBits, KeyPacking::Pair> : public PackedRegisters<2>
 public:
   using PackedRegisters<2>::PackedRegisters;
 
-#ifdef __CUDA_ARCH__
   CUDAMEDIAN_HOST_DEVICE Keys
   Min(Keys a, Keys b) const
   {
-    return __vminu2(a, b);
+    return MinOfPairs(a, b);
   }
   CUDAMEDIAN_HOST_DEVICE Keys
   Max(Keys a, Keys b) const
   {
-    return __vmaxu2(a, b);
+    return MaxOfPairs(a, b);
   }
+
+#ifdef __CUDA_ARCH__
   CUDAMEDIAN_HOST_DEVICE Keys
   Min3(Keys a, Keys b, Keys c) const
   {
@@ -106,17 +108,6 @@ public:
     return __viaddmax_u16x2(a, excess, c);
   }
 #else
-  Keys
-  Min(Keys a, Keys b) const
-  {
-    return ((a & 0xFFFFU) < (b & 0xFFFFU) ? a & 0xFFFFU : b & 0xFFFFU) | ((a >> 16) < (b >> 16) ? a >> 16 : b >> 16)
-                                                                           << 16;
-  }
-  Keys
-  Max(Keys a, Keys b) const
-  {
-    return a + b - Min(a, b);
-  }
   Keys
   Min3(Keys a, Keys b, Keys c) const
   {
@@ -275,8 +266,7 @@ public:
     asm("min.f16x2 %0, %1, %2;" : "=r"(result) : "r"(a), "r"(b));
     return result;
 #else
-    return ((a & 0xFFFFU) < (b & 0xFFFFU) ? a & 0xFFFFU : b & 0xFFFFU) | ((a >> 16) < (b >> 16) ? a >> 16 : b >> 16)
-                                                                           << 16;
+    return MinOfPairs(a, b);
 #endif
   }
   CUDAMEDIAN_HOST_DEVICE Keys
@@ -287,7 +277,7 @@ public:
     asm("max.f16x2 %0, %1, %2;" : "=r"(result) : "r"(a), "r"(b));
     return result;
 #else
-    return a + b - Min(a, b);
+    return MaxOfPairs(a, b);
 #endif
   }
   CUDAMEDIAN_HOST_DEVICE Keys

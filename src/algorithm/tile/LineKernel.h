@@ -20,6 +20,7 @@
 
 #include "Clamp.h"
 #include "ColumnKeys.h"
+#include "DivideUp.h"
 #include "LinePlace.h"
 
 namespace cudamedian
@@ -241,7 +242,7 @@ public:
   static constexpr int VectorPixels = TProgram::LineBytes / static_cast<int>(sizeof(TPixelBits));
   static_assert(Width % VectorPixels == 0, "a tile is some vectors");
   /** Columns read on either side. */
-  static constexpr int Halo = (Shape::Radius + VectorPixels - 1) / VectorPixels * VectorPixels;
+  static constexpr int Halo = RoundUp(Shape::Radius, VectorPixels);
   static constexpr int Loaded = Width + 2 * Halo;
 
   /** Outputs of a block along an axis. */

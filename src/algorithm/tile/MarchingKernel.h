@@ -18,6 +18,7 @@
 #ifndef MarchingKernel_h
 #define MarchingKernel_h
 
+#include "DivideUp.h"
 #include "TileKernel.h"
 
 namespace cudamedian
@@ -54,18 +55,18 @@ public:
   static constexpr int StepSlots = StepLength / SlotLength;
   static constexpr int ReachSlots = Reach / SlotLength;
   /** Steps that only stage, before the first outputs. */
-  static constexpr int StepsAhead = (Reach + StepLength - 1) / StepLength;
+  static constexpr int StepsAhead = DivideUp(Reach, StepLength);
   static_assert(MarchAxis == 1 ? Tiles::Slices * Tiles::Volumes == 1 : Tiles::Volumes == 1, "one axis to go along");
   static_assert(Reach % SlotLength == 0, "slots are whole");
   static_assert(!Tiles::IsNumbered, "a block runs once");
 
   /** Pixels that a thread stages at once beside the block's columns. */
   static constexpr int HaloPixels = TProgram::Margin <= 4 && StagePixels > 4 ? 4 : StagePixels;
-  static constexpr int HaloVectors = 2 * ((TProgram::Margin + HaloPixels - 1) / HaloPixels);
+  static constexpr int HaloVectors = 2 * DivideUp(TProgram::Margin, HaloPixels);
   static constexpr int Vectors = Tiles::BlockWidth / StagePixels;
   static constexpr int LinesAtOnce = Threads / Vectors;
-  static constexpr int Rounds = (StepLines + LinesAtOnce - 1) / LinesAtOnce;
-  static constexpr int HaloRounds = (StepLines * HaloVectors + Threads - 1) / Threads;
+  static constexpr int Rounds = DivideUp(StepLines, LinesAtOnce);
+  static constexpr int HaloRounds = DivideUp(StepLines * HaloVectors, Threads);
   static_assert(Threads % Vectors == 0, "the threads stage whole lines at once");
 
   /** A block at one of its steps. */
@@ -89,7 +90,7 @@ public:
   {
     const auto first = block.first[MarchAxis] + StepsAhead * StepLength - arguments.outputOrigin[MarchAxis];
     const auto left = arguments.outputExtent[MarchAxis] - first;
-    return StepsAhead + ((left < arguments.stripRows ? left : arguments.stripRows) + StepLength - 1) / StepLength;
+    return StepsAhead + DivideUp(left < arguments.stripRows ? left : arguments.stripRows, StepLength);
   }
 
   /** Goes on by a step. */

@@ -20,6 +20,7 @@
 
 #include "BFloatRegisters.h"
 #include "Clamp.h"
+#include "DivideUp.h"
 #include "QuadRegisters.h"
 #include "StagedAccess.h"
 
@@ -57,7 +58,7 @@ public:
   /** Pixels that a thread stages at once: 16 bytes, or 8 of 8-bit pixels, whose keys are twice as wide. */
   static constexpr int StagePixels = sizeof(TPixelBits) == 1 ? 8 : 16 / static_cast<int>(sizeof(TPixelBits));
   /** Columns staged on either side, whole vectors. */
-  static constexpr int Halo = (TProgram::Margin + StagePixels - 1) / StagePixels * StagePixels;
+  static constexpr int Halo = RoundUp(TProgram::Margin, StagePixels);
   /** Keys of a staged line, and lines: axes 1, 2 and 3 of the footprint, axis 1 fastest. */
   static constexpr int Pitch = BlockWidth + 2 * Halo;
   static constexpr int Rows = PartHeight + 2 * TProgram::RadiusY;
@@ -115,7 +116,7 @@ public:
     constexpr unsigned int vectors = BlockWidth / StagePixels;
     static_assert(BlockWidth % StagePixels == 0 && Threads % vectors == 0, "the threads stage whole lines at once");
     constexpr unsigned int linesAtOnce = Threads / vectors;
-    constexpr unsigned int rounds = (Lines + linesAtOnce - 1) / linesAtOnce;
+    constexpr unsigned int rounds = DivideUp(Lines, linesAtOnce);
     // Loads in flight per thread: four rounds of 16 bytes and half hide the latency within 32 registers.
     constexpr unsigned int roundsAtOnce = rounds < 4 ? rounds : 4;
 

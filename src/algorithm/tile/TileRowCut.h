@@ -158,7 +158,7 @@ CutTileRows(const MedianRequest & request, const TileWork & work)
   // Bands and runs give all work units something to do, and load little twice.
   const auto units = static_cast<std::int64_t>(std::max(1U, request.workUnits));
   const auto share = CountTileSteps<TKey>(work) / static_cast<double>(units);
-  const auto wanted = units * static_cast<std::int64_t>(std::min(128.0, std::max(16.0, share / 1e6)));
+  const auto wanted = units * static_cast<std::int64_t>(std::clamp(share / 1e6, 16.0, 128.0));
   const auto thrifty = [&](int axis) {
     return std::min(tiles(axis), std::max<std::int64_t>(1, 4 * (footprint[axis] - tile[axis]) / tile[axis]));
   };
@@ -180,7 +180,7 @@ CutTileRows(const MedianRequest & request, const TileWork & work)
   while (divide() < units && cut.bandRows * cut.runSlices > 1)
   {
     auto & longer = cut.bandRows > cut.runSlices ? cut.bandRows : cut.runSlices;
-    longer = (longer + 1) / 2;
+    longer = DivideUp(longer, 2);
   }
   cut.ringRows = runs ? (cut.bandRows - 1) * tile[1] + footprint[1] : footprint[1];
   return cut;

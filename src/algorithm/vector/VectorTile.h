@@ -18,6 +18,7 @@
 #ifndef VectorTile_h
 #define VectorTile_h
 
+#include "DivideUp.h"
 #include "VectorPixel.h"
 
 /** The vector median of 8-bit components in a window of 3x3 or 5x5, for a block of threads.
@@ -141,8 +142,8 @@ struct VectorTile
   GetPlace(const VectorArguments & arguments, std::uint32_t block)
   {
     // A launch has fewer than 2^31 blocks, and so there are of each kind. Division of 64 bits takes long.
-    const auto blocksX = static_cast<std::uint32_t>((arguments.outputExtent[0] + outputColumns - 1) / outputColumns);
-    const auto blocksY = static_cast<std::uint32_t>((arguments.outputExtent[1] + outputRows - 1) / outputRows);
+    const auto blocksX = static_cast<std::uint32_t>(DivideUp(arguments.outputExtent[0], outputColumns));
+    const auto blocksY = static_cast<std::uint32_t>(DivideUp(arguments.outputExtent[1], outputRows));
     const auto planes = static_cast<std::uint32_t>(arguments.outputExtent[2]);
     const auto row = block / blocksX;
     const auto plane = row / blocksY;
@@ -162,9 +163,8 @@ struct VectorTile
   static std::int64_t
   CountBlocks(const VectorArguments & arguments)
   {
-    return (arguments.outputExtent[0] + outputColumns - 1) / outputColumns *
-           ((arguments.outputExtent[1] + outputRows - 1) / outputRows) * arguments.outputExtent[2] *
-           arguments.outputExtent[3];
+    return DivideUp(arguments.outputExtent[0], outputColumns) * DivideUp(arguments.outputExtent[1], outputRows) *
+           arguments.outputExtent[2] * arguments.outputExtent[3];
   }
 
   /** First step: pixels of the image become words. The first candidate is `radius` before the first output. */
