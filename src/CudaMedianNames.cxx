@@ -81,9 +81,10 @@ ToString(Backend backend)
       return "CUDA";
     case Backend::Cpu:
       return "CPU";
-    default:
-      return "Auto";
+    case Backend::Auto:
+      break;
   }
+  return "Auto";
 }
 
 const char *
@@ -103,9 +104,10 @@ ToString(Algorithm algorithm)
       return "merge tiling";
     case Algorithm::Extremum:
       return "reduction along axes";
-    default:
-      return "automatic";
+    case Algorithm::Automatic:
+      break;
   }
+  return "automatic";
 }
 
 const char *

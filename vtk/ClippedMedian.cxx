@@ -27,6 +27,7 @@
 #include <limits>
 #include <memory>
 #include <mutex>
+#include <stdexcept>
 #include <thread>
 #include <type_traits>
 #include <utility>
@@ -703,10 +704,13 @@ RunClippedMedian(const ClippedRequest & request)
       return Runner<std::uint64_t>(request).Run();
     case PixelType::Float32:
       return Runner<float>(request).Run();
-    default: // VTK has no other but double
+    case PixelType::Float64:
+      return Runner<double>(request).Run();
+    case PixelType::Float16:
+    case PixelType::BFloat16:
       break;
   }
-  return Runner<double>(request).Run();
+  throw std::invalid_argument("VTK has no half floats");
 }
 
 } // namespace cudamedian

@@ -90,10 +90,13 @@ ToBytes(PixelType type, const char * what, double number)
       return ToBytes<std::uint64_t>(what, number);
     case PixelType::Float32:
       return ToBytes<float>(what, number);
-    default: // VTK has no other but double
+    case PixelType::Float64:
+      return ToBytes<double>(what, number);
+    case PixelType::Float16:
+    case PixelType::BFloat16:
       break;
   }
-  return ToBytes<double>(what, number);
+  throw std::invalid_argument("VTK has no half floats");
 }
 
 /** \throws std::invalid_argument where an array is no mask of an image with so many points. */

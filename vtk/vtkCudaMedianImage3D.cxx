@@ -19,6 +19,7 @@
 
 #include "ClippedMedian.h"
 #include "ImageRank.h"
+#include "PixelFormat.h"
 
 #include "vtkDataArray.h"
 #include "vtkImageData.h"
@@ -132,17 +133,8 @@ CopyComponent(const void * from, int fromStep, void * to, int toStep, std::int64
 void
 CopyComponent(std::size_t bytes, const void * from, int fromStep, void * to, int toStep, std::int64_t pixels)
 {
-  switch (bytes)
-  {
-    case 1:
-      return CopyComponent<std::uint8_t>(from, fromStep, to, toStep, pixels);
-    case 2:
-      return CopyComponent<std::uint16_t>(from, fromStep, to, toStep, pixels);
-    case 4:
-      return CopyComponent<std::uint32_t>(from, fromStep, to, toStep, pixels);
-    default:
-      return CopyComponent<std::uint64_t>(from, fromStep, to, toStep, pixels);
-  }
+  cudamedian::DispatchBytes(bytes,
+                            [=](auto pixel) { CopyComponent<decltype(pixel)>(from, fromStep, to, toStep, pixels); });
 }
 
 /** Runs a request for each component, which lies without gaps then, as the engine takes it. The first wanted pixel is

@@ -64,24 +64,6 @@ CopyFrom(const TPixel * source, std::int64_t stride, TPixel * target, std::int64
   }
 }
 
-/** Calls function(T()) with the unsigned type of a width. */
-template <typename TFunction>
-void
-DispatchWidth(std::size_t bytes, const TFunction & function)
-{
-  switch (bytes)
-  {
-    case 1:
-      return function(std::uint8_t());
-    case 2:
-      return function(std::uint16_t());
-    case 4:
-      return function(std::uint32_t());
-    default:
-      return function(std::uint64_t());
-  }
-}
-
 bool
 IsPacked(const Extent & extent, const Extent & stride)
 {
@@ -303,7 +285,7 @@ Gatherer::FillBeyond(const Extent & position, std::int64_t count, void * target)
   // The first colour is then the greatest.
   const bool isExchanged =
     m_Fill == ShrinkFill::OppositeChessboard || m_Fill == ShrinkFill::Greatest || m_Fill == ShrinkFill::Balanced;
-  DispatchWidth(m_PixelBytes, [&](auto width) {
+  DispatchBytes(m_PixelBytes, [&](auto width) {
     using Pixel = decltype(width);
     auto * pixels = static_cast<Pixel *>(target);
     Pixel  constant;
@@ -347,7 +329,7 @@ Gatherer::GatherRow(const Extent & position, std::int64_t count, void * target) 
   const auto size = m_Request.inputExtent[0];
   const auto inside = std::min(std::max<std::int64_t>(-position[0], 0), count);
   const auto beyond = std::max(inside, std::min(size - position[0], count));
-  DispatchWidth(m_PixelBytes, [&](auto width) {
+  DispatchBytes(m_PixelBytes, [&](auto width) {
     using Pixel = decltype(width);
     const auto * row = static_cast<const Pixel *>(m_Request.input) + offset;
     auto *       pixels = static_cast<Pixel *>(target);
@@ -431,7 +413,7 @@ Gatherer::ScatterRow(const Extent &      position,
     }
     return;
   }
-  DispatchWidth(bytes, [&](auto width) {
+  DispatchBytes(bytes, [&](auto width) {
     using Pixel = decltype(width);
     const auto * from = static_cast<const Pixel *>(pixels);
     auto *       to = reinterpret_cast<Pixel *>(target);

@@ -20,6 +20,11 @@
 
 #include "PixelKey.h"
 
+#include <cstddef>
+#include <cstdint>
+#include <stdexcept>
+#include <string>
+
 /** The one place that takes pixel types apart. A type without a case here does not compile (-Werror=switch). */
 namespace cudamedian
 {
@@ -46,6 +51,13 @@ struct PixelFormat
   KeyFormat keys{ KeyFormat::Integer8 };
   bool      isSigned{ false };
 };
+
+/** For a value that no caller has: without this it would be taken for a type that it is not. */
+[[noreturn]] inline void
+ThrowUnknown(const char * what, std::size_t value)
+{
+  throw std::logic_error(std::string("There is no ") + what + " " + std::to_string(value));
+}
 
 /** What a pixel type is. */
 constexpr PixelFormat
@@ -78,7 +90,7 @@ GetPixelFormat(PixelType type)
     case PixelType::BFloat16:
       return { KeyFormat::Integer16, true };
   }
-  return {};
+  ThrowUnknown("pixel type", static_cast<std::size_t>(type));
 }
 
 /** How pixels of a type are stored and keyed. */
@@ -107,9 +119,37 @@ DispatchKeys(KeyFormat format, const TFunction & function)
     case KeyFormat::Float32:
       return function(PixelKey<std::uint32_t, KeyMapping::Float>());
     case KeyFormat::Float64:
-      break;
+      return function(PixelKey<std::uint64_t, KeyMapping::Float>());
   }
-  return function(PixelKey<std::uint64_t, KeyMapping::Float>());
+  ThrowUnknown("format of keys", static_cast<std::size_t>(format));
+}
+
+/** Calls function(T()) with the unsigned type that holds a pixel's bits, and returns what it returns. */
+template <typename TFunction>
+auto
+DispatchBits(KeyFormat format, const TFunction & function)
+{
+  return DispatchKeys(format, [&](auto key) { return function(typename decltype(key)::Bits()); });
+}
+
+/** The same where no more is known of pixels or keys than how many bytes they have: 1, 2, 4 or 8. */
+template <typename TFunction>
+auto
+DispatchBytes(std::size_t bytes, const TFunction & function)
+{
+  switch (bytes)
+  {
+    case 1:
+      return function(std::uint8_t());
+    case 2:
+      return function(std::uint16_t());
+    case 4:
+      return function(std::uint32_t());
+    case 8:
+      return function(std::uint64_t());
+    default:
+      ThrowUnknown("width in bytes", bytes);
+  }
 }
 
 /** Bytes of a pixel. */
@@ -127,9 +167,9 @@ GetPixelBytes(KeyFormat format)
       return 4;
     case KeyFormat::Integer64:
     case KeyFormat::Float64:
-      break;
+      return 8;
   }
-  return 8;
+  ThrowUnknown("format of keys", static_cast<std::size_t>(format));
 }
 
 /** How the bits of pixels become keys. */

@@ -17,6 +17,8 @@
  *=========================================================================*/
 #include "LaneInterpreter.h"
 
+#include "PixelFormat.h"
+
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "LaneInterpreter.cxx"
 #include "hwy/foreach_target.h"
@@ -149,7 +151,7 @@ RunSecond(const ProgramSchedule::Instruction & second,
       return RunJoined<VFirstHigh, VOther, true, true>(a, b, c, other, low, high, lanes);
     case ProgramSchedule::Operation::Min:
       return RunJoined<VFirstHigh, VOther, true, false>(a, b, c, other, low, high, lanes);
-    default:
+    case ProgramSchedule::Operation::Max:
       return RunJoined<VFirstHigh, VOther, false, true>(a, b, c, other, low, high, lanes);
   }
 }
@@ -200,7 +202,7 @@ Interpret(const ProgramSchedule & schedule, TKey * const * operands, std::size_t
       case Operation::Min:
         RunInstruction<true, false>(a, b, low, high, lanes);
         break;
-      default:
+      case Operation::Max:
         RunInstruction<false, true>(a, b, low, high, lanes);
         break;
     }
@@ -211,17 +213,8 @@ Interpret(const ProgramSchedule & schedule, TKey * const * operands, std::size_t
 void
 InterpretAny(const ProgramSchedule & schedule, const void * operands, std::size_t keyBytes, std::size_t lanes)
 {
-  switch (keyBytes)
-  {
-    case 1:
-      return Interpret(schedule, static_cast<std::uint8_t * const *>(operands), lanes);
-    case 2:
-      return Interpret(schedule, static_cast<std::uint16_t * const *>(operands), lanes);
-    case 4:
-      return Interpret(schedule, static_cast<std::uint32_t * const *>(operands), lanes);
-    default:
-      return Interpret(schedule, static_cast<std::uint64_t * const *>(operands), lanes);
-  }
+  DispatchBytes(keyBytes,
+                [&](auto key) HWY_ATTR { Interpret(schedule, static_cast<decltype(key) * const *>(operands), lanes); });
 }
 
 } // namespace

@@ -17,6 +17,8 @@
  *=========================================================================*/
 #include "LaneInterpreter.h"
 
+#include "PixelFormat.h"
+
 // Functions have a copy for each instruction set, which is chosen when the library is loaded. Sanitizers run before
 // such a choice can be made.
 #if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__) && !defined(__SANITIZE_ADDRESS__) && \
@@ -91,6 +93,7 @@ Interpret(const ProgramSchedule & schedule, TKey * const * operands, std::size_t
 
 } // namespace
 
+// A lambda would have no copies: the switch is not DispatchBytes().
 CUDAMEDIAN_INSTRUCTION_SETS void
 InterpretBytes(const ProgramSchedule & schedule, const void * operands, std::size_t keyBytes, std::size_t lanes)
 {
@@ -102,8 +105,10 @@ InterpretBytes(const ProgramSchedule & schedule, const void * operands, std::siz
       return Interpret(schedule, static_cast<std::uint16_t * const *>(operands), lanes);
     case 4:
       return Interpret(schedule, static_cast<std::uint32_t * const *>(operands), lanes);
-    default:
+    case 8:
       return Interpret(schedule, static_cast<std::uint64_t * const *>(operands), lanes);
+    default:
+      ThrowUnknown("width in bytes", keyBytes);
   }
 }
 

@@ -19,6 +19,8 @@
 
 #include "DivideUp.h"
 #include "HalfFloat.h"
+#include "LaunchShape.h"
+#include "PixelFormat.h"
 
 #include <algorithm>
 #include <cstring>
@@ -137,19 +139,18 @@ GetArguments(const DeviceBox & box)
   return arguments;
 }
 
-/** Launches the kernel of the pixels' width. */
+/** Calls launch(bits, blocks, threads, arguments), which launches the kernel of pixels that such bits hold. */
 template <typename TLaunch>
 cudaError_t
-LaunchForWidth(const DeviceBox & box, const TLaunch & launch)
+LaunchForBits(const DeviceBox & box, const TLaunch & launch)
 {
-  constexpr std::int64_t mostBlocks = 65535;
-  const auto             rows = box.extent[1] * box.extent[2] * box.extent[3];
-  const dim3             threads(threadsOfRow, rowsOfBlock);
-  const dim3             blocks(
-    static_cast<unsigned int>(std::min(DivideUp<std::int64_t>(box.extent[0], threadsOfRow), mostBlocks)),
-    static_cast<unsigned int>(std::min(DivideUp<std::int64_t>(rows, rowsOfBlock), mostBlocks)));
+  const auto rows = box.extent[1] * box.extent[2] * box.extent[3];
+  const dim3 threads(threadsOfRow, rowsOfBlock);
+  const dim3 blocks(
+    static_cast<unsigned int>(std::min(DivideUp<std::int64_t>(box.extent[0], threadsOfRow), largestGrid)),
+    static_cast<unsigned int>(std::min(DivideUp<std::int64_t>(rows, rowsOfBlock), largestGrid)));
   cudaGetLastError(); // an error that another's call left behind is none of this launch
-  launch(PixelBytes(box.pixelType), blocks, threads, GetArguments(box));
+  DispatchBits(GetKeyFormat(box.pixelType), [&](auto bits) { launch(bits, blocks, threads, GetArguments(box)); });
   return cudaGetLastError();
 }
 
@@ -158,42 +159,16 @@ LaunchForWidth(const DeviceBox & box, const TLaunch & launch)
 cudaError_t
 LaunchGather(const DeviceBox & box, cudaStream_t stream)
 {
-  return LaunchForWidth(box, [stream](std::size_t bytes, dim3 blocks, dim3 threads, const BoxArguments & arguments) {
-    switch (bytes)
-    {
-      case 1:
-        GatherKernel<std::uint8_t><<<blocks, threads, 0, stream>>>(arguments);
-        break;
-      case 2:
-        GatherKernel<std::uint16_t><<<blocks, threads, 0, stream>>>(arguments);
-        break;
-      case 4:
-        GatherKernel<std::uint32_t><<<blocks, threads, 0, stream>>>(arguments);
-        break;
-      default:
-        GatherKernel<std::uint64_t><<<blocks, threads, 0, stream>>>(arguments);
-    }
+  return LaunchForBits(box, [stream](auto bits, dim3 blocks, dim3 threads, const BoxArguments & arguments) {
+    GatherKernel<decltype(bits)><<<blocks, threads, 0, stream>>>(arguments);
   });
 }
 
 cudaError_t
 LaunchScatter(const DeviceBox & box, cudaStream_t stream)
 {
-  return LaunchForWidth(box, [stream](std::size_t bytes, dim3 blocks, dim3 threads, const BoxArguments & arguments) {
-    switch (bytes)
-    {
-      case 1:
-        ScatterKernel<std::uint8_t><<<blocks, threads, 0, stream>>>(arguments);
-        break;
-      case 2:
-        ScatterKernel<std::uint16_t><<<blocks, threads, 0, stream>>>(arguments);
-        break;
-      case 4:
-        ScatterKernel<std::uint32_t><<<blocks, threads, 0, stream>>>(arguments);
-        break;
-      default:
-        ScatterKernel<std::uint64_t><<<blocks, threads, 0, stream>>>(arguments);
-    }
+  return LaunchForBits(box, [stream](auto bits, dim3 blocks, dim3 threads, const BoxArguments & arguments) {
+    ScatterKernel<decltype(bits)><<<blocks, threads, 0, stream>>>(arguments);
   });
 }
 

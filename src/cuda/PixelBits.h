@@ -19,6 +19,7 @@
 #define PixelBits_h
 
 #include "PixelArithmetic.h"
+#include "PixelFormat.h"
 #include "itkCudaMedianEngine.h"
 
 #include <array>
@@ -81,17 +82,7 @@ GetFarthest(PixelType type, double threshold)
   {
     return type == PixelType::Float64 ? RoundToBits<double>(threshold) : RoundToBits<float>(threshold);
   }
-  switch (PixelBytes(type))
-  {
-    case 1:
-      return RoundToBits<std::uint8_t>(threshold);
-    case 2:
-      return RoundToBits<std::uint16_t>(threshold);
-    case 4:
-      return RoundToBits<std::uint32_t>(threshold);
-    default:
-      return RoundToBits<std::uint64_t>(threshold);
-  }
+  return DispatchBits(GetKeyFormat(type), [=](auto bits) { return RoundToBits<decltype(bits)>(threshold); });
 }
 
 } // namespace cudamedian

@@ -17,6 +17,8 @@
  *=========================================================================*/
 #include "ExtremumRows.h"
 
+#include "PixelFormat.h"
+
 #include <cstdint>
 
 #undef HWY_TARGET_INCLUDE
@@ -89,8 +91,10 @@ TakeNumber(void * target, const void * const * rows, int number, std::size_t cou
       return TakeRows<TKey, VMax, 3>(keys, rows, count);
     case 4:
       return TakeRows<TKey, VMax, 4>(keys, rows, count);
+    case mostExtremumRows:
+      return TakeRows<TKey, VMax, mostExtremumRows>(keys, rows, count);
     default:
-      return TakeRows<TKey, VMax, 5>(keys, rows, count);
+      ThrowUnknown("number of rows", static_cast<std::size_t>(number));
   }
 }
 
@@ -109,17 +113,7 @@ TakeExtremesHere(void *               target,
                  std::size_t          keyBytes,
                  bool                 isMax)
 {
-  switch (keyBytes)
-  {
-    case 1:
-      return TakeEither<std::uint8_t>(target, rows, number, count, isMax);
-    case 2:
-      return TakeEither<std::uint16_t>(target, rows, number, count, isMax);
-    case 4:
-      return TakeEither<std::uint32_t>(target, rows, number, count, isMax);
-    default:
-      return TakeEither<std::uint64_t>(target, rows, number, count, isMax);
-  }
+  DispatchBytes(keyBytes, [=](auto key) HWY_ATTR { TakeEither<decltype(key)>(target, rows, number, count, isMax); });
 }
 
 } // namespace

@@ -17,6 +17,8 @@
  *=========================================================================*/
 #include "ExtremumRows.h"
 
+#include "PixelFormat.h"
+
 #include <algorithm>
 #include <cstdint>
 
@@ -47,17 +49,7 @@ TakeKeys(void * target, const void * const * rows, int number, std::size_t count
 void
 TakeExtremes(void * target, const void * const * rows, int number, std::size_t count, std::size_t keyBytes, bool isMax)
 {
-  switch (keyBytes)
-  {
-    case 1:
-      return TakeKeys<std::uint8_t>(target, rows, number, count, isMax);
-    case 2:
-      return TakeKeys<std::uint16_t>(target, rows, number, count, isMax);
-    case 4:
-      return TakeKeys<std::uint32_t>(target, rows, number, count, isMax);
-    default:
-      return TakeKeys<std::uint64_t>(target, rows, number, count, isMax);
-  }
+  DispatchBytes(keyBytes, [=](auto key) { TakeKeys<decltype(key)>(target, rows, number, count, isMax); });
 }
 
 } // namespace cudamedian

@@ -114,9 +114,10 @@ LaunchAnyPass(const MergeArguments<TKey> & arguments, TKey * work, cudaStream_t 
       return LaunchPass<TKey, MergePassKind::ExtendLines>(arguments, work, stream);
     case MergePassKind::SplitCores:
       return LaunchPass<TKey, MergePassKind::SplitCores>(arguments, work, stream);
-    default:
+    case MergePassKind::SelectKeys:
       return LaunchPass<TKey, MergePassKind::SelectKeys>(arguments, work, stream);
   }
+  return cudaErrorInvalidValue;
 }
 
 /** Orders the passes of regions on two streams: those over lines run beside those over cores, which are the caller's.

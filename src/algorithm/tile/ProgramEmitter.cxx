@@ -94,7 +94,7 @@ public:
           m_Restored[step.value] = GetText(step.value) + "r";
           m_Stream << "      const auto " << GetText(step.value) << " = access.Restore(" << step.slot << ");\n";
           break;
-        default:
+        case RegisterPlan::Action::Compute:
           Compute(m_Lowered.instructions[step.instruction]);
       }
     }
@@ -120,9 +120,10 @@ private:
         return "MinOfSum";
       case LoweredOperation::MaxOfSum:
         return "MaxOfSum";
-      default:
-        return "MaxBySum";
+      case LoweredOperation::MaxBySum:
+        break;
     }
+    return "MaxBySum";
   }
 
   /** The variable with the vector that holds an input, as it was loaded last. */
