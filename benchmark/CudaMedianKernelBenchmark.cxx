@@ -1,6 +1,7 @@
 // Times of the kernels alone, on images that lie in device memory, beside the floor of each; and the sweep over tiles,
 // blocks and shares by which policies are chosen.
 
+#include "DeviceProfiles.h"
 #include "ExtremumSweep.h"
 #include "KernelMeasurement.h"
 #include "WindowSweep.h"

@@ -106,7 +106,7 @@ EstimateOnCpu(const MedianRequest & step)
 {
   try
   {
-    return EstimateCpuSeconds(step, PlanMedian(step, Backend::Cpu, 0), GetHostRates());
+    return EstimateCpuSeconds(step, PlanOnHost(step), GetHostRates());
   }
   catch (const RequestError &)
   {

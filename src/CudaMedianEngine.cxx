@@ -145,7 +145,7 @@ RunOnCpuOnly(const MedianRequest & request)
 {
   auto report = StartReport(request, "asked for");
   return IsEmpty(request.outputExtent) ? RunNothing(request, Backend::Cpu, report)
-                                       : RunOnHost(request, PlanMedian(request, Backend::Cpu, 0), report);
+                                       : RunOnHost(request, PlanOnHost(request), report);
 }
 
 ExecutionReport
@@ -220,7 +220,7 @@ RunOnEither(const MedianRequest & request, Progress & progress)
   std::string         cpuProblem;
   try
   {
-    cpuPlan = PlanMedian(request, Backend::Cpu, 0);
+    cpuPlan = PlanOnHost(request);
   }
   catch (const RequestError & error)
   {

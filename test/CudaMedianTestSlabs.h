@@ -18,6 +18,7 @@
 #ifndef CudaMedianTestSlabs_h
 #define CudaMedianTestSlabs_h
 
+#include "CudaMedianTestPlans.h"
 #include "CudaMedianTestReference.h"
 #include "CudaMedianTestSeed.h"
 #include "KernelArguments.h"
@@ -152,7 +153,7 @@ CheckImage(BitsImage<TBits> & image, const Window & window, PixelType type, std:
   request.algorithm = Algorithm::Selection; // no program bytes: the budget is the slab's alone
   const RankMap map(window, request);
   const auto    members = ListMembers(window);
-  const auto    plan = PlanMedian(request, Backend::Cuda, budget);
+  const auto    plan = cudamediantest::PlanOnH200(request, Backend::Cuda, budget);
   for (const auto & slab : plan.slabs)
   {
     const auto         unwritten = static_cast<TBits>(0x5A5A5A5A5A5A5A5AULL);

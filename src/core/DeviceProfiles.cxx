@@ -21,6 +21,23 @@
 
 namespace cudamedian
 {
+namespace
+{
+
+/** The row of an architecture, or of the next older one, or the oldest. */
+const ArchitectureRow &
+FindArchitecture(int architecture)
+{
+  const auto & rows = GetArchitectureRows();
+  const auto * row = &rows.front();
+  for (const auto & candidate : rows)
+  {
+    row = candidate.architecture <= architecture ? &candidate : row;
+  }
+  return *row;
+}
+
+} // namespace
 
 const std::vector<ArchitectureRow> &
 GetArchitectureRows()
@@ -44,28 +61,29 @@ GetDeviceProfiles()
 DeviceTraits
 GetArchitectureTraits(int architecture)
 {
-  const auto & rows = GetArchitectureRows();
-  const auto * row = &rows.front();
-  for (const auto & candidate : rows)
-  {
-    row = candidate.architecture <= architecture ? &candidate : row;
-  }
+  const auto &       row = FindArchitecture(architecture);
   const auto * const known = FindDeviceProfile("h200");
   DeviceTraits       traits;
   traits.name = "sm_" + std::to_string(architecture);
   traits.computeCapability = architecture;
   traits.multiprocessors = known->multiprocessors;
   traits.kilohertz = known->kilohertz;
-  traits.blockSharedBytes = row->blockSharedKibibytes * 1024;
-  traits.sharedBytes = row->sharedKibibytes * 1024;
-  traits.reservedSharedBytes = row->reservedSharedBytes;
-  traits.registers = row->registers;
-  traits.warps = row->warps;
-  traits.blocks = row->blocks;
+  traits.blockSharedBytes = GetBlockSharedBytes(architecture);
+  traits.sharedBytes = row.sharedKibibytes * 1024;
+  traits.reservedSharedBytes = row.reservedSharedBytes;
+  traits.registers = row.registers;
+  traits.warps = row.warps;
+  traits.blocks = row.blocks;
   traits.cacheBytes = static_cast<std::size_t>(known->cacheMebibytes) << 20;
   traits.copyBytes = known->copyBytes;
-  traits.pipes = row->pipes;
+  traits.pipes = row.pipes;
   return traits;
+}
+
+int
+GetBlockSharedBytes(int architecture)
+{
+  return FindArchitecture(architecture).blockSharedKibibytes * 1024;
 }
 
 DeviceTraits

@@ -66,6 +66,10 @@ GetDeviceProfiles();
 DeviceTraits
 GetArchitectureTraits(int architecture);
 
+/** Shared memory that a block of an architecture's devices can ask for. */
+int
+GetBlockSharedBytes(int architecture);
+
 /** The traits of a profile. */
 DeviceTraits
 GetTraits(const DeviceProfile & profile);

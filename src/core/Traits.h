@@ -37,6 +37,10 @@ struct PipeTraits
   double cachedInstructions{ 7800 };
 };
 
+/** Shared memory that a block of every device has without asking for it. Kernels that need more call
+ * AllowSharedMemory(). */
+constexpr int unaskedSharedBytes = 48 << 10;
+
 /** A device of CUDA. */
 struct DeviceTraits
 {

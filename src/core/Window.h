@@ -21,6 +21,7 @@
 #include "itkCudaMedianExtent.h"
 
 #include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <limits>
 
@@ -28,6 +29,9 @@ namespace cudamedian
 {
 
 class Footprint;
+
+/** The largest radius of windows that kernels count in 32 bits: products of two sizes of a window are below 2^31. */
+constexpr std::int64_t largestCountedRadius = 8192;
 
 /** What is filtered with: the pixels around an output, and the rank among their sorted values that is wanted.
  *

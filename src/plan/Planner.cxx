@@ -235,12 +235,9 @@ PlanMedian(const MedianRequest & request, Backend backend, const PlanLimits & li
 }
 
 Plan
-PlanMedian(const MedianRequest & request, Backend backend, std::size_t budget, const Staging & staging)
+PlanOnHost(const MedianRequest & request)
 {
-  PlanLimits limits;
-  limits.budget = budget;
-  limits.staging = staging;
-  return PlanMedian(request, backend, limits);
+  return PlanMedian(request, Backend::Cpu, PlanLimits());
 }
 
 void

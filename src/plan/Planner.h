@@ -20,7 +20,7 @@
 
 #include "KernelMeans.h"
 #include "Plan.h"
-#include "DeviceProfiles.h"
+#include "Traits.h"
 
 #include <optional>
 
@@ -32,10 +32,10 @@ struct PlanLimits
 {
   std::size_t                budget{ 0 }; ///< bytes of device memory, with each of the devices; used for `Cuda` only
   Staging                    staging;     ///< the same for the host's memory that slabs pass through
-  DeviceTraits               device{ GetH200Traits() }; ///< what can be relied upon on each of the devices
-  std::vector<int>           devices;                   ///< their numbers; empty for a plan that is not run
-  std::optional<KernelMeans> only;                      ///< the one kind of kernel to take, whatever is known of it
-  std::vector<KernelRefusal> excluded;                  ///< kinds that are without use this time
+  DeviceTraits               device;      ///< what can be relied upon on each of the devices; used for `Cuda` only
+  std::vector<int>           devices;     ///< their numbers; empty for a plan that is not run
+  std::optional<KernelMeans> only;        ///< the one kind of kernel to take, whatever is known of it
+  std::vector<KernelRefusal> excluded;    ///< kinds that are without use this time
 };
 
 /** Plans a request for a backend (not `Auto`): asks the algorithms what they offer, takes the fastest, and cuts slabs.
@@ -49,9 +49,9 @@ struct PlanLimits
 Plan
 PlanMedian(const MedianRequest & request, Backend backend, const PlanLimits & limits);
 
-/** The same for devices that are not at hand. */
+/** The same for the CPU. */
 Plan
-PlanMedian(const MedianRequest & request, Backend backend, std::size_t budget, const Staging & staging = Staging());
+PlanOnHost(const MedianRequest & request);
 
 /** Writes into a report what a plan is: the backend, the algorithm, the tile, the operations and the slabs, each with
  * its reason. The tile is a program's, or the outputs of one thread block of ranks or histograms. */

@@ -45,7 +45,7 @@ ChooseBeforeStart(const MedianRequest & request, const MedianBackend & cuda, con
   {
     const auto & host = getHost();
     choice.leastSeconds = EstimateLeastCudaSeconds(request, host);
-    choice.cpuSeconds = EstimateCpuSeconds(request, PlanMedian(request, Backend::Cpu, 0), host);
+    choice.cpuSeconds = EstimateCpuSeconds(request, PlanOnHost(request), host);
   }
   catch (const RequestError &)
   {

@@ -15,6 +15,7 @@
  *  limitations under the License.
  *
  *=========================================================================*/
+#include "DeviceProfiles.h"
 #include "ProgramEmitter.h"
 #include "PublishedPrograms.h"
 #include "RowEmitter.h"

@@ -19,6 +19,7 @@
 #include "CudaMedianHostBlocks.h"
 #include "CudaMedianTestNumberedKeys.h"
 #include "CudaMedianTestSlabs.h"
+#include "DeviceProfiles.h"
 #include "KernelPolicy.h"
 #include "KernelProgram.h"
 #include "emitted/TileProgram_1x1x1x1_16.h"
@@ -294,7 +295,7 @@ TEST(CudaMedianBFloat, ShapeIsThatOfThePolicy)
   for (const int architecture : { 80, 86, 89 })
   {
     const auto kind = GetKernelKind(2, architecture);
-    const auto policy = GetKernelPolicy(radius, kind);
+    const auto policy = GetKernelPolicy(radius, kind, GetH200Traits());
     const auto shape = GetKernelShape(radius, policy, kind, BuildKernelProgram(radius, policy, kind));
     EXPECT_EQ(kind.packing, BFloatPair);
     EXPECT_FALSE(policy.lowering.threeInput);

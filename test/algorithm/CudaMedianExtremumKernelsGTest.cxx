@@ -16,6 +16,7 @@
  *
  *=========================================================================*/
 #include "CudaMedianTestDevice.h"
+#include "CudaMedianTestPlans.h"
 #include "CudaMedianTestSlabs.h"
 #include "DeviceProfiles.h"
 #include "ExtremumHostKernels.h"
@@ -521,7 +522,7 @@ TEST(CudaMedianExtremumKernels, PlansTakeIt)
     {
       for (const auto budget : { std::size_t{ 1 } << 30, smallBudget })
       {
-        const auto plan = PlanMedian(MakeRequest(type, extent, radius, true), Backend::Cuda, budget);
+        const auto plan = cudamediantest::PlanOnH200(MakeRequest(type, extent, radius, true), Backend::Cuda, budget);
         // A small window's tile program is faster.
         const bool isSmall = radius == Extent{ { 1, 1, 0, 0 } };
         EXPECT_EQ(plan.candidate.algorithm, isSmall ? Algorithm::TileProgram : Algorithm::Extremum)
@@ -536,7 +537,7 @@ TEST(CudaMedianExtremumKernels, PlansTakeIt)
   auto request = MakeRequest(PixelType::UInt8, { { 64, 64, 1, 1 } }, { { 1, 1, 0, 0 } }, false);
   request.rank = 3;
   request.algorithm = Algorithm::Extremum;
-  EXPECT_THROW(PlanMedian(request, Backend::Cuda, std::size_t{ 1 } << 30), RequestError);
+  EXPECT_THROW(cudamediantest::PlanOnH200(request, Backend::Cuda, std::size_t{ 1 } << 30), RequestError);
 }
 
 /** Extremes of a random image, found on a backend. */

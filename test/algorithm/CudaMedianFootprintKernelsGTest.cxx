@@ -22,6 +22,7 @@
 #include "CudaMedianTestReference.h"
 #include "CudaMedianTestSeed.h"
 #include "CudaMedianTestSlabs.h"
+#include "DeviceProfiles.h"
 #include "KernelPolicy.h"
 #include "KernelProgram.h"
 #include "ProgramEmitter.h"
@@ -174,7 +175,7 @@ TEST(CudaMedianFootprintKernels, SourcesTellFootprintsApart)
          Footprint::MakeFromImage({ { 3, 3, 1, 1 } }, { 1, 0, 1, 0, 1, 0, 1, 0, 1 }, { { 1, 1, 0, 0 } }) })
   {
     const Window   window(footprint, -1);
-    const auto     policy = GetKernelPolicy(window, kind);
+    const auto     policy = GetKernelPolicy(window, kind, GetH200Traits());
     EmittedProgram count;
     const auto     source = MakeKernelSource(BuildKernelProgram(window, policy, kind), policy, kind, false, count);
     EXPECT_EQ(source, MakeKernelSource(BuildKernelProgram(window, policy, kind), policy, kind, false, count));
@@ -197,7 +198,7 @@ TEST(CudaMedianFootprintKernels, ProgramsAreCompiledAtFirstUse)
     {
       const Window     window(footprint, -1);
       const KernelKind kind = GetKernelKind(pixelBytes, 90);
-      const auto       policy = GetKernelPolicy(window, kind);
+      const auto       policy = GetKernelPolicy(window, kind, GetH200Traits());
       EmittedProgram   count;
       MakeKernelSource(BuildKernelProgram(window, policy, kind), policy, kind, false, count);
       EXPECT_LE(count.instructions, mostInstructions)

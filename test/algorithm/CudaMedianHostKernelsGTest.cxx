@@ -20,6 +20,8 @@
 #include "CudaMedianTestReference.h"
 #include "CudaMedianTestSeed.h"
 #include "CudaMedianTestSlabs.h"
+#include "DeviceProfiles.h"
+#include "DivideUp.h"
 #include "HistogramKernels.h"
 #include "LaunchShape.h"
 #include "RankEdges.h"
@@ -232,7 +234,7 @@ CheckFootprints(PixelType type, std::mt19937_64 & random)
       window.ranks =
         std::min<std::int64_t>(static_cast<std::int64_t>(random() % 6) + 1, window.CountPixels() - window.rank);
       RankShape shape{};
-      ASSERT_TRUE(FindCounterShape(window, sizeof(TBits), shape)) << footprint->Describe();
+      ASSERT_TRUE(FindCounterShape(window, sizeof(TBits), shape, GetH200Traits())) << footprint->Describe();
       const auto lists = MakeRankLists(*footprint, shape);
       for (const Extent & size : { Extent{ { 3, 2, 1, 1 } }, Extent{ { 67, 41, 1, 1 } }, Extent{ { 13, 11, 7, 2 } } })
       {
@@ -256,7 +258,7 @@ CheckRanked(PixelType type, std::size_t (&threads)[2])
   for (const auto & radius : radii)
   {
     RankShape shape{};
-    ASSERT_TRUE(FindCounterShape(radius, sizeof(TBits), shape));
+    ASSERT_TRUE(FindCounterShape(radius, sizeof(TBits), shape, GetH200Traits()));
     ++threads[shape.threads / 64];
     for (const auto & size : sizes)
     {
@@ -282,7 +284,7 @@ CheckOtherRanks(PixelType type)
   {
     const auto check = [&](const Window & window) {
       RankShape shape{};
-      if (!FindCounterShape(window, sizeof(TBits), shape))
+      if (!FindCounterShape(window, sizeof(TBits), shape, GetH200Traits()))
       {
         // A block has no room for all the ranks of a large window.
         ASSERT_GT(window.ranks, 1000);
@@ -382,7 +384,7 @@ RunHistogramBlocks(const HistogramArguments & arguments, std::int64_t regions)
   const LoopedWarp warp;
   for (std::int64_t number = 0; number < regions * shape.CountBlocks(); ++number)
   {
-    std::vector<std::uint64_t> shared(static_cast<std::size_t>(shape.sharedBytes + 7) / 8);
+    std::vector<std::uint64_t> shared(static_cast<std::size_t>(DivideUp(shape.sharedBytes, 8)));
     std::vector<std::uint64_t> scratch(shape.columnsInScratch ? static_cast<std::size_t>(shape.GetColumnsBytes()) / 8
                                                               : 0);
     char * const               windows = reinterpret_cast<char *>(shared.data()) + shape.GetWindowsOffset();

@@ -19,6 +19,7 @@
 #include "CudaMedianTestReference.h"
 #include "CudaMedianTestSeed.h"
 #include "CudaMedianTestSlabs.h"
+#include "DeviceProfiles.h"
 #include "DivideUp.h"
 #include "KernelProgram.h"
 #include "LineKernel.h"
@@ -246,7 +247,7 @@ TEST(CudaMedianLineKernels, SourceNamesTheKernelAndThePacking)
 {
   const auto write = [](const Extent & radius, int pixelBytes, int architecture, bool isForFamily) {
     const auto     kind = GetKernelKind(pixelBytes, architecture, isForFamily);
-    const auto     policy = GetKernelPolicy(radius, kind);
+    const auto     policy = GetKernelPolicy(radius, kind, GetH200Traits());
     EmittedProgram count;
     return MakeKernelSource(BuildKernelProgram(radius, policy, kind), policy, kind, false, count);
   };

@@ -21,6 +21,7 @@
 #include "CudaMedianHostTiles.h"
 #include "CudaMedianTestSeed.h"
 #include "CudaMedianTestSlabs.h"
+#include "DeviceProfiles.h"
 #include "KernelProgram.h"
 #include "PublishedPrograms.h"
 #include "TileHost.h"
@@ -149,7 +150,7 @@ TEST(CudaMedianPublishedKernels, APolicyIsForTheProgramsTile)
   const Extent radius{ { 2, 2, 0, 0 } };
   const auto   kind = GetKernelKind(2, 90);
   const auto   program = BuildPublishedProgram("forgetful1x2", radius);
-  const auto   chosen = GetKernelPolicy(radius, kind);
+  const auto   chosen = GetKernelPolicy(radius, kind, GetH200Traits());
   EXPECT_THROW(BuildKernelProgram(program, chosen, kind), std::invalid_argument);
   const auto policy = AdaptPolicy(chosen, program);
   const auto built = BuildKernelProgram(program, policy, kind);

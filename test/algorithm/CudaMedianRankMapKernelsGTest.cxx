@@ -21,6 +21,7 @@
 #include "CudaMedianTestReference.h"
 #include "CudaMedianTestSeed.h"
 #include "CudaMedianTestSlabs.h"
+#include "DeviceProfiles.h"
 #include "KernelPolicy.h"
 #include "KernelProgram.h"
 #include "ProgramEmitter.h"
@@ -186,7 +187,7 @@ TEST(CudaMedianRankMapKernels, SourcesTellRanksApart)
   {
     Window window(Extent{ { 1, 1, 0, 0 } }, least);
     window.ranks = greatest - least + 1;
-    const auto     policy = GetKernelPolicy(window, kind);
+    const auto     policy = GetKernelPolicy(window, kind, GetH200Traits());
     EmittedProgram count;
     const auto     source = MakeKernelSource(BuildKernelProgram(window, policy, kind), policy, kind, false, count);
     EXPECT_EQ(std::count(sources.begin(), sources.end(), source), 0);
@@ -211,7 +212,7 @@ TEST(CudaMedianRankMapKernels, ProgramsAreShort)
       window.rank = (window.CountPixels() - lines) / 2;
       window.ranks = lines + 1;
       const KernelKind kind = GetKernelKind(pixelBytes, 90);
-      const auto       policy = GetKernelPolicy(window, kind);
+      const auto       policy = GetKernelPolicy(window, kind, GetH200Traits());
       EmittedProgram   count;
       MakeKernelSource(BuildKernelProgram(window, policy, kind), policy, kind, false, count);
       EXPECT_LE(count.instructions, mostInstructions)

@@ -20,6 +20,7 @@
 #include "CudaMedianTestDevice.h"
 #include "CudaMedianTestSeed.h"
 #include "CudaMedianTestSlabs.h"
+#include "DeviceProfiles.h"
 #include "RankThreshold.h"
 #include "RankThresholdPolicy.h"
 #include "RankValueSort.h"
@@ -137,7 +138,7 @@ void
 CheckWindow(PixelType type, const Window & window)
 {
   RankShape shape{};
-  ASSERT_TRUE(FindThresholdShape(window, sizeof(TBits), shape));
+  ASSERT_TRUE(FindThresholdShape(window, sizeof(TBits), shape, GetH200Traits()));
   ASSERT_TRUE(KeepsThresholds(shape));
   ASSERT_LE(shape.pixels, shape.sortPixels);
   for (const Extent & size : { Extent{ { 3, 2, 1, 1 } }, Extent{ { 67, 41, 1, 1 } }, Extent{ { 13, 11, 7, 2 } } })
@@ -271,10 +272,10 @@ TEST(CudaMedianRankThreshold, OtherPixelsHaveNone)
   RankShape shape{};
   for (const int pixelBytes : { 1, 8 })
   {
-    EXPECT_FALSE(FindThresholdShape(Extent{ { 25, 25, 0, 0 } }, pixelBytes, shape));
+    EXPECT_FALSE(FindThresholdShape(Extent{ { 25, 25, 0, 0 } }, pixelBytes, shape, GetH200Traits()));
   }
-  EXPECT_FALSE(FindThresholdShape(Extent{ { 4, 4, 4, 0 } }, 2, shape));
-  EXPECT_FALSE(FindThresholdShape(Extent{ { 0, 30, 30, 0 } }, 2, shape)) << "not along the rows";
+  EXPECT_FALSE(FindThresholdShape(Extent{ { 4, 4, 4, 0 } }, 2, shape, GetH200Traits()));
+  EXPECT_FALSE(FindThresholdShape(Extent{ { 0, 30, 30, 0 } }, 2, shape, GetH200Traits())) << "not along the rows";
   // Where a block has too little memory for a counter of each value, buckets sort.
   auto traits = GetH200Traits();
   traits.blockSharedBytes = 99 * 1024;
@@ -287,7 +288,7 @@ TEST(CudaMedianRankThreshold, AreChosenWhereTheyWereFaster)
 {
   const auto keeps = [](const Extent & radius, int pixelBytes) {
     RankShape shape{};
-    EXPECT_TRUE(FindRankShape(radius, pixelBytes, shape));
+    EXPECT_TRUE(FindRankShape(radius, pixelBytes, shape, GetH200Traits()));
     return KeepsThresholds(shape);
   };
   EXPECT_TRUE(keeps({ { 22, 22, 0, 0 } }, 2));
@@ -305,7 +306,7 @@ TEST(CudaMedianRankThreshold, HardImages)
   for (const Extent & radius : { Extent{ { 9, 9, 0, 0 } }, Extent{ { 20, 17, 0, 0 } } })
   {
     RankShape shape{};
-    ASSERT_TRUE(FindThresholdShape(radius, 2, shape));
+    ASSERT_TRUE(FindThresholdShape(radius, 2, shape, GetH200Traits()));
     for (auto & image : cudamediantest::MakeHardImages<std::uint16_t>())
     {
       cudamediantest::CheckImage<std::uint16_t, KeyMapping::Integer>(
@@ -348,7 +349,7 @@ TEST(CudaMedianRankThreshold, DevicesFindWhatTheHostFinds)
                                    Extent{ { 70, 70, 0, 0 } } })
     {
       RankShape shape{};
-      if (!FindRankShape(radius, static_cast<int>(PixelBytes(type)), shape))
+      if (!FindRankShape(radius, static_cast<int>(PixelBytes(type)), shape, GetH200Traits()))
       {
         continue; // no room for so many wide pixels
       }

@@ -18,6 +18,7 @@
 #include "CudaMedianTestDevice.h"
 #include "CudaMedianTestReference.h"
 #include "CudaMedianTestSeed.h"
+#include "DeviceProfiles.h"
 #include "HistogramPolicy.h"
 #include "HostHistogramPolicy.h"
 #include "KernelPolicy.h"
@@ -117,9 +118,11 @@ IsCovered(const Extent & extent, const Window & window, PixelType type, Backend 
     case Algorithm::TileProgram:
       return cuda ? IsCoveredByKernels(window) || IsInterpretedOnDevices(window) : IsCoveredByTilePrograms(window);
     case Algorithm::LocalRank:
-      return cuda ? FindRankShape(window, pixelBytes, rank) : FindHostRankShape(window, pixelBytes, extent, 1, rank);
+      return cuda ? FindRankShape(window, pixelBytes, rank, GetH200Traits())
+                  : FindHostRankShape(window, pixelBytes, extent, 1, rank);
     case Algorithm::SlidingHistogram:
-      return cuda ? FindHistogramShape(window, pixelBytes, histogram) : IsCoveredByHostHistograms(window, pixelBytes);
+      return cuda ? FindHistogramShape(window, pixelBytes, histogram, GetH200Traits())
+                  : IsCoveredByHostHistograms(window, pixelBytes);
     case Algorithm::MergeTiling:
       return cuda && FindMergeShape(window, pixelBytes, extent, mostMergeScratchBytes, merge);
     default:

@@ -18,6 +18,8 @@
 // The tables of measurements, row by row: what was measured to be fastest is what the policies choose, and the models
 // are as far from it as they say. No measurement is taken here.
 
+#include "CudaMedianTestPlans.h"
+#include "DeviceProfiles.h"
 #include "ExtremumTuning.h"
 #include "HistogramPolicy.h"
 #include "KernelPolicy.h"
@@ -113,7 +115,8 @@ MakeRequest(const Extent & window, int pixelBytes)
 Algorithm
 ChooseAlgorithm(const Extent & window, int pixelBytes, Backend backend)
 {
-  return PlanMedian(MakeRequest(window, pixelBytes), backend, std::size_t{ 8 } << 30).candidate.algorithm;
+  return cudamediantest::PlanOnH200(MakeRequest(window, pixelBytes), backend, std::size_t{ 8 } << 30)
+    .candidate.algorithm;
 }
 
 bool
@@ -171,8 +174,8 @@ GetRate(const RateTables & tables, Algorithm algorithm, const Extent & window, i
   }
   const auto radius = GetRadius(window);
   RankShape  shape{};
-  return algorithm == Algorithm::LocalRank && FindRankShape(radius, pixelBytes, shape)
-           ? 1e3 / EstimateRankPicoseconds(shape, radius, pixelBytes) / rankError
+  return algorithm == Algorithm::LocalRank && FindRankShape(radius, pixelBytes, shape, GetH200Traits())
+           ? 1e3 / EstimateRankPicoseconds(shape, radius, pixelBytes, GetH200Traits()) / rankError
            : 0;
 }
 
@@ -276,7 +279,7 @@ struct KernelCost
 KernelCost
 CountKernel(const Window & window, int pixelBytes)
 {
-  const auto policy = GetKernelPolicy(window, GetKernelKind(pixelBytes, 90));
+  const auto policy = GetKernelPolicy(window, GetKernelKind(pixelBytes, 90), GetH200Traits());
   const auto cost = CountPhases(BuildKernelPhases(window, policy), policy.lowering, policy.blockX).cost;
   return { cost.clocks, cost.liveValues };
 }
@@ -432,16 +435,16 @@ TEST(CudaMedianTuning, ModelsAreAsFarOffAsTheySay)
   const auto ranks = CompareModel(Algorithm::LocalRank, [](const RateRow & row) {
     const auto radius = GetRadius(row.window);
     RankShape  shape{};
-    EXPECT_TRUE(FindRankShape(radius, row.pixelBytes, shape));
+    EXPECT_TRUE(FindRankShape(radius, row.pixelBytes, shape, GetH200Traits()));
     // Beyond 91x91 local ranks are far behind and not taken.
-    return radius[0] > 45 ? 1e3 / row.rate : EstimateRankPicoseconds(shape, radius, row.pixelBytes);
+    return radius[0] > 45 ? 1e3 / row.rate : EstimateRankPicoseconds(shape, radius, row.pixelBytes, GetH200Traits());
   });
   EXPECT_GE(ranks.first, 1 / rankError);
   EXPECT_LE(ranks.second, rankError);
   const auto histograms = CompareModel(Algorithm::SlidingHistogram, [](const RateRow & row) {
     HistogramShape shape{};
-    EXPECT_TRUE(FindHistogramShape(GetRadius(row.window), row.pixelBytes, shape));
-    return EstimateHistogramPicoseconds(shape, row.pixelBytes);
+    EXPECT_TRUE(FindHistogramShape(GetRadius(row.window), row.pixelBytes, shape, GetH200Traits()));
+    return EstimateHistogramPicoseconds(shape, row.pixelBytes, GetH200Traits());
   });
   EXPECT_GE(histograms.first, 1 / 1.9);
   EXPECT_LE(histograms.second, 1.6);

@@ -21,6 +21,8 @@
 #include "BFloatRegisters.h"
 #include "CudaMedianTestDevice.h"
 #include "CudaMedianTestNumberedKeys.h"
+#include "DeviceProfiles.h"
+#include "DivideUp.h"
 #include "RuntimeKernels.h"
 #include "Slab.h"
 
@@ -216,7 +218,7 @@ TEST(CudaMedianBFloatDevice, InstructionsDoWhatTheHostDoes)
     std::uint32_t *                   to = output.Get();
     void *                            parameters[] = { &from, &count, &to };
     ASSERT_EQ(cudaLaunchKernel(
-                reinterpret_cast<const void *>(kernel), dim3((count + 255) / 256), dim3(256), parameters, 0, nullptr),
+                reinterpret_cast<const void *>(kernel), dim3(DivideUp(count, 256)), dim3(256), parameters, 0, nullptr),
               cudaSuccess);
     const auto found = output.Read();
     for (std::size_t i = 0; i < count; ++i)
@@ -252,8 +254,8 @@ TEST(CudaMedianBFloatDevice, BlocksOnEitherSideOfTheLimit)
     {
       for (const auto type : { PixelType::UInt16, PixelType::Int16 })
       {
-        const auto compiled =
-          CompileRuntimeKernel(window, GetKeyFormat(type), kind, GetKernelPolicy(window, kind), { architecture, true });
+        const auto compiled = CompileRuntimeKernel(
+          window, GetKeyFormat(type), kind, GetKernelPolicy(window, kind, GetH200Traits()), { architecture, true });
         ASSERT_NE(compiled.kernel, nullptr) << compiled.explanation;
         for (auto & named : MakeNumberedImages(type, window.radius[2] > 0))
         {

@@ -17,6 +17,7 @@
  *=========================================================================*/
 // Kernels that NVRTC compiles at first use, without a device: in the background, once, and kept on disk.
 #include "BackgroundWorker.h"
+#include "DeviceProfiles.h"
 #include "KernelCompilation.h"
 #include "itkCudaMedianFootprint.h"
 
@@ -277,7 +278,7 @@ TEST(CudaMedianKernelPolicy, LongProgramsAlongThreeAxesAreLeftToRanks)
                                                       { 15, 4, 0, true, false } })
   {
     const Window window(Extent{ { x, y, z, 0 } });
-    EXPECT_EQ(IsTileProgramFastestOnDevice(window, 2), ofPairs) << x << "," << y << "," << z;
-    EXPECT_EQ(IsTileProgramFastestOnDevice(window, 4), ofSingles) << x << "," << y << "," << z;
+    EXPECT_EQ(IsTileProgramFastestOnDevice(window, 2, GetH200Traits()), ofPairs) << x << "," << y << "," << z;
+    EXPECT_EQ(IsTileProgramFastestOnDevice(window, 4, GetH200Traits()), ofSingles) << x << "," << y << "," << z;
   }
 }

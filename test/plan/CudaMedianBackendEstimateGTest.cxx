@@ -18,6 +18,8 @@
 // What Backend::Auto decides by, with the rates of one machine.
 
 #include "BackendEstimate.h"
+#include "CudaMedianTestPlans.h"
+#include "DeviceProfiles.h"
 #include "HierarchicalTiling.h"
 #include "Planner.h"
 #include "ProgramPhases.h"
@@ -88,7 +90,7 @@ MakeRequest(const Extent & extent, const Extent & radius, unsigned workUnits = 6
 double
 Cpu(const MedianRequest & request, const HostTraits & host, bool compiledAhead)
 {
-  auto plan = PlanMedian(request, Backend::Cpu, 0);
+  auto plan = PlanOnHost(request);
   if (plan.candidate.algorithm == cudamedian::Algorithm::TileProgram)
   {
     // As if, whatever this build has compiled ahead.
@@ -122,7 +124,8 @@ Cpu(const MedianRequest & request, unsigned cores, bool compiledAhead = false)
 double
 Cuda(const MedianRequest & request, unsigned cores, const ImageMemory & memory = {})
 {
-  return EstimateCudaSeconds(request, PlanMedian(request, Backend::Cuda, budget), memory, MakeHost(cores), bus);
+  return EstimateCudaSeconds(
+    request, cudamediantest::PlanOnH200(request, Backend::Cuda, budget), memory, MakeHost(cores), bus);
 }
 
 std::string
@@ -139,7 +142,7 @@ FindMeasuredAlgorithm(const MedianRequest & request)
   using cudamedian::Algorithm;
   const cudamedian::Window window(request.radius);
   const auto               pixelBytes = static_cast<std::int64_t>(PixelBytes(request.pixelType));
-  if (pixelBytes == 1 || PlanMedian(request, Backend::Cpu, 0).candidate.algorithm != Algorithm::SlidingHistogram)
+  if (pixelBytes == 1 || PlanOnHost(request).candidate.algorithm != Algorithm::SlidingHistogram)
   {
     return Algorithm::Automatic;
   }
@@ -322,6 +325,7 @@ TEST(CudaMedianBackendEstimate, SlowerBusesAndDevicesTakeLonger)
     const auto request = MakeRequest(flat, { { 7, 7, 0, 0 } });
     PlanLimits limits;
     limits.budget = budget;
+    limits.device = GetH200Traits();
     limits.device.kilohertz = static_cast<int>(speed * limits.device.kilohertz);
     limits.device.computeCapability = computeCapability;
     return EstimateCudaSeconds(

@@ -15,6 +15,8 @@
  *  limitations under the License.
  *
  *=========================================================================*/
+#include "CudaMedianTestPlans.h"
+#include "DeviceProfiles.h"
 #include "ExtremumPolicy.h"
 #include "ExtremumSteps.h"
 #include "HistogramPolicy.h"
@@ -60,7 +62,7 @@ GetBytes(const PixelBox & box)
 void
 CheckPlan(const MedianRequest & request, std::size_t budget)
 {
-  const auto       plan = cudamedian::PlanMedian(request, Backend::Cuda, budget);
+  const auto       plan = cudamediantest::PlanOnH200(request, Backend::Cuda, budget);
   std::set<Extent> origins;
   std::int64_t     pixels = 0;
   EXPECT_LE(plan.GetDeviceBytes(), budget);
@@ -92,7 +94,7 @@ TEST(CudaMedianPlanner, SlabsCoverTheRequestWithinAnyBudget)
   auto request = MakeRequest({ { 101, 67, 13, 1 } }, { { 2, 2, 1, 0 } });
   request.outputOrigin = { { 3, 5, 1, 0 } };
   request.outputExtent = { { 90, 61, 11, 1 } };
-  const auto whole = cudamedian::PlanMedian(request, Backend::Cuda, std::size_t{ 1 } << 40);
+  const auto whole = cudamediantest::PlanOnH200(request, Backend::Cuda, std::size_t{ 1 } << 40);
   EXPECT_EQ(whole.slabs.size(), 1U);
   const auto program = whole.candidate.programBytes;
   for (const std::size_t kibibytes : { 300, 200, 100, 50, 20, 10, 5, 2, 1 })
@@ -104,10 +106,10 @@ TEST(CudaMedianPlanner, SlabsCoverTheRequestWithinAnyBudget)
 TEST(CudaMedianPlanner, ASlabIsTheLargestThatFits)
 {
   const auto request = MakeRequest({ { 64, 64, 1, 1 } }, { { 1, 1, 0, 0 } });
-  const auto program = cudamedian::PlanMedian(request, Backend::Cuda, 1 << 30).candidate.programBytes;
+  const auto program = cudamediantest::PlanOnH200(request, Backend::Cuda, 1 << 30).candidate.programBytes;
   // 32 rows of output and 34 of input, 128 bytes each, fit exactly; one byte less does not hold them.
-  EXPECT_EQ(cudamedian::PlanMedian(request, Backend::Cuda, program + 66 * 128).slabs.size(), 2U);
-  EXPECT_EQ(cudamedian::PlanMedian(request, Backend::Cuda, program + 66 * 128 - 1).slabs.size(), 3U);
+  EXPECT_EQ(cudamediantest::PlanOnH200(request, Backend::Cuda, program + 66 * 128).slabs.size(), 2U);
+  EXPECT_EQ(cudamediantest::PlanOnH200(request, Backend::Cuda, program + 66 * 128 - 1).slabs.size(), 3U);
 }
 
 TEST(CudaMedianPlanner, ABudgetTooSmallNamesTheSmallestThatWorks)
@@ -115,7 +117,7 @@ TEST(CudaMedianPlanner, ABudgetTooSmallNamesTheSmallestThatWorks)
   const auto request = MakeRequest({ { 64, 64, 64, 1 } }, { { 1, 1, 1, 0 } });
   try
   {
-    cudamedian::PlanMedian(request, Backend::Cuda, 100);
+    cudamediantest::PlanOnH200(request, Backend::Cuda, 100);
     FAIL() << "no exception";
   }
   catch (const cudamedian::RequestError & error)
@@ -125,7 +127,7 @@ TEST(CudaMedianPlanner, ABudgetTooSmallNamesTheSmallestThatWorks)
     ASSERT_NE(position, std::string::npos) << text;
     const auto smallest = std::stoull(text.substr(position + 6));
     EXPECT_NO_THROW(CheckPlan(request, smallest));
-    EXPECT_THROW(cudamedian::PlanMedian(request, Backend::Cuda, smallest - 1), cudamedian::RequestError);
+    EXPECT_THROW(cudamediantest::PlanOnH200(request, Backend::Cuda, smallest - 1), cudamedian::RequestError);
   }
 }
 
@@ -144,13 +146,13 @@ TEST(CudaMedianPlanner, RowsOfDeviceBuffersAreAligned)
   EXPECT_EQ(cudamedian::GetDevicePitch(3, 8), 4);
   // 5 rows of 9 pixels of 16 bits: 32 bytes a row, in and out, and in with a row above and below.
   auto request = MakeRequest({ { 9, 5, 1, 1 } }, { { 1, 1, 0, 0 } });
-  auto plan = cudamedian::PlanMedian(request, Backend::Cuda, 1 << 20);
+  auto plan = cudamediantest::PlanOnH200(request, Backend::Cuda, 1 << 20);
   EXPECT_EQ(plan.deviceInputBytes, 7U * 32);
   EXPECT_EQ(plan.deviceOutputBytes, 5U * 32);
   // Outputs 1 to 8 are eight pixels, but lie across two vectors.
   request.outputOrigin[0] = 1;
   request.outputExtent[0] = 8;
-  plan = cudamedian::PlanMedian(request, Backend::Cuda, 1 << 20);
+  plan = cudamediantest::PlanOnH200(request, Backend::Cuda, 1 << 20);
   EXPECT_EQ(plan.deviceOutputBytes, 5U * 32);
 }
 
@@ -158,7 +160,8 @@ TEST(CudaMedianPlanner, KernelsTakeMoreWindowsThanTheCpu)
 {
   using cudamedian::Algorithm;
   const auto choose = [](const Extent & radius) {
-    return cudamedian::PlanMedian(MakeRequest({ { 9, 9, 9, 9 } }, radius), Backend::Cuda, 1 << 20).candidate.algorithm;
+    return cudamediantest::PlanOnH200(MakeRequest({ { 9, 9, 9, 9 } }, radius), Backend::Cuda, 1 << 20)
+      .candidate.algorithm;
   };
   EXPECT_EQ(choose({ { 5, 5, 0, 0 } }), Algorithm::TileProgram);
   EXPECT_EQ(choose({ { 8, 8, 0, 0 } }), Algorithm::TileProgram);
@@ -174,7 +177,7 @@ TEST(CudaMedianPlanner, AlgorithmByWindow)
 {
   using cudamedian::Algorithm;
   const auto choose = [](const Extent & radius) {
-    return cudamedian::PlanMedian(MakeRequest({ { 9, 9, 9, 9 } }, radius), Backend::Cpu, 0).candidate.algorithm;
+    return cudamedian::PlanOnHost(MakeRequest({ { 9, 9, 9, 9 } }, radius)).candidate.algorithm;
   };
   EXPECT_EQ(choose({ { 0, 0, 0, 0 } }), Algorithm::TileProgram);
   EXPECT_EQ(choose({ { 5, 5, 0, 0 } }), Algorithm::TileProgram);
@@ -196,10 +199,10 @@ TEST(CudaMedianPlanner, AlgorithmByWindow)
   auto request = MakeRequest({ { 9, 9, 1, 1 } }, { { 6, 6, 0, 0 } });
   request.algorithm = Algorithm::TileProgram;
   request.radius = { { 16, 16, 0, 0 } };
-  EXPECT_THROW(cudamedian::PlanMedian(request, Backend::Cpu, 0), cudamedian::RequestError);
+  EXPECT_THROW(cudamedian::PlanOnHost(request), cudamedian::RequestError);
   request.radius = { { 1, 1, 0, 0 } };
   request.algorithm = Algorithm::Selection;
-  EXPECT_EQ(cudamedian::PlanMedian(request, Backend::Cpu, 0).candidate.algorithm, Algorithm::Selection);
+  EXPECT_EQ(cudamedian::PlanOnHost(request).candidate.algorithm, Algorithm::Selection);
 }
 
 TEST(CudaMedianTilePolicy, TilesAreAtMostHalfTheWindowRoundedUp)
@@ -230,10 +233,11 @@ TEST(CudaMedianRankPolicy, BlocksHoldTogether)
       cudamedian::RankShape shape{};
       if (bytes == 8 && radius[0] == 45)
       {
-        EXPECT_FALSE(cudamedian::FindCounterShape(radius, bytes, shape)) << "91x91 pixels and more of 64 bits";
+        EXPECT_FALSE(cudamedian::FindCounterShape(radius, bytes, shape, cudamedian::GetH200Traits()))
+          << "91x91 pixels and more of 64 bits";
         continue;
       }
-      ASSERT_TRUE(cudamedian::FindCounterShape(radius, bytes, shape));
+      ASSERT_TRUE(cudamedian::FindCounterShape(radius, bytes, shape, cudamedian::GetH200Traits()));
       EXPECT_EQ(shape.threads % (shape.lanes[0] * shape.lanes[1]), 0);
       EXPECT_EQ(shape.tile[2], shape.threads / (shape.lanes[0] * shape.lanes[1]) * shape.steps);
       int         pixels = 1;
@@ -279,12 +283,14 @@ TEST(CudaMedianRankPolicy, BlocksHoldTogether)
 TEST(CudaMedianRankPolicy, WindowsBeyondAnyBlock)
 {
   cudamedian::RankShape shape{};
-  EXPECT_FALSE(cudamedian::FindRankShape({ { 1, 1, 1, 1 } }, 2, shape));
-  EXPECT_FALSE(cudamedian::FindCounterShape({ { 70, 70, 0, 0 } }, 2, shape));
-  EXPECT_FALSE(cudamedian::FindRankShape({ { 70, 70, 0, 0 } }, 4, shape));
-  EXPECT_TRUE(cudamedian::FindRankShape({ { 70, 70, 0, 0 } }, 2, shape)) << "windows that keep a threshold";
-  EXPECT_FALSE(cudamedian::FindRankShape({ { 130, 130, 0, 0 } }, 2, shape));
-  EXPECT_FALSE(cudamedian::FindRankShape({ { std::int64_t{ 1 } << 40, 0, 0, 0 } }, 2, shape));
+  EXPECT_FALSE(cudamedian::FindRankShape({ { 1, 1, 1, 1 } }, 2, shape, cudamedian::GetH200Traits()));
+  EXPECT_FALSE(cudamedian::FindCounterShape({ { 70, 70, 0, 0 } }, 2, shape, cudamedian::GetH200Traits()));
+  EXPECT_FALSE(cudamedian::FindRankShape({ { 70, 70, 0, 0 } }, 4, shape, cudamedian::GetH200Traits()));
+  EXPECT_TRUE(cudamedian::FindRankShape({ { 70, 70, 0, 0 } }, 2, shape, cudamedian::GetH200Traits()))
+    << "windows that keep a threshold";
+  EXPECT_FALSE(cudamedian::FindRankShape({ { 130, 130, 0, 0 } }, 2, shape, cudamedian::GetH200Traits()));
+  EXPECT_FALSE(
+    cudamedian::FindRankShape({ { std::int64_t{ 1 } << 40, 0, 0, 0 } }, 2, shape, cudamedian::GetH200Traits()));
   EXPECT_FALSE(cudamedian::FindHostRankShape({ { 130, 130, 0, 0 } }, 2, { { 512, 512, 1, 1 } }, 4, shape));
   EXPECT_FALSE(cudamedian::FindHostRankShape({ { 0, 1, 1, 1 } }, 2, { { 512, 512, 1, 1 } }, 4, shape));
   EXPECT_FALSE(
@@ -293,7 +299,7 @@ TEST(CudaMedianRankPolicy, WindowsBeyondAnyBlock)
   request.algorithm = cudamedian::Algorithm::LocalRank;
   for (const auto backend : { Backend::Cpu, Backend::Cuda })
   {
-    EXPECT_THROW(cudamedian::PlanMedian(request, backend, 1 << 20), cudamedian::RequestError);
+    EXPECT_THROW(cudamediantest::PlanOnH200(request, backend, 1 << 20), cudamedian::RequestError);
   }
 }
 
@@ -302,10 +308,10 @@ TEST(CudaMedianRankPolicy, WhatDoesNotCoverAWindowSaysWhy)
 {
   auto request = MakeRequest({ { 9, 9, 9, 9 } }, { { 0, 1, 1, 1 } });
   request.algorithm = cudamedian::Algorithm::LocalRank;
-  EXPECT_NO_THROW(cudamedian::PlanMedian(request, Backend::Cuda, 1 << 30));
+  EXPECT_NO_THROW(cudamediantest::PlanOnH200(request, Backend::Cuda, 1 << 30));
   try
   {
-    cudamedian::PlanMedian(request, Backend::Cpu, 0);
+    cudamedian::PlanOnHost(request);
     FAIL() << "no exception";
   }
   catch (const cudamedian::RequestError & error)
@@ -331,7 +337,8 @@ TEST(CudaMedianKernelPolicy, TilesExtendAlongTheWindow)
   {
     for (const int bytes : { 2, 4 })
     {
-      const auto policy = cudamedian::GetKernelPolicy(radius, cudamedian::GetKernelKind(bytes, 90));
+      const auto policy =
+        cudamedian::GetKernelPolicy(radius, cudamedian::GetKernelKind(bytes, 90), cudamedian::GetH200Traits());
       for (int axis = 0; axis < cudamedian::Dimension; ++axis)
       {
         EXPECT_GE(policy.tile[axis], 1);
@@ -357,7 +364,7 @@ TEST(CudaMedianHistogramPolicy, BlocksHoldTogether)
                                    Extent{ { 43, 43, 43, 0 } } })
     {
       cudamedian::HistogramShape shape{};
-      ASSERT_TRUE(cudamedian::FindHistogramShape(radius, bytes, shape));
+      ASSERT_TRUE(cudamedian::FindHistogramShape(radius, bytes, shape, cudamedian::GetH200Traits()));
       std::size_t  axes = 0;
       std::int64_t pixels = 1;
       for (std::size_t axis = 0; axis < 3; ++axis)
@@ -413,7 +420,7 @@ TEST(CudaMedianExtremumPolicy, ScratchHoldsTheRowsOfCopiedBorders)
     request.rank = 0;
     request.border.fill(cudamedian::Border::Constant);
     const auto & device = cudamedian::GetH200Traits();
-    const auto   plan = cudamedian::PlanMedian(request, Backend::Cuda, std::size_t{ 1 } << 30);
+    const auto   plan = cudamediantest::PlanOnH200(request, Backend::Cuda, std::size_t{ 1 } << 30);
     ASSERT_EQ(plan.candidate.algorithm, cudamedian::Algorithm::Extremum);
     const auto shapes = cudamedian::ChooseExtremumPasses(cudamedian::GetExtremumReach(request), size, 1, device).shapes;
     ASSERT_GT(shapes.size(), 1U);
@@ -427,27 +434,31 @@ TEST(CudaMedianExtremumPolicy, ScratchHoldsTheRowsOfCopiedBorders)
 TEST(CudaMedianHistogramPolicy, WindowsBeyondAnyBlock)
 {
   cudamedian::HistogramShape shape{};
-  EXPECT_FALSE(cudamedian::FindHistogramShape({ { 1, 1, 1, 1 } }, 1, shape));
+  EXPECT_FALSE(cudamedian::FindHistogramShape({ { 1, 1, 1, 1 } }, 1, shape, cudamedian::GetH200Traits()));
   for (const int bytes : { 1, 2, 4, 8 })
   {
-    EXPECT_TRUE(cudamedian::FindHistogramShape({ { 100, 100, 0, 0 } }, bytes, shape));
+    EXPECT_TRUE(cudamedian::FindHistogramShape({ { 100, 100, 0, 0 } }, bytes, shape, cudamedian::GetH200Traits()));
     EXPECT_FALSE(shape.columnsInScratch);
-    EXPECT_TRUE(cudamedian::FindHistogramShape({ { 500, 500, 0, 0 } }, bytes, shape));
+    EXPECT_TRUE(cudamedian::FindHistogramShape({ { 500, 500, 0, 0 } }, bytes, shape, cudamedian::GetH200Traits()));
     EXPECT_TRUE(shape.columnsInScratch);
-    EXPECT_EQ(cudamedian::FindHistogramShape({ { 501, 501, 0, 0 } }, bytes, shape), bytes == 1);
-    EXPECT_EQ(cudamedian::FindHistogramShape({ { 23169, 23169, 0, 0 } }, bytes, shape), bytes == 1);
+    EXPECT_EQ(cudamedian::FindHistogramShape({ { 501, 501, 0, 0 } }, bytes, shape, cudamedian::GetH200Traits()),
+              bytes == 1);
+    EXPECT_EQ(cudamedian::FindHistogramShape({ { 23169, 23169, 0, 0 } }, bytes, shape, cudamedian::GetH200Traits()),
+              bytes == 1);
   }
-  EXPECT_FALSE(cudamedian::FindHistogramShape({ { 23170, 23170, 0, 0 } }, 1, shape)) << "2^31 pixels and more";
-  EXPECT_TRUE(cudamedian::FindHistogramShape({ { 127, 127, 127, 0 } }, 1, shape));
-  EXPECT_FALSE(cudamedian::FindHistogramShape({ { 9, 128, 128, 0 } }, 1, shape));
-  EXPECT_FALSE(cudamedian::FindHistogramShape({ { 44, 44, 44, 0 } }, 2, shape));
-  EXPECT_FALSE(cudamedian::FindHistogramShape({ { std::int64_t{ 1 } << 40, 0, 0, 0 } }, 1, shape));
+  EXPECT_FALSE(cudamedian::FindHistogramShape({ { 23170, 23170, 0, 0 } }, 1, shape, cudamedian::GetH200Traits()))
+    << "2^31 pixels and more";
+  EXPECT_TRUE(cudamedian::FindHistogramShape({ { 127, 127, 127, 0 } }, 1, shape, cudamedian::GetH200Traits()));
+  EXPECT_FALSE(cudamedian::FindHistogramShape({ { 9, 128, 128, 0 } }, 1, shape, cudamedian::GetH200Traits()));
+  EXPECT_FALSE(cudamedian::FindHistogramShape({ { 44, 44, 44, 0 } }, 2, shape, cudamedian::GetH200Traits()));
+  EXPECT_FALSE(
+    cudamedian::FindHistogramShape({ { std::int64_t{ 1 } << 40, 0, 0, 0 } }, 1, shape, cudamedian::GetH200Traits()));
   auto request = MakeRequest({ { 90, 50, 1, 1 } }, { { 300, 300, 0, 0 } });
   request.algorithm = cudamedian::Algorithm::SlidingHistogram;
   const auto getError = [&](Backend backend) -> std::string {
     try
     {
-      cudamedian::PlanMedian(request, backend, std::size_t{ 1 } << 30);
+      cudamediantest::PlanOnH200(request, backend, std::size_t{ 1 } << 30);
     }
     catch (const cudamedian::RequestError & error)
     {
@@ -473,7 +484,7 @@ TEST(CudaMedianPlanner, OnTheCpuLargeWindowsSlideOverColumns)
   const auto choose = [](PixelType type, const Extent & radius) {
     auto request = MakeRequest({ { 300, 200, 90, 2 } }, radius);
     request.pixelType = type;
-    return cudamedian::PlanMedian(request, Backend::Cpu, 0).candidate.algorithm;
+    return cudamedian::PlanOnHost(request).candidate.algorithm;
   };
   EXPECT_EQ(choose(PixelType::UInt8, { { 9, 9, 0, 0 } }), Algorithm::TileProgram);
   EXPECT_EQ(choose(PixelType::UInt8, { { 10, 10, 0, 0 } }), Algorithm::SlidingHistogram);
@@ -536,7 +547,7 @@ TEST(CudaMedianPlanner, OnCudaTheLargestWindowsSlideOverColumns)
   const auto plan = [](PixelType type, const Extent & radius, std::size_t budget) {
     auto request = MakeRequest({ { 300, 200, 90, 1 } }, radius);
     request.pixelType = type;
-    return cudamedian::PlanMedian(request, Backend::Cuda, budget);
+    return cudamediantest::PlanOnH200(request, Backend::Cuda, budget);
   };
   constexpr std::size_t large = std::size_t{ 1 } << 30;
   EXPECT_EQ(plan(PixelType::UInt8, { { 75, 75, 0, 0 } }, large).candidate.algorithm, Algorithm::SlidingHistogram);
@@ -546,7 +557,7 @@ TEST(CudaMedianPlanner, OnCudaTheLargestWindowsSlideOverColumns)
   const auto sorted = plan(PixelType::Int16, { { 12, 12, 12, 0 } }, large);
   EXPECT_EQ(sorted.candidate.algorithm, Algorithm::SlidingHistogram);
   cudamedian::HistogramShape histogram{};
-  ASSERT_TRUE(cudamedian::FindHistogramShape({ { 12, 12, 12, 0 } }, 2, histogram));
+  ASSERT_TRUE(cudamedian::FindHistogramShape({ { 12, 12, 12, 0 } }, 2, histogram, cudamedian::GetH200Traits()));
   EXPECT_GE(sorted.candidate.scratchBytes, cudamedian::GetLeastHistogramScratchBytes(histogram));
   EXPECT_LE(sorted.candidate.scratchBytes, std::size_t{ 256 } << 20);
   EXPECT_LE(sorted.GetDeviceBytes(), large);
@@ -605,7 +616,7 @@ TEST(CudaMedianMergePolicy, PassesHoldTogether)
         EXPECT_LE(pass.threads,
                   pass.kind == MergePassKind::SortCores || pass.kind == MergePassKind::SplitCores ? 1024 : 256);
         const auto spread = cudamedian::GetMergeSpread(pass, bytes);
-        EXPECT_TRUE(spread.tasks > 0 || pass.workKeys * bytes <= cudamedian::mergeSharedBytes);
+        EXPECT_TRUE(spread.tasks > 0 || pass.workKeys * bytes <= cudamedian::unaskedSharedBytes);
         EXPECT_TRUE(spread.tasks == 0 || spread.blocks > 0);
         EXPECT_LE(memory.work + spread.tasks * pass.workKeys, memory.end);
       }
@@ -630,7 +641,7 @@ TEST(CudaMedianMergePolicy, WindowsAndBudgetsItDoesNotCover)
   const auto getError = [&](Backend backend, std::size_t budget) -> std::string {
     try
     {
-      cudamedian::PlanMedian(request, backend, budget);
+      cudamediantest::PlanOnH200(request, backend, budget);
     }
     catch (const cudamedian::RequestError & error)
     {
@@ -652,7 +663,7 @@ TEST(CudaMedianPlanner, BeyondSlidingHistogramsWindowsMergeTiles)
 {
   using cudamedian::Algorithm;
   const auto plan = [](const Extent & size, const Extent & radius, std::size_t budget) {
-    return cudamedian::PlanMedian(MakeRequest(size, radius), Backend::Cuda, budget);
+    return cudamediantest::PlanOnH200(MakeRequest(size, radius), Backend::Cuda, budget);
   };
   constexpr std::size_t large = std::size_t{ 1 } << 30;
   const Extent          size{ { 3000, 2000, 1, 1 } };
@@ -675,7 +686,7 @@ TEST(CudaMedianPlanner, OnCudaTheWidthOfPixelsTellsWhereRanksBegin)
   const auto choose = [](cudamedian::PixelType type, const Extent & radius) {
     auto request = MakeRequest({ { 300, 200, 20, 1 } }, radius);
     request.pixelType = type;
-    return cudamedian::PlanMedian(request, Backend::Cuda, std::size_t{ 1 } << 30).candidate.algorithm;
+    return cudamediantest::PlanOnH200(request, Backend::Cuda, std::size_t{ 1 } << 30).candidate.algorithm;
   };
   using cudamedian::Algorithm;
   using cudamedian::PixelType;
@@ -709,7 +720,7 @@ TEST(CudaMedianPlanner, OnTheCpuWidePixelsSlideEarlier)
   {
     auto request = MakeRequest({ { 90, 50, 1, 1 } }, { { 7, 6, 0, 0 } });
     request.pixelType = type;
-    EXPECT_EQ(cudamedian::PlanMedian(request, Backend::Cpu, 0).candidate.algorithm, algorithm);
+    EXPECT_EQ(cudamedian::PlanOnHost(request).candidate.algorithm, algorithm);
   }
 }
 
@@ -723,13 +734,13 @@ TEST(CudaMedianPlanner, LargeImagesHaveSlabsInFlight)
     {
       const auto budget = mebibytes << 20;
       CheckPlan(request, budget);
-      const auto plan = cudamedian::PlanMedian(request, Backend::Cuda, budget);
+      const auto plan = cudamediantest::PlanOnH200(request, Backend::Cuda, budget);
       EXPECT_EQ(plan.slabsInFlight, 4);
       EXPECT_GT(plan.slabs.size(), 8U);
       EXPECT_LE(plan.deviceInputBytes + plan.deviceOutputBytes, std::size_t{ 40 } << 20);
     }
   }
-  EXPECT_EQ(cudamedian::PlanMedian(MakeRequest({ { 512, 512, 8, 1 } }, { { 1, 1, 1, 0 } }), Backend::Cuda, 1 << 30)
+  EXPECT_EQ(cudamediantest::PlanOnH200(MakeRequest({ { 512, 512, 8, 1 } }, { { 1, 1, 1, 0 } }), Backend::Cuda, 1 << 30)
               .slabsInFlight,
             1);
 }
@@ -740,7 +751,7 @@ TEST(CudaMedianPlanner, SlabsInFlightFitTheCachesUnlessKernelsAreLong)
   const Extent deep{ { 1024, 1024, 128, 1 } };
   const auto   getSlabBytes = [](const Extent & extent, std::int64_t r) {
     const auto request = MakeRequest(extent, { { r, r, extent[2] > 1 ? r : 0, 0 } });
-    const auto plan = cudamedian::PlanMedian(request, Backend::Cuda, std::size_t{ 1 } << 33);
+    const auto plan = cudamediantest::PlanOnH200(request, Backend::Cuda, std::size_t{ 1 } << 33);
     EXPECT_EQ(plan.slabsInFlight, 4);
     return static_cast<std::size_t>(cudamedian::Volume(plan.slabs.front().output.extent)) *
            cudamedian::PixelBytes(request.pixelType);
@@ -763,7 +774,7 @@ TEST(CudaMedianPlanner, SeveralDevicesHaveSomeSlabsEach)
   const auto count = [&request](std::size_t devices) {
     request.devices.assign(devices, 0);
     CheckPlan(request, std::size_t{ 1 } << 33);
-    return cudamedian::PlanMedian(request, Backend::Cuda, std::size_t{ 1 } << 33).slabs.size();
+    return cudamediantest::PlanOnH200(request, Backend::Cuda, std::size_t{ 1 } << 33).slabs.size();
   };
   EXPECT_EQ(count(1), count(0));
   EXPECT_GE(count(2), 16U);
@@ -796,7 +807,7 @@ TEST(CudaMedianPlanner, LaterPiecesOfAStreamNeedNoMoreMemory)
           request.inputExtent[axis] = last - first;
           request.outputExtent[axis] = length;
           request.outputOrigin[axis] = piece * length - first;
-          return cudamedian::PlanMedian(request, Backend::Cuda, std::size_t{ 1 } << 30);
+          return cudamediantest::PlanOnH200(request, Backend::Cuda, std::size_t{ 1 } << 30);
         };
         const auto first = plan(0);
         for (std::int64_t piece = 1; piece < pieces; ++piece)
@@ -816,7 +827,7 @@ TEST(CudaMedianPlanner, SlabsOfSelectionAreShort)
 {
   auto request = MakeRequest({ { 20000, 15000, 1, 1 } }, { { 200, 200, 0, 0 } });
   request.algorithm = cudamedian::Algorithm::Selection;
-  const auto plan = cudamedian::PlanMedian(request, Backend::Cuda, std::size_t{ 1 } << 33);
+  const auto plan = cudamediantest::PlanOnH200(request, Backend::Cuda, std::size_t{ 1 } << 33);
   ASSERT_EQ(plan.candidate.algorithm, cudamedian::Algorithm::Selection);
   for (const auto & slab : plan.slabs)
   {
@@ -860,22 +871,22 @@ TEST(CudaMedianPlanner, LaunchesCoverABoxOnceAndStaySmall)
 TEST(CudaMedianPlanner, ABudgetWithoutRoomForRanksSelects)
 {
   auto       request = MakeRequest({ { 90, 50, 1, 1 } }, { { 12, 12, 0, 0 } });
-  const auto plan = cudamedian::PlanMedian(request, Backend::Cuda, 10000);
+  const auto plan = cudamediantest::PlanOnH200(request, Backend::Cuda, 10000);
   EXPECT_EQ(plan.candidate.algorithm, cudamedian::Algorithm::Selection);
   EXPECT_NE(plan.algorithmReason.find("budget"), std::string::npos) << plan.algorithmReason;
   request.algorithm = cudamedian::Algorithm::LocalRank;
-  EXPECT_THROW(cudamedian::PlanMedian(request, Backend::Cuda, 10000), cudamedian::RequestError);
+  EXPECT_THROW(cudamediantest::PlanOnH200(request, Backend::Cuda, 10000), cudamedian::RequestError);
 }
 
 TEST(CudaMedianRankPolicy, ScratchStaysWithinTheBudget)
 {
   auto                  request = MakeRequest({ { 300, 200, 1, 1 } }, { { 12, 12, 0, 0 } });
-  const auto            whole = cudamedian::PlanMedian(request, Backend::Cuda, std::size_t{ 1 } << 30);
+  const auto            whole = cudamediantest::PlanOnH200(request, Backend::Cuda, std::size_t{ 1 } << 30);
   cudamedian::RankShape shape{};
-  ASSERT_TRUE(cudamedian::FindRankShape(request.radius, 2, shape));
+  ASSERT_TRUE(cudamedian::FindRankShape(request.radius, 2, shape, cudamedian::GetH200Traits()));
   EXPECT_EQ(whole.candidate.scratchBytes,
             static_cast<std::size_t>(cudamedian::CountRankBlocks(shape, request.outputExtent) * shape.scratchBytes));
-  const auto small = cudamedian::PlanMedian(request, Backend::Cuda, 100000);
+  const auto small = cudamediantest::PlanOnH200(request, Backend::Cuda, 100000);
   EXPECT_LE(small.GetDeviceBytes(), 100000U);
   EXPECT_GT(small.candidate.scratchBytes, 0U);
   EXPECT_LE(small.candidate.scratchBytes, 25000U);

@@ -15,6 +15,7 @@
  *  limitations under the License.
  *
  *=========================================================================*/
+#include "CudaMedianTestPlans.h"
 #include "CudaMedianTestSeed.h"
 #include "Planner.h"
 #include "Slab.h"
@@ -57,7 +58,7 @@ TEST(CudaMedianSlabRows, RowsOfOutputsBeginAtAVector)
     request.outputStride = GetPackedStride(request.outputExtent);
     for (const auto budget : { std::size_t{ 1 } << 30, std::size_t{ 1 } << 17 })
     {
-      const auto plan = PlanMedian(request, Backend::Cuda, budget);
+      const auto plan = cudamediantest::PlanOnH200(request, Backend::Cuda, budget);
       for (const auto & slab : plan.slabs)
       {
         const auto lead = GetOutputLead(slab, bytes);

@@ -17,6 +17,7 @@
  *=========================================================================*/
 // Plans that keep to a budget of the host's memory, and slabs that kernels can count along each axis.
 
+#include "CudaMedianTestPlans.h"
 #include "HostMemory.h"
 #include "Planner.h"
 
@@ -61,7 +62,7 @@ GetError(const MedianRequest & request, std::size_t budget, const Staging & stag
 {
   try
   {
-    PlanMedian(request, Backend::Cuda, budget, staging);
+    cudamediantest::PlanOnH200(request, Backend::Cuda, budget, staging);
   }
   catch (const RequestError & error)
   {
@@ -79,7 +80,7 @@ TEST(CudaMedianStaging, PlansKeepToTheBudget)
                                 MakeRequest({ { 8192, 8192, 1, 1 } }, { { 150, 150, 0, 0 } }, PixelType::UInt8),
                                 MakeRequest({ { 100, 90, 1, 1 } }, { { 2, 2, 0, 0 } }, PixelType::Float32) })
   {
-    const auto free = PlanMedian(request, Backend::Cuda, std::size_t{ 1 } << 36);
+    const auto free = cudamediantest::PlanOnH200(request, Backend::Cuda, std::size_t{ 1 } << 36);
     for (const std::size_t budget : { 4096 * MiB, 2048 * MiB, 1024 * MiB, 512 * MiB, 128 * MiB })
     {
       for (const bool input : { true, false })
@@ -94,7 +95,7 @@ TEST(CudaMedianStaging, PlansKeepToTheBudget)
           EXPECT_NE(text.find("A host memory budget of " + std::to_string(budget)), std::string::npos) << text;
           continue;
         }
-        const auto plan = PlanMedian(request, Backend::Cuda, std::size_t{ 1 } << 36, staging);
+        const auto plan = cudamediantest::PlanOnH200(request, Backend::Cuda, std::size_t{ 1 } << 36, staging);
         EXPECT_LE(plan.GetStagedBytes(), budget);
         ExpectCovered(request, plan);
         if (free.GetStagedBytes() <= budget)
@@ -111,12 +112,12 @@ TEST(CudaMedianStaging, PlansKeepToTheBudget)
 TEST(CudaMedianStaging, FewerSlabsAreOnTheirWayBeforeTheyAreSmall)
 {
   const auto request = MakeRequest({ { 2048, 2048, 512, 1 } }, { { 30, 30, 30, 0 } }, PixelType::UInt16);
-  const auto free = PlanMedian(request, Backend::Cuda, std::size_t{ 1 } << 36);
+  const auto free = cudamediantest::PlanOnH200(request, Backend::Cuda, std::size_t{ 1 } << 36);
   ASSERT_EQ(free.slabsInFlight, 4);
   ASSERT_GT(free.GetStagedBytes(), 4096 * MiB);
   Staging staging;
   staging.budget = 4096 * MiB;
-  const auto plan = PlanMedian(request, Backend::Cuda, std::size_t{ 1 } << 36, staging);
+  const auto plan = cudamediantest::PlanOnH200(request, Backend::Cuda, std::size_t{ 1 } << 36, staging);
   EXPECT_LT(plan.slabsInFlight, 4);
   EXPECT_GE(plan.slabsInFlight, 2);
   EXPECT_GT(plan.slabs.front().output.extent[2], 30);
@@ -171,7 +172,7 @@ TEST(CudaMedianStaging, SlabsWithTheirHaloAreCountedIn32Bits)
         continue;
       }
       EXPECT_LT(r, std::int64_t{ 1 } << 30);
-      const auto plan = PlanMedian(request, Backend::Cuda, budget);
+      const auto plan = cudamediantest::PlanOnH200(request, Backend::Cuda, budget);
       ExpectCovered(request, plan);
       for (const auto & slab : plan.slabs)
       {

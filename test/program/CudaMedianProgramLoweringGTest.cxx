@@ -15,6 +15,7 @@
  *  limitations under the License.
  *
  *=========================================================================*/
+#include "DeviceProfiles.h"
 #include "HierarchicalTiling.h"
 #include "KernelProgram.h"
 #include "ProgramLowering.h"
@@ -407,7 +408,7 @@ TEST(CudaMedianKernelPolicy, ProgramsPassTheZeroOneCheck)
   {
     for (const int pixelBytes : { 2, 8 })
     {
-      const auto policy = GetKernelPolicy(radius, GetKernelKind(pixelBytes, 90));
+      const auto policy = GetKernelPolicy(radius, GetKernelKind(pixelBytes, 90), GetH200Traits());
       const auto program = BuildHierarchicalTilingProgram(radius, policy.tile, policy.tiling);
       EXPECT_EQ(CheckSampledZeroOneFootprints(program, seed, 40), "")
         << "radius " << radius[0] << "x" << radius[1] << "x" << radius[2] << "x" << radius[3] << ", " << pixelBytes
@@ -429,7 +430,8 @@ TEST(CudaMedianKernelPolicy, ProgramsAlongOneAxisPassTheZeroOneCheck)
         for (const Window & window :
              { Window(radius), Window(radius, r / 2), Window(radius, { { radius[0] > 0, 0, radius[2] > 0, 0 } }, -1) })
         {
-          const auto program = BuildTileProgram(window, GetKernelPolicy(window, GetKernelKind(pixelBytes, 90)));
+          const auto program =
+            BuildTileProgram(window, GetKernelPolicy(window, GetKernelKind(pixelBytes, 90), GetH200Traits()));
           SCOPED_TRACE("radius " + std::to_string(r) + ", rank " + std::to_string(window.rank) + ", " +
                        std::to_string(pixelBytes) + " bytes");
           if (r <= 6)
@@ -447,7 +449,7 @@ TEST(CudaMedianKernelPolicy, ProgramsAlongOneAxisPassTheZeroOneCheck)
 TEST(CudaMedianKernelPolicy, InstructionsAlongOneAxis)
 {
   const auto count = [](const Extent & radius) {
-    const auto policy = GetKernelPolicy(radius, GetKernelKind(2, 90));
+    const auto policy = GetKernelPolicy(radius, GetKernelKind(2, 90), GetH200Traits());
     return CountPhases(BuildKernelPhases(radius, policy), policy.lowering, policy.blockX).cost.minMax;
   };
   EXPECT_LE(count({ { 0, 1, 0, 0 } }), 3.0);
@@ -459,7 +461,7 @@ TEST(CudaMedianKernelPolicy, InstructionsAlongOneAxis)
 TEST(CudaMedianKernelPolicy, ThreeByThreeProgramExhaustively)
 {
   const Extent radius{ { 1, 1, 0, 0 } };
-  const auto   policy = GetKernelPolicy(radius, GetKernelKind(2, 90));
+  const auto   policy = GetKernelPolicy(radius, GetKernelKind(2, 90), GetH200Traits());
   EXPECT_EQ(CheckAllZeroOneWindows(BuildHierarchicalTilingProgram(radius, policy.tile, policy.tiling)), "");
 }
 
@@ -467,7 +469,7 @@ TEST(CudaMedianKernelPolicy, ThreeByThreeProgramExhaustively)
 TEST(CudaMedianKernelPolicy, InstructionsPerPixel)
 {
   const auto count = [](const Extent & radius) {
-    const auto policy = GetKernelPolicy(radius, GetKernelKind(2, 90));
+    const auto policy = GetKernelPolicy(radius, GetKernelKind(2, 90), GetH200Traits());
     return CountPhases(BuildKernelPhases(radius, policy), policy.lowering, policy.blockX).cost.minMax;
   };
   EXPECT_LE(count({ { 1, 1, 0, 0 } }), 16.8);
@@ -547,7 +549,7 @@ TEST(CudaMedianKernelPolicy, EveryCoveredWindowFitsABlock)
     for (const int pixelBytes : { 1, 8 })
     {
       const auto kind = GetKernelKind(pixelBytes, 90);
-      const auto policy = GetKernelPolicy(radius, kind);
+      const auto policy = GetKernelPolicy(radius, kind, GetH200Traits());
       const auto shape = GetKernelShape(radius, policy, kind, BuildKernelProgram(radius, policy, kind));
       SCOPED_TRACE(std::to_string(radius[0]) + "x" + std::to_string(radius[1]) + "x" + std::to_string(radius[2]) + "x" +
                    std::to_string(radius[3]) + ", " + std::to_string(pixelBytes) + " bytes");

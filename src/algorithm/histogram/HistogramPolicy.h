@@ -20,7 +20,7 @@
 
 #include "DivideUp.h"
 #include "PixelKey.h"
-#include "DeviceProfiles.h"
+#include "Traits.h"
 #include "Window.h"
 
 #include <array>
@@ -107,7 +107,7 @@ bool
 FindHistogramShape(const Window &       window,
                    int                  pixelBytes,
                    HistogramShape &     shape,
-                   const DeviceTraits & traits = GetH200Traits(),
+                   const DeviceTraits & traits,
                    double               outputs = std::numeric_limits<double>::infinity());
 
 /** Gives a shape a tile of other outputs along its axes, multiples of its width and rows; for tuning and tests.
@@ -121,7 +121,7 @@ SetHistogramTile(const std::array<int, 3> & tile, int pixelBytes, HistogramShape
 double
 EstimateHistogramPicoseconds(const HistogramShape & shape,
                              int                    pixelBytes,
-                             const DeviceTraits &   traits = GetH200Traits(),
+                             const DeviceTraits &   traits,
                              double                 requested = std::numeric_limits<double>::infinity());
 
 /** The outputs of a region along the image's axes; 1 each where pixels have 8 bits, for they need no region. */

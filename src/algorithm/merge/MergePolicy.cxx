@@ -18,6 +18,7 @@
 #include "MergePolicy.h"
 
 #include "DivideUp.h"
+#include "Traits.h"
 
 #include <algorithm>
 
@@ -240,7 +241,7 @@ ListMergePasses(const MergeShape & shape)
 MergeSpread
 GetMergeSpread(const MergePass & pass, int pixelBytes)
 {
-  if (pass.workKeys * pixelBytes <= mergeSharedBytes)
+  if (pass.workKeys * pixelBytes <= unaskedSharedBytes)
   {
     return { 0, 0 };
   }
@@ -334,9 +335,8 @@ FindMergeShape(const Window & window,
     }
   }
   // Kernels count keys with 32 bits.
-  constexpr std::int64_t largestRadius = 8192;
   constexpr std::int64_t mostKeys = std::int64_t{ 1 } << 30;
-  if (window.CountAxes() > 2 || window.GetLargestRadius() > largestRadius)
+  if (window.CountAxes() > 2 || window.GetLargestRadius() > largestCountedRadius)
   {
     return false;
   }

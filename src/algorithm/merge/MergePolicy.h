@@ -33,10 +33,6 @@ namespace cudamedian
  * shared memory. */
 constexpr int mergePart = 15;
 
-/** Shared memory of a block: what every device gives without being asked. Passes that need more work in scratch memory.
- */
-constexpr std::int64_t mergeSharedBytes = 48 << 10;
-
 /** Device memory that regions may take at most, where the budget allows it. Small regions, whose lists stay in the
  * second-level cache, do not gain: on an H200, 6c6a007, 41x41 with float takes 256, 512 and 1024 MiB at 0.53, 0.56 and
  * 0.58 Gpixel/s, and half as fast with 16 as with 256. */

@@ -80,7 +80,8 @@ public:
     if (!FindRankShape(problem.GetWindow(), pixelBytes, shape, problem.device))
     {
       auto refusal = Refuse(problem, "at most three axes", GetMostRankPixels(pixelBytes));
-      refusal.whyNot += ", fewer where a block of the device has less than 99 KiB of shared memory; this one has " +
+      refusal.whyNot += ", fewer where a block of the device has less than " +
+                        std::to_string(GetMostRankSharedBytes() / 1024) + " KiB of shared memory; this one has " +
                         std::to_string(problem.device.blockSharedBytes) + " bytes";
       return refusal;
     }

@@ -17,6 +17,7 @@
  *=========================================================================*/
 #include "RankPolicy.h"
 
+#include "DeviceProfiles.h"
 #include "DivideUp.h"
 #include "RankEdges.h"
 #include "RankThresholdPolicy.h"
@@ -36,10 +37,6 @@ constexpr int sortSizes[] = { 2048, 3072, 4096, 6144, 8192, 12288, 16384 };
 
 /** Of sizes that 64-bit pixels are sorted by. */
 constexpr int sortSizesOf64Bits = 5;
-
-/** Shared memory of a block at most, where a device has it. Reasoned: what blocks of sm_86 and sm_89 have, and two
- * blocks of sm_90's multiprocessors. */
-constexpr int mostSharedBytes = 99 * 1024;
 
 /** Walks along the axis of the largest radius, which saves most, and keeps rows of the image along the threads. */
 bool
@@ -139,10 +136,17 @@ SetCounters(const Window & window, int pixelBytes, RankShape & shape, const Devi
   }
   shape.sharedBytes = std::max(shape.words * shape.threads * 4, offsetBytes) + shape.edges * 4 + padded * 2;
   return shape.words << shape.rankShift <= 32768 &&
-         shape.sharedBytes <= std::min(mostSharedBytes, traits.blockSharedBytes);
+         shape.sharedBytes <= std::min(GetMostRankSharedBytes(), traits.blockSharedBytes);
 }
 
 } // namespace
+
+int
+GetMostRankSharedBytes()
+{
+  static const int bytes = GetBlockSharedBytes(86);
+  return bytes;
+}
 
 int
 FindSortSize(int pixels, int pixelBytes, const DeviceTraits & traits)
@@ -222,8 +226,8 @@ FindRankShape(const Window & window, int pixelBytes, RankShape & shape, const De
 bool
 SetRankAxes(const Window & window, RankShape & shape)
 {
-  // A region beyond any sort; keeps products within 32 bits.
-  if (window.GetLargestRadius() > 8192 || !ChooseAxes(window.radius, shape))
+  // A region beyond any sort.
+  if (window.GetLargestRadius() > largestCountedRadius || !ChooseAxes(window.radius, shape))
   {
     return false;
   }

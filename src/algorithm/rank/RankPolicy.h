@@ -18,7 +18,7 @@
 #ifndef RankPolicy_h
 #define RankPolicy_h
 
-#include "DeviceProfiles.h"
+#include "Traits.h"
 #include "Window.h"
 
 #include <cstddef>
@@ -117,6 +117,11 @@ FindSortSize(int pixels, int pixelBytes, const DeviceTraits & traits);
 double
 EstimateSortPicoseconds(int sortPixels, int pixelBytes);
 
+/** Shared memory of a block at most, where a device has it. Reasoned: what blocks of sm_86 and sm_89 have, and two
+ * blocks of sm_90's multiprocessors. */
+int
+GetMostRankSharedBytes();
+
 /** Pixels that a region of a block can have at most: of the largest sort. */
 int
 GetMostRankPixels(int pixelBytes);
@@ -127,15 +132,12 @@ GetMostRankPixels(int pixelBytes);
  * \returns false if there is none: the window has a radius along all four axes, or its smallest region has more than
  * GetMostRankPixels(), or more than a block of the device has room to sort. A footprint's pixels are counted once. */
 bool
-FindRankShape(const Window & window, int pixelBytes, RankShape & shape, const DeviceTraits & traits = GetH200Traits());
+FindRankShape(const Window & window, int pixelBytes, RankShape & shape, const DeviceTraits & traits);
 
 /** The fastest block whose windows have counters. FindRankShape() weighs it against one whose windows keep a threshold
  * (RankThresholdPolicy.h). */
 bool
-FindCounterShape(const Window &       window,
-                 int                  pixelBytes,
-                 RankShape &          shape,
-                 const DeviceTraits & traits = GetH200Traits());
+FindCounterShape(const Window & window, int pixelBytes, RankShape & shape, const DeviceTraits & traits);
 
 /** Sets a shape's axes, and the window along them. \returns false if no block covers the window. */
 bool
@@ -162,10 +164,7 @@ FindHostRankShape(const Window & window,
 /** What an output of a block takes in picoseconds, by the model that the block was chosen with: at the speed of an
  * H200's multiprocessors, each of which holds as many blocks as the device's. */
 double
-EstimateRankPicoseconds(const RankShape &    shape,
-                        const Window &       window,
-                        int                  pixelBytes,
-                        const DeviceTraits & traits = GetH200Traits());
+EstimateRankPicoseconds(const RankShape & shape, const Window & window, int pixelBytes, const DeviceTraits & traits);
 
 /** What a block of FindHostRankShape() takes on one core of 2023, in nanoseconds, by the model that it was chosen with.
  */

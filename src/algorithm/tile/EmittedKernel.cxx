@@ -20,6 +20,7 @@
 #include "DivideUp.h"
 #include "LaunchShape.h"
 #include "SharedMemoryLimit.h"
+#include "Traits.h"
 
 #include <algorithm>
 
@@ -91,7 +92,7 @@ PrepareEmittedKernel(const EmittedKernel & kernel, int & multiprocessors)
   {
     error = cudaDeviceGetAttribute(&multiprocessors, cudaDevAttrMultiProcessorCount, device);
   }
-  if (error == cudaSuccess && kernel.shape.sharedBytes > 48 * 1024)
+  if (error == cudaSuccess && kernel.shape.sharedBytes > unaskedSharedBytes)
   {
     error = AllowSharedMemory(kernel.function, kernel.shape.sharedBytes);
   }

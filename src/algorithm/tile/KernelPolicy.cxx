@@ -17,6 +17,7 @@
  *=========================================================================*/
 #include "KernelPolicy.h"
 
+#include "DeviceProfiles.h"
 #include "DivideUp.h"
 #include "KernelProgram.h"
 #include "LinePolicy.h"
@@ -104,14 +105,14 @@ GetLargestFastestWindow(int pixelBytes, const DeviceTraits & traits)
   {
     return 35;
   }
-  if (traits.blockSharedBytes < 99 << 10)
+  if (traits.blockSharedBytes < GetBlockSharedBytes(86))
   {
     return 125;
   }
   const bool isPair = GetKernelKind(pixelBytes, traits.computeCapability).GetPixels() == 2;
   if (isPair)
   {
-    return pixelBytes == 2 && traits.blockSharedBytes >= 163 << 10 ? largestKernelWindow : 225;
+    return pixelBytes == 2 && traits.blockSharedBytes >= GetBlockSharedBytes(80) ? largestKernelWindow : 225;
   }
   return traits.pipes.threeInput ? 225 : 169;
 }

@@ -22,7 +22,7 @@
 #include "KeyPacking.h"
 #include "ProgramLowering.h"
 #include "ProgramPhases.h"
-#include "DeviceProfiles.h"
+#include "Traits.h"
 #include "Window.h"
 
 namespace cudamedian
@@ -123,7 +123,7 @@ IsCoveredByKernels(const Window & window);
  * up to 17x17 with 16 bits, 15x15 with 8 and 32, 5x5 and 3x3x3 with 64. Windows along three axes have bounds of their
  * own, by a model: 189 pixels of 8 and 16 bits and 147 of 32, or 243 and 189 where one axis has three. */
 bool
-IsTileProgramFastestOnDevice(const Window & window, int pixelBytes, const DeviceTraits & traits = GetH200Traits());
+IsTileProgramFastestOnDevice(const Window & window, int pixelBytes, const DeviceTraits & traits);
 
 /** Whether a window has a kernel of its own (StripKernel.h), as the median of 3x3 has, which no program is emitted for
  * when it is compiled ahead. */
@@ -137,7 +137,7 @@ IsFilteredInLines(const Window & window);
 /** The policy for a window: a row of TileTuning.inc, of the device or another that it suits, or the best by a model
  * of what the device does. Its blocks fit in a block's shared memory. \pre IsCoveredByKernels(window) */
 KernelPolicy
-GetKernelPolicy(const Window & window, const KernelKind & kind, const DeviceTraits & traits = GetH200Traits());
+GetKernelPolicy(const Window & window, const KernelKind & kind, const DeviceTraits & traits);
 
 } // namespace cudamedian
 

@@ -17,6 +17,7 @@
  *=========================================================================*/
 #include "TunedPolicy.h"
 
+#include "DeviceProfiles.h"
 #include "KernelProgram.h"
 #include "PolicySearch.h"
 #include "TileTuning.h"
