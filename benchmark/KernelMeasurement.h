@@ -48,6 +48,7 @@ GetKernelTarget(const DeviceTraits & device)
 
 using namespace cudamedian;
 
+/** Times kernels on the current device, with images and scratch memory that it keeps between them. */
 class Benchmark
 {
 public:
@@ -370,6 +371,7 @@ public:
   }
 
 private:
+  /** A policy, and its kernel as NVRTC made it. */
   struct Compiled
   {
     KernelPolicy  policy;

@@ -41,6 +41,7 @@ using namespace cudamedian;
 
 using Json = nlohmann::ordered_json;
 
+/** A type of pixels that is measured, with its name and the format of its keys. */
 struct PixelKind
 {
   const char * name;
@@ -66,6 +67,7 @@ ParseWindow(const std::string & text)
   return radius;
 }
 
+/** What was measured of a kernel: a row of the table that is printed. */
 struct Row
 {
   std::string  pixel;

@@ -27,6 +27,7 @@
 /** A footprint as the command line tells it. */
 struct WindowShape
 {
+  /** What the footprint looks like. */
   enum class Kind
   {
     Disk,      ///< along the first two axes

@@ -110,6 +110,7 @@ FindPixelTraits(const std::complex<TValue> *);
 template <typename TPixel, typename = void>
 struct PixelTraits : ScalarPixel<TPixel>
 {};
+/** What a pixel is made of: itself, or the values of the types that FindPixelTraits() knows. */
 
 template <typename TPixel>
 struct PixelTraits<TPixel, std::void_t<decltype(FindPixelTraits(static_cast<const TPixel *>(nullptr)))>>

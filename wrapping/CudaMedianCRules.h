@@ -34,6 +34,7 @@ namespace cudamedian
 inline void
 ValidateRules(const CudaMedianRequest & given)
 {
+  /** A number that stands for one of a few choices, and the largest that does. */
   struct Choice
   {
     const char *  name;

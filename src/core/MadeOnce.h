@@ -126,6 +126,7 @@ public:
   }
 
 private:
+  /** How far a product is. */
   enum class State : std::uint8_t
   {
     Absent,
@@ -133,6 +134,7 @@ private:
     UnderWay,
     Made
   };
+  /** A product, once it is made. */
   struct Entry
   {
     State   state{ State::Absent };

@@ -39,6 +39,7 @@ struct ImageMemory
 /** What stands in the way of a plan, so that there has to be another one. */
 struct Obstacle
 {
+  /** What it is that stands in the way. */
   enum class Kind : std::uint8_t
   {
     None,

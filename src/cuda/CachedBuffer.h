@@ -30,6 +30,7 @@ namespace cudamedian
 class CachedBuffer
 {
 public:
+  /** Where the memory is. */
   enum class Kind
   {
     Device,

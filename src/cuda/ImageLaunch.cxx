@@ -182,9 +182,7 @@ GatherSlab(const MedianRequest & request, const Slab & slab, void * copy, cudaSt
 
 ImageLaunch::ImageLaunch(const MedianRequest & request, const Plan & plan)
   : m_Slabs(GetSlabs(request, plan)), m_CopiesInput(m_Slabs.size() > 1 || !IsReadInPlace(request)),
-    // Windows over a copied border may start at a column whose place in a row has others before it.
-    m_CopiesOutput(m_Slabs.size() > 1 || !IsWrittenInPlace(request) ||
-                   GetOutputLead(m_Slabs.front(), PixelBytes(request.pixelType)) != 0),
+    m_CopiesOutput(m_Slabs.size() > 1 || !IsWrittenInPlace(request)),
     m_InputBytes(m_CopiesInput ? GetLargest(m_Slabs, PixelBytes(request.pixelType), GetDeviceInputStride) : 0),
     m_OutputBytes(m_CopiesOutput ? GetLargest(m_Slabs, PixelBytes(request.pixelType), GetDeviceOutputStride) : 0)
 {}

@@ -53,6 +53,7 @@ GetRecipe(const MedianRequest & request);
 template <typename T>
 struct UnwrittenMemory : std::allocator<T>
 {
+  /** The same for another type, as containers ask for it. */
   template <typename TOther>
   struct rebind
   {

@@ -46,6 +46,7 @@ enum class LoweredOperation : std::uint8_t
 /** A tile program in the instructions of a GPU. */
 struct LoweredProgram
 {
+  /** One instruction: the value that it defines, and the values that it reads. */
   struct Instruction
   {
     LoweredOperation   operation;

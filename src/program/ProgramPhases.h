@@ -36,6 +36,7 @@ struct ProgramPhases
     int         position; ///< of the tile that left it, in tiles to the right of this one
   };
 
+  /** A part of the program, for one tile. */
   struct Phase
   {
     /** Inputs beyond the footprint's pixels are the imports. */

@@ -29,6 +29,7 @@ namespace cudamedian
  * used again once its value is dead. The min and the max of the same two operands become one instruction. */
 struct ProgramSchedule
 {
+  /** What an instruction does with two operands. */
   enum class Operation : std::uint16_t
   {
     Min,   ///< low = min(a, b)
@@ -36,6 +37,7 @@ struct ProgramSchedule
     MinMax ///< low = min(a, b), high = max(a, b), both operands read before either slot is written
   };
 
+  /** One instruction: its operands, and the slots of its results. */
   struct Instruction
   {
     Operation     operation;

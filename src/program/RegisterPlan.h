@@ -29,6 +29,7 @@ namespace cudamedian
  * itself, or, for pixels, in the footprint. */
 struct RegisterPlan
 {
+  /** What a step does. */
   enum class Action : std::uint8_t
   {
     Load,    ///< bring a group of pixels from the footprint; `value` is one of them
@@ -36,6 +37,7 @@ struct RegisterPlan
     Restore, ///< bring `value` back from `slot`
     Compute  ///< instruction number `instruction` of the lowered program
   };
+  /** A step, with what its action needs. */
   struct Step
   {
     Action             action;

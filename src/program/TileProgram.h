@@ -47,6 +47,7 @@ public:
     Max
   };
 
+  /** Defines the next value by two others. */
   struct Instruction
   {
     Operation operation;

@@ -29,6 +29,7 @@ namespace cudamedian
 template <typename TPixelBits, KeyMapping VMapping>
 struct ExtremumKernels
 {
+  /** Hands the type of a body over to a function. */
   template <typename TBody>
   struct Kernel
   {

@@ -69,6 +69,7 @@ public:
     m_Keys = below % Keys;
   }
 
+  /** What a lane keeps between the steps: nothing. */
   struct Lane
   {};
 

@@ -48,6 +48,7 @@ public:
   using Vector = typename Packs::Vector;
   using Sides = ExtremumSides<Packs, Count, Rows>;
 
+  /** What a lane keeps in registers. */
   struct Lane
   {
     const TPixelBits * input; ///< its vector in the first row, where that is not beyond the image

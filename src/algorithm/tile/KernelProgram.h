@@ -29,6 +29,7 @@ namespace cudamedian
  * those of neighbouring tiles side by side. */
 struct SharedLayout
 {
+  /** The vector that has a value, and its number there. */
   struct Place
   {
     std::size_t vector;

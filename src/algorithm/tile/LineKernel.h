@@ -343,6 +343,7 @@ template <typename TProgram, typename TPixelBits, KeyMapping VMapping, KeyPackin
 class LineKernel
 {
   static constexpr bool IsRow = TProgram::RadiusX > 0;
+  /** The kernel of windows along axis 0, or along another axis. */
   template <bool VIsRow, typename TNothing = void>
   struct Of
   {

@@ -28,6 +28,7 @@ template <int VBytes>
 struct Chunk
 {
   static constexpr int Words = VBytes / 4;
+  /** What is moved. */
   struct alignas(VBytes) Type
   {
     std::uint32_t words[Words];

@@ -157,6 +157,7 @@ template <typename TRow>
 class RowPair
 {
 public:
+  /** A vector of keys of each. */
   struct Keys
   {
     typename TRow::Keys first;

@@ -64,6 +64,7 @@ struct RepeatingThreads : DeviceThreads
     function(thread);
   }
 };
+/** The threads of a block that may have to repeat what they did, or of one that never has to. */
 template <bool VRepeats>
 struct ThreadsOf
 {

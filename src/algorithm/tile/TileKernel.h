@@ -74,6 +74,7 @@ public:
   static constexpr int SavedOffset = FootprintKeys + TProgram::SharedVectors * SharedPitch;
   static constexpr int SharedBytes = (SavedOffset + TProgram::SavedKeys * Threads) * static_cast<int>(sizeof(Keys));
 
+  /** Where a block is. */
   struct Block
   {
     std::int32_t first[4]; ///< output, relative to the input box
