@@ -18,6 +18,7 @@
 // Steps of a chain beside the same steps one after the other on CUDA, and beside the last step alone, in the same run:
 // whole calls, from image to image in the host's memory.
 
+#include "BenchmarkThreads.h"
 #include "itkCudaMedianChain.h"
 
 #include <CLI/CLI.hpp>
@@ -45,18 +46,6 @@ struct Options
   std::int64_t mebibytes{ 1024 };
   bool         pinned{ false };
 };
-
-void
-RunInThreads(std::size_t count, const std::function<void(std::size_t)> & body)
-{
-  std::vector<std::thread> threads;
-  for (std::size_t i = 1; i < count; ++i)
-  {
-    threads.emplace_back(body, i);
-  }
-  body(0);
-  std::for_each(threads.begin(), threads.end(), [](auto & thread) { thread.join(); });
-}
 
 /** Bytes of the host's memory, each of which has been written. */
 class Buffer
@@ -118,7 +107,7 @@ MakeStep(const Options & options, PixelType type, const Extent & extent, const E
   step.radius = radius;
   step.outputStride = { { 1, extent[0], extent[0] * extent[1], extent[0] * extent[1] * extent[2] } };
   step.workUnits = options.threads;
-  step.parallelFor = RunInThreads;
+  step.parallelFor = cudamedianbenchmark::RunInThreads;
   return step;
 }
 

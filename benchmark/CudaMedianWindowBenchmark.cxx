@@ -18,6 +18,7 @@
 // Other ranks, borders, even sizes, footprints and components beside the median of the same window, in the same run:
 // the engine's kernels on a GPU, or the whole call on the CPU, of which ratios alone mean something.
 
+#include "BenchmarkThreads.h"
 #include "itkCudaMedianEngine.h"
 #include "itkCudaMedianFootprint.h"
 
@@ -53,18 +54,6 @@ struct Images
   std::vector<char> input;
   std::vector<char> output;
 };
-
-void
-RunInThreads(std::size_t count, const std::function<void(std::size_t)> & body)
-{
-  std::vector<std::thread> threads;
-  for (std::size_t i = 1; i < count; ++i)
-  {
-    threads.emplace_back(body, i);
-  }
-  body(0);
-  std::for_each(threads.begin(), threads.end(), [](auto & thread) { thread.join(); });
-}
 
 /** Times requests in turn. Images of random bits, of floats below those of NaN. */
 class Comparison
@@ -102,7 +91,7 @@ public:
     request.radius = radius;
     request.outputStride = { { 1, extent[0], extent[0] * extent[1], extent[0] * extent[1] * extent[2] } };
     request.workUnits = m_Options.threads;
-    request.parallelFor = RunInThreads;
+    request.parallelFor = cudamedianbenchmark::RunInThreads;
     return request;
   }
 

@@ -22,6 +22,7 @@
 
 #include "itkFixedArray.h"
 #include "itkImage.h"
+#include "itkIndent.h"
 #include "itkProcessObject.h"
 #include "itkVectorImage.h"
 
@@ -30,6 +31,8 @@
 #include <complex>
 #include <cstring>
 #include <limits>
+#include <ostream>
+#include <sstream>
 #include <type_traits>
 #include <vector>
 
@@ -107,10 +110,10 @@ template <typename TValue>
 PixelOfValues<TValue, 2>
 FindPixelTraits(const std::complex<TValue> *);
 
+/** What a pixel is made of: itself, or the values of the types that FindPixelTraits() knows. */
 template <typename TPixel, typename = void>
 struct PixelTraits : ScalarPixel<TPixel>
 {};
-/** What a pixel is made of: itself, or the values of the types that FindPixelTraits() knows. */
 
 template <typename TPixel>
 struct PixelTraits<TPixel, std::void_t<decltype(FindPixelTraits(static_cast<const TPixel *>(nullptr)))>>
@@ -458,6 +461,71 @@ RunRequest(TFilter & filter, cudamedian::MedianRequest & request, float start = 
   request.progress = [&filter, start, end](float fraction) { TellProgress(filter, start + (end - start) * fraction); };
   request.progress(0.0F);
   return cudamedian::RunMedian(request);
+}
+
+/** Names a type of images. */
+template <typename TImage>
+struct ImageName
+{
+  using Image = TImage;
+};
+
+/** Calls function(ImageName<Image<TPixel, dimension>>()) for the given types of pixels and 2, 3 and 4 dimensions. */
+template <typename... TPixels, typename TFunction>
+void
+ForEachImageOf(const TFunction & function)
+{
+  const auto forDimensions = [&function](auto pixel) {
+    function(ImageName<Image<decltype(pixel), 2>>());
+    function(ImageName<Image<decltype(pixel), 3>>());
+    function(ImageName<Image<decltype(pixel), 4>>());
+  };
+  (forDimensions(TPixels()), ...);
+}
+
+/** The same for the types of numbers that factories override filters for. */
+template <typename TFunction>
+void
+ForEachImage(const TFunction & function)
+{
+  ForEachImageOf<char,
+                 signed char,
+                 unsigned char,
+                 short,
+                 unsigned short,
+                 int,
+                 unsigned int,
+                 long,
+                 unsigned long,
+                 long long,
+                 unsigned long long,
+                 float,
+                 double>(function);
+}
+
+/** Prints the devices that share the work, as PrintSelf() of a filter does. */
+inline void
+PrintDevices(std::ostream & os, Indent indent, const std::vector<int> & devices)
+{
+  os << indent << "Devices:" << (devices.empty() ? " (the current one)" : "");
+  for (const int device : devices)
+  {
+    os << " " << device;
+  }
+  os << std::endl;
+}
+
+/** Prints what the last update did. */
+inline void
+PrintReport(std::ostream & os, Indent indent, const cudamedian::ExecutionReport & report)
+{
+  os << indent << "ExecutionReport: " << (report.backend.empty() ? "(none)" : "") << std::endl;
+  if (!report.backend.empty())
+  {
+    std::ostringstream next;
+    next << indent.GetNextIndent();
+    report.Print(os, next.str());
+  }
 }
 
 } // namespace CudaMedianFilterDetail

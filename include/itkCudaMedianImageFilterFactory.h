@@ -18,6 +18,7 @@
 #ifndef itkCudaMedianImageFilterFactory_h
 #define itkCudaMedianImageFilterFactory_h
 
+#include "itkCudaMedianFilterDetail.h"
 #include "itkCudaMedianImageFilter.h"
 #include "itkObjectFactoryBase.h"
 #include "itkVersion.h"
@@ -73,39 +74,11 @@ public:
 protected:
   CudaMedianImageFilterFactory()
   {
-    this->OverridePixels<char,
-                         signed char,
-                         unsigned char,
-                         short,
-                         unsigned short,
-                         int,
-                         unsigned int,
-                         long,
-                         unsigned long,
-                         long long,
-                         unsigned long long,
-                         float,
-                         double>();
+    CudaMedianFilterDetail::ForEachImage([this](auto name) { this->OverrideImage<typename decltype(name)::Image>(); });
   }
   ~CudaMedianImageFilterFactory() override = default;
 
 private:
-  template <typename... TPixels>
-  void
-  OverridePixels()
-  {
-    (this->OverridePixel<TPixels>(), ...);
-  }
-
-  template <typename TPixel>
-  void
-  OverridePixel()
-  {
-    this->OverrideImage<Image<TPixel, 2>>();
-    this->OverrideImage<Image<TPixel, 3>>();
-    this->OverrideImage<Image<TPixel, 4>>();
-  }
-
   template <typename TImage>
   void
   OverrideImage()

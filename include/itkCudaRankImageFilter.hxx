@@ -440,20 +440,9 @@ CudaRankImageFilter<TInputImage, TOutputImage, TKernel>::PrintSelf(std::ostream 
   os << indent << "WaitForKernels: " << (m_WaitForKernels ? "On" : "Off") << std::endl;
   os << indent << "DeviceMemoryBudget: " << m_DeviceMemoryBudget << std::endl;
   os << indent << "HostMemoryBudget: " << m_HostMemoryBudget << std::endl;
-  os << indent << "Devices:" << (m_Devices.empty() ? " (the current one)" : "");
-  for (const int device : m_Devices)
-  {
-    os << " " << device;
-  }
-  os << std::endl;
+  CudaMedianFilterDetail::PrintDevices(os, indent, m_Devices);
   os << indent << "Stream: " << m_Stream << std::endl;
-  os << indent << "ExecutionReport: " << (m_ExecutionReport.backend.empty() ? "(none)" : "") << std::endl;
-  if (!m_ExecutionReport.backend.empty())
-  {
-    std::ostringstream next;
-    next << indent.GetNextIndent();
-    m_ExecutionReport.Print(os, next.str());
-  }
+  CudaMedianFilterDetail::PrintReport(os, indent, m_ExecutionReport);
 }
 
 } // namespace itk

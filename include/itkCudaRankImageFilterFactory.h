@@ -18,6 +18,7 @@
 #ifndef itkCudaRankImageFilterFactory_h
 #define itkCudaRankImageFilterFactory_h
 
+#include "itkCudaMedianFilterDetail.h"
 #include "itkCudaRankImageFilter.h"
 #include "itkObjectFactoryBase.h"
 #include "itkVersion.h"
@@ -76,39 +77,11 @@ public:
 protected:
   CudaRankImageFilterFactory()
   {
-    this->OverridePixels<char,
-                         signed char,
-                         unsigned char,
-                         short,
-                         unsigned short,
-                         int,
-                         unsigned int,
-                         long,
-                         unsigned long,
-                         long long,
-                         unsigned long long,
-                         float,
-                         double>();
+    CudaMedianFilterDetail::ForEachImage([this](auto name) { this->OverrideImage<typename decltype(name)::Image>(); });
   }
   ~CudaRankImageFilterFactory() override = default;
 
 private:
-  template <typename... TPixels>
-  void
-  OverridePixels()
-  {
-    (this->OverridePixel<TPixels>(), ...);
-  }
-
-  template <typename TPixel>
-  void
-  OverridePixel()
-  {
-    this->OverrideImage<Image<TPixel, 2>>();
-    this->OverrideImage<Image<TPixel, 3>>();
-    this->OverrideImage<Image<TPixel, 4>>();
-  }
-
   template <typename TImage>
   void
   OverrideImage()

@@ -139,19 +139,8 @@ CudaVectorMedianImageFilter<TImage>::PrintSelf(std::ostream & os, Indent indent)
   os << indent << "Norm: " << m_Norm << std::endl;
   os << indent << "Backend: " << m_Backend << std::endl;
   os << indent << "DeviceMemoryBudget: " << m_DeviceMemoryBudget << std::endl;
-  os << indent << "Devices:" << (m_Devices.empty() ? " (the current one)" : "");
-  for (const int device : m_Devices)
-  {
-    os << " " << device;
-  }
-  os << std::endl;
-  os << indent << "ExecutionReport: " << (m_ExecutionReport.backend.empty() ? "(none)" : "") << std::endl;
-  if (!m_ExecutionReport.backend.empty())
-  {
-    std::ostringstream next;
-    next << indent.GetNextIndent();
-    m_ExecutionReport.Print(os, next.str());
-  }
+  CudaMedianFilterDetail::PrintDevices(os, indent, m_Devices);
+  CudaMedianFilterDetail::PrintReport(os, indent, m_ExecutionReport);
 }
 
 } // namespace itk

@@ -24,6 +24,7 @@
 #include "PlannedRun.h"
 #include "RequestCheck.h"
 #include "StartChoice.h"
+#include "ToldProgress.h"
 #include "ValidPixels.h"
 
 #include <algorithm>
@@ -42,58 +43,6 @@ IsEmpty(const Extent & extent)
 {
   return std::find(extent.begin(), extent.end(), 0) != extent.end();
 }
-
-/** The caller's progress, which rises whatever happens: when the CPU starts again after CUDA has failed, its progress
- * fills what was left. Remembers an exception of the caller, which no backend's error may be mistaken for. */
-class Progress
-{
-public:
-  explicit Progress(std::function<void(float)> tell) : m_Tell(std::move(tell))
-  {}
-
-  void
-  Tell(float fraction)
-  {
-    const float told = fraction < 1 ? m_Start + (1 - m_Start) * fraction : 1;
-    if (!m_Tell || told <= m_Told)
-    {
-      return;
-    }
-    m_Told = told;
-    try
-    {
-      m_Tell(told);
-    }
-    catch (...)
-    {
-      m_Exception = std::current_exception();
-      throw;
-    }
-  }
-
-  /** What follows starts with nothing done. */
-  void
-  StartAgain()
-  {
-    m_Start = std::max(m_Told, 0.0F);
-  }
-
-  /** Throws what the caller threw, if it did. */
-  void
-  RethrowException() const
-  {
-    if (m_Exception)
-    {
-      std::rethrow_exception(m_Exception);
-    }
-  }
-
-private:
-  std::function<void(float)> m_Tell;
-  float                      m_Start{ 0 };
-  float                      m_Told{ -1 };
-  std::exception_ptr         m_Exception;
-};
 
 /** A report that says no more than which window, and why which backend. */
 ExecutionReport
@@ -206,7 +155,7 @@ CompileForCuda(const MedianRequest & request, Plan plan, const ImageMemory & mem
 /** Runs a request on the CPU, or on CUDA where that can be used and is estimated to be faster, or the CPU cannot run
  * it. What CUDA fails at the CPU does from the start, which nothing stands against: the input is as it was. */
 ExecutionReport
-RunOnEither(const MedianRequest & request, Progress & progress)
+RunOnEither(const MedianRequest & request, ToldProgress & progress)
 {
   const auto device = GetCudaBackend().Query(request.devices);
   auto       report = StartReport(
@@ -328,7 +277,7 @@ RunChecked(MedianRequest request)
   {
     return RunInCopies(request);
   }
-  Progress progress(request.progress);
+  ToldProgress progress(request.progress);
   if (request.progress)
   {
     request.progress = [&progress](float fraction) { progress.Tell(fraction); };

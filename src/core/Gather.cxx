@@ -326,9 +326,8 @@ Gatherer::GatherRow(const Extent & position, std::int64_t count, void * target) 
     }
     offset += place * m_Stride[axis];
   }
-  const auto size = m_Request.inputExtent[0];
-  const auto inside = std::min(std::max<std::int64_t>(-position[0], 0), count);
-  const auto beyond = std::max(inside, std::min(size - position[0], count));
+  const auto       size = m_Request.inputExtent[0];
+  const InsidePart inside(position[0], count, size);
   DispatchBytes(m_PixelBytes, [&](auto width) {
     using Pixel = decltype(width);
     const auto * row = static_cast<const Pixel *>(m_Request.input) + offset;
@@ -347,9 +346,10 @@ Gatherer::GatherRow(const Extent & position, std::int64_t count, void * target) 
         pixels[i] = row[place * m_Stride[0]];
       }
     };
-    map(0, inside);
-    CopyFrom(row + (position[0] + inside) * m_Stride[0], m_Stride[0], pixels + inside, beyond - inside);
-    map(beyond, count);
+    map(0, inside.begin);
+    CopyFrom(
+      row + (position[0] + inside.begin) * m_Stride[0], m_Stride[0], pixels + inside.begin, inside.end - inside.begin);
+    map(inside.end, count);
   });
   EncodeHalfFloats(m_Request.pixelType, target, count);
 }

@@ -37,6 +37,19 @@ struct PixelBox
   Extent extent{ { 0, 0, 0, 0 } };
 };
 
+/** The part of some positions along an axis that is inside an image, by their numbers: from the first, up to one beyond
+ * the last. */
+struct InsidePart
+{
+  std::int64_t begin;
+  std::int64_t end;
+
+  /** Of so many positions from one on, along an axis of so many. */
+  InsidePart(std::int64_t first, std::int64_t count, std::int64_t extent)
+    : begin(std::clamp<std::int64_t>(-first, 0, count)), end(std::clamp(extent - first, begin, count))
+  {}
+};
+
 /** Where a row is among those of a box, which are numbered along axis 1 first. */
 inline Extent
 GetRowOfBox(const PixelBox & box, std::int64_t row)

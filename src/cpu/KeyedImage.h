@@ -123,6 +123,26 @@ public:
     return PixelKey<TKey, VMapping>::ToBits(key, m_SignMask);
   }
 
+  /** The pixels of so many positions of a row from one on; beyond the image that is the nearest one in it. */
+  void
+  CopyRow(const TKey * row, std::int64_t first, std::int64_t count, TKey * pixels) const
+  {
+    const InsidePart inside(first, count, m_Request.inputExtent[0]);
+    std::fill_n(pixels, inside.begin, row[0]);
+    std::copy(row + first + inside.begin, row + first + inside.end, pixels + inside.begin);
+    std::fill_n(pixels + inside.end, count - inside.end, row[m_Request.inputExtent[0] - 1]);
+  }
+
+  /** The keys of these pixels. */
+  void
+  LoadRow(const TKey * row, std::int64_t first, std::int64_t count, TKey * keys) const
+  {
+    const InsidePart inside(first, count, m_Request.inputExtent[0]);
+    std::fill_n(keys, inside.begin, ToKey(row[0]));
+    ToKeys(row + first + inside.begin, keys + inside.begin, inside.end - inside.begin);
+    std::fill_n(keys + inside.end, count - inside.end, ToKey(row[m_Request.inputExtent[0] - 1]));
+  }
+
   /** Turns a row of pixels into keys. The mask is a copy: 8-bit keys may alias everything, this object included. */
   void
   ToKeys(const TKey * bits, TKey * keys, std::int64_t count) const

@@ -92,15 +92,6 @@ CountValues(const PixelCounts & pixels)
   return values;
 }
 
-/** The part of a sorted list that can still hold the wanted value, and how many values were discarded on either side.
- */
-struct SortedCore
-{
-  SortedValues values;
-  std::int64_t discardedBelow{ 0 };
-  std::int64_t discardedAbove{ 0 };
-};
-
 class Builder
 {
 public:

@@ -26,6 +26,15 @@ namespace cudamedian
 /** Values of a tile program in ascending order, whatever the inputs. */
 using SortedValues = std::vector<TileProgram::Value>;
 
+/** The part of a sorted list that can still hold the wanted value, and how many values were discarded on either side.
+ */
+struct SortedCore
+{
+  SortedValues values;
+  std::int64_t discardedBelow{ 0 };
+  std::int64_t discardedAbove{ 0 };
+};
+
 /** Appends a network that merges two sorted lists of any lengths.
  * Batcher's odd-even merge (K. E. Batcher, 1968; Knuth, The Art of Computer Programming 5.3.4). */
 SortedValues

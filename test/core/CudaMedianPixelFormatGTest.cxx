@@ -17,12 +17,23 @@
  *=========================================================================*/
 // What a pixel type is made of, and the arithmetic that all rooms share.
 
+#include "CudaMedianTestSeed.h"
+#include "DigitSort.h"
 #include "DivideUp.h"
+#include "ExtremumRows.h"
+#include "KeyPairs.h"
+#include "LaneInterpreter.h"
 #include "PixelFormat.h"
+#include "Slab.h"
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <numeric>
+#include <random>
 #include <set>
+#include <stdexcept>
+#include <string>
 #include <utility>
 
 using namespace cudamedian;
@@ -55,6 +66,48 @@ TEST(CudaMedianPixelFormat, KeysAreThoseOfTheFormat)
   }
 }
 
+TEST(CudaMedianPixelFormat, BitsAreThoseOfTheWidth)
+{
+  const auto getBytes = [](auto bits) { return sizeof(bits); };
+  for (const PixelType type : allPixelTypes)
+  {
+    EXPECT_EQ(DispatchBits(GetKeyFormat(type), getBytes), PixelBytes(type)) << ToString(type);
+  }
+  for (const std::size_t bytes : { 1, 2, 4, 8 })
+  {
+    EXPECT_EQ(DispatchBytes(bytes, getBytes), bytes);
+  }
+}
+
+/** What no caller has is not taken for 64 bits. */
+TEST(CudaMedianPixelFormat, WhatIsNoneIsAnError)
+{
+  const auto getText = [](const auto & call) -> std::string {
+    try
+    {
+      call();
+    }
+    catch (const std::logic_error & error)
+    {
+      return error.what();
+    }
+    return "no error";
+  };
+  const auto ignore = [](auto) {};
+  const auto format = static_cast<KeyFormat>(6);
+  const auto type = static_cast<PixelType>(12);
+  EXPECT_EQ(getText([&] { DispatchKeys(format, ignore); }), "There is no format of keys 6");
+  EXPECT_EQ(getText([&] { DispatchBits(format, ignore); }), "There is no format of keys 6");
+  EXPECT_EQ(getText([&] { GetPixelBytes(format); }), "There is no format of keys 6");
+  EXPECT_EQ(getText([&] { PixelBytes(type); }), "There is no pixel type 12");
+  EXPECT_EQ(getText([&] { DispatchBytes(3, ignore); }), "There is no width in bytes 3");
+
+  std::uint8_t keys[8]{};
+  const void * rows[] = { keys, keys };
+  EXPECT_EQ(getText([&] { TakeExtremes(keys, rows, 1, 1, 3, false); }), "There is no width in bytes 3");
+  EXPECT_EQ(getText([&] { InterpretBytes(ProgramSchedule(), rows, 16, 0); }), "There is no width in bytes 16");
+}
+
 TEST(CudaMedianPixelFormat, OnlySignedIntegersHaveASignMask)
 {
   EXPECT_EQ(GetSignMask(PixelType::Int8), 0x80U);
@@ -72,4 +125,63 @@ TEST(CudaMedianDivideUp, RoundsUp)
   EXPECT_EQ(DivideUp(std::int64_t{ 1 } << 40, 3), 366503875926);
   EXPECT_EQ(RoundUp(0, 16), 0);
   EXPECT_EQ(RoundUp(17, 16), 32);
+}
+
+TEST(CudaMedianKeyPairs, EachHalfIsComparedByItself)
+{
+  CUDAMEDIAN_TRACE_SEED();
+  std::mt19937 random(static_cast<std::mt19937::result_type>(cudamediantest::Seed()));
+  const auto   draw = [&] {
+    constexpr std::uint32_t edges[] = { 0, 1, 0x7FFF, 0x8000, 0xFFFE, 0xFFFF };
+    return random() % 2 == 0 ? edges[random() % std::size(edges)] : static_cast<std::uint32_t>(random()) & 0xFFFFU;
+  };
+  for (int i = 0; i < 10000; ++i)
+  {
+    const std::uint32_t a[] = { draw(), draw() };
+    const std::uint32_t b[] = { draw(), draw() };
+    const auto          pair = [](std::uint32_t low, std::uint32_t high) { return high << 16 | low; };
+    ASSERT_EQ(MinOfPairs(pair(a[0], a[1]), pair(b[0], b[1])), pair(std::min(a[0], b[0]), std::min(a[1], b[1])));
+    ASSERT_EQ(MaxOfPairs(pair(a[0], a[1]), pair(b[0], b[1])), pair(std::max(a[0], b[0]), std::max(a[1], b[1])));
+  }
+}
+
+TEST(CudaMedianInsidePart, HasThePositionsThatTheImageHas)
+{
+  for (std::int64_t extent = 1; extent < 6; ++extent)
+  {
+    for (std::int64_t first = -8; first < 8; ++first)
+    {
+      for (std::int64_t count = 0; count < 12; ++count)
+      {
+        const InsidePart part(first, count, extent);
+        ASSERT_TRUE(0 <= part.begin && part.begin <= part.end && part.end <= count);
+        for (std::int64_t i = 0; i < count; ++i)
+        {
+          const bool isInside = first + i >= 0 && first + i < extent;
+          ASSERT_EQ(i >= part.begin && i < part.end, isInside) << first << " + " << i << " of " << extent;
+          ASSERT_TRUE(isInside || (first + i < 0) == (i < part.begin));
+        }
+      }
+    }
+  }
+}
+
+TEST(CudaMedianDigitSort, NumbersFollowTheirKeys)
+{
+  CUDAMEDIAN_TRACE_SEED();
+  std::mt19937                            random(static_cast<std::mt19937::result_type>(cudamediantest::Seed()));
+  DigitSort<std::uint32_t, std::uint16_t> sort;
+  for (const std::uint32_t mask : { 0U, 0xFFU, 0xFF00U, 0x00FF00FFU, 0x01010101U, ~0U })
+  {
+    std::vector<std::uint32_t> keys(1 + random() % 3000);
+    std::vector<std::uint16_t> numbers(keys.size());
+    std::generate(keys.begin(), keys.end(), [&] { return static_cast<std::uint32_t>(random()) & mask; });
+    std::iota(numbers.begin(), numbers.end(), std::uint16_t{ 0 });
+    auto       expected = numbers;
+    const auto given = keys;
+    std::stable_sort(expected.begin(), expected.end(), [&](auto a, auto b) { return given[a] < given[b]; });
+    sort.Sort(keys, numbers);
+    EXPECT_TRUE(std::is_sorted(keys.begin(), keys.end()));
+    EXPECT_EQ(numbers, expected) << "mask " << mask;
+  }
 }

@@ -19,6 +19,7 @@
 #define CudaMedianTestRequests_h
 
 #include "CudaMedianTestSeed.h"
+#include "CudaMedianTestThreads.h"
 #include "TileProgram.h"
 #include "itkCudaMedianEngine.h"
 
@@ -71,21 +72,6 @@ private:
   TPixel *            m_Pinned{ nullptr };
   std::vector<TPixel> m_Ordinary;
 };
-
-inline void
-RunInThreads(std::size_t count, const std::function<void(std::size_t)> & body)
-{
-  std::vector<std::thread> threads;
-  for (std::size_t i = 1; i < count; ++i)
-  {
-    threads.emplace_back([&body, i] { body(i); });
-  }
-  body(0);
-  for (auto & thread : threads)
-  {
-    thread.join();
-  }
-}
 
 template <typename TPixel>
 PixelType

@@ -18,6 +18,7 @@
 #ifndef CudaMedianTestCases_h
 #define CudaMedianTestCases_h
 
+#include "CudaMedianTestThreads.h"
 #include "HalfFloat.h"
 #include "PixelFormat.h"
 #include "RequestWindow.h"
@@ -398,18 +399,6 @@ DrawFootprint(std::mt19937_64 & random, const Extent & radius)
                   });
   pixels[random() % pixels.size()].weight = 1;
   return Footprint::Make(pixels);
-}
-
-inline void
-RunInThreads(std::size_t count, const std::function<void(std::size_t)> & body)
-{
-  std::vector<std::thread> threads;
-  for (std::size_t i = 1; i < count; ++i)
-  {
-    threads.emplace_back(body, i);
-  }
-  body(0);
-  std::for_each(threads.begin(), threads.end(), [](auto & thread) { thread.join(); });
 }
 
 } // namespace cudamediantest

@@ -40,8 +40,8 @@ class ExtremumBlockRunner
 {
 public:
   ExtremumBlockRunner(const MedianRequest & request, const PixelBox & output)
-    : m_Image(request), m_Extent(request.inputExtent), m_Window(GetWindow(request)), m_Output(output),
-      m_Block(ChooseBlock(request, output)), m_IsMax(m_Window.rank > 0)
+    : m_Image(request), m_Window(GetWindow(request)), m_Output(output), m_Block(ChooseBlock(request, output)),
+      m_IsMax(m_Window.rank > 0)
   {
     m_Keys.resize(static_cast<std::size_t>(Volume(m_Window.GetFootprint(m_Block))));
   }
@@ -137,8 +137,6 @@ private:
   LoadKeys(const Extent & origin)
   {
     const auto first = origin[0] - m_Window.radius[0];
-    const auto inside = std::min(std::max<std::int64_t>(-first, 0), m_Size[0]);
-    const auto beyond = std::max(inside, std::min(m_Extent[0] - first, m_Size[0]));
     for (std::int64_t w = 0; w < m_Size[3]; ++w)
     {
       for (std::int64_t z = 0; z < m_Size[2]; ++z)
@@ -148,10 +146,7 @@ private:
           const TKey * row = m_Image.GetRow(m_Image.Clamp(1, origin[1] - m_Window.radius[1] + y),
                                             m_Image.Clamp(2, origin[2] - m_Window.radius[2] + z),
                                             m_Image.Clamp(3, origin[3] - m_Window.radius[3] + w));
-          TKey *       keys = GetKeys(y, z, w);
-          std::fill_n(keys, inside, m_Image.ToKey(row[0]));
-          m_Image.ToKeys(row + first + inside, keys + inside, beyond - inside);
-          std::fill(keys + beyond, keys + m_Size[0], m_Image.ToKey(row[m_Extent[0] - 1]));
+          m_Image.LoadRow(row, first, m_Size[0], GetKeys(y, z, w));
         }
       }
     }
@@ -218,7 +213,6 @@ private:
   }
 
   KeyedImage<TKey, VMapping> m_Image;
-  Extent                     m_Extent;
   Window                     m_Window;
   PixelBox                   m_Output;
   Extent                     m_Block;

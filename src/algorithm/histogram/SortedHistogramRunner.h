@@ -47,8 +47,8 @@ class SortedHistogramRunner
 {
 public:
   SortedHistogramRunner(const MedianRequest & request, const HostHistogramWork & work)
-    : m_Image(request), m_Request(request), m_Extent(request.inputExtent), m_Window(GetWindow(request)),
-      m_Output(work.output), m_Shape(work.shape), m_IsLarge(m_Window.CountPixels() > 65535)
+    : m_Image(request), m_Request(request), m_Window(GetWindow(request)), m_Output(work.output), m_Shape(work.shape),
+      m_IsLarge(m_Window.CountPixels() > 65535)
   {}
 
   static std::size_t
@@ -127,8 +127,6 @@ private:
     }
     TKey *     keys = m_Region.Resize(extent);
     const auto first = m_Origin[0] - m_Window.radius[0];
-    const auto inside = std::min<std::int64_t>(std::max<std::int64_t>(-first, 0), extent[0]);
-    const auto outside = std::max(inside, std::min<std::int64_t>(m_Extent[0] - first, extent[0]));
     Extent     position{ { 0, 0, 0, 0 } };
     for (std::int64_t d = 0; d < extent[3]; ++d)
     {
@@ -139,10 +137,7 @@ private:
         for (std::int64_t b = 0; b < extent[1]; ++b, keys += extent[0])
         {
           position[m_Shape.axes[1]] = FindInImage(1, b);
-          const TKey * row = m_Image.GetRow(position[1], position[2], position[3]);
-          std::fill_n(keys, inside, m_Image.ToKey(row[0]));
-          m_Image.ToKeys(row + first + inside, keys + inside, outside - inside);
-          std::fill_n(keys + outside, extent[0] - outside, m_Image.ToKey(row[m_Extent[0] - 1]));
+          m_Image.LoadRow(m_Image.GetRow(position[1], position[2], position[3]), first, extent[0], keys);
         }
       }
     }
@@ -219,7 +214,6 @@ private:
 
   KeyedImage<TKey, VMapping>   m_Image;
   const MedianRequest &        m_Request;
-  Extent                       m_Extent;
   Window                       m_Window;
   PixelBox                     m_Output;
   HostHistogramShape           m_Shape;

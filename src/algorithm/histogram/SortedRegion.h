@@ -20,6 +20,7 @@
 
 #include "AlignedVector.h"
 #include "BinSearch.h"
+#include "DigitSort.h"
 
 #include <array>
 #include <cstdint>
@@ -54,7 +55,7 @@ public:
   Sort(const std::array<bool, SortedBins::axes> & isNeeded)
   {
     NumberPixels();
-    SortByDigits();
+    m_Sort.Sort(m_Keys, m_Numbers);
     const auto count = m_Keys.size();
     m_Bins.resize(count);
     for (int axis = 0; axis < SortedBins::axes; ++axis)
@@ -108,8 +109,7 @@ public:
   std::size_t
   CountBytes() const
   {
-    std::size_t bytes =
-      GetBytes(m_Keys) + GetBytes(m_OtherKeys) + GetBytes(m_Numbers) + GetBytes(m_OtherNumbers) + GetBytes(m_Bins);
+    std::size_t bytes = GetBytes(m_Keys) + GetBytes(m_Numbers) + m_Sort.GetScratchBytes() + GetBytes(m_Bins);
     for (const auto & positions : m_Positions)
     {
       bytes += GetBytes(positions);
@@ -163,51 +163,12 @@ private:
     return place;
   }
 
-  /** Radix sort from the lowest byte on; bytes in which all keys agree are passed over. */
-  void
-  SortByDigits()
-  {
-    const auto count = m_Keys.size();
-    m_OtherKeys.resize(count);
-    m_OtherNumbers.resize(count);
-    std::array<std::array<std::uint32_t, 256>, sizeof(TKey)> counts{};
-    for (const auto key : m_Keys)
-    {
-      for (std::size_t byte = 0; byte < sizeof(TKey); ++byte)
-      {
-        ++counts[byte][key >> (8 * byte) & 0xFF];
-      }
-    }
-    for (std::size_t byte = 0; byte < sizeof(TKey); ++byte)
-    {
-      auto & places = counts[byte];
-      if (places[m_Keys.front() >> (8 * byte) & 0xFF] == count)
-      {
-        continue;
-      }
-      std::uint32_t place = 0;
-      for (auto & entry : places)
-      {
-        place += std::exchange(entry, place);
-      }
-      for (std::size_t i = 0; i < count; ++i)
-      {
-        const auto to = places[m_Keys[i] >> (8 * byte) & 0xFF]++;
-        m_OtherKeys[to] = m_Keys[i];
-        m_OtherNumbers[to] = m_Numbers[i];
-      }
-      m_Keys.swap(m_OtherKeys);
-      m_Numbers.swap(m_OtherNumbers);
-    }
-  }
-
   std::int64_t                                m_Extent[SortedBins::axes]{ 1, 1, 1, 1 };
   int                                         m_Bits[SortedBins::axes]{};  ///< that positions along an axis take
   int                                         m_Shift[SortedBins::axes]{}; ///< where they start in a number
   std::vector<TKey>                           m_Keys;
-  std::vector<TKey>                           m_OtherKeys;
   std::vector<std::uint32_t>                  m_Numbers; ///< of the pixels that have the keys
-  std::vector<std::uint32_t>                  m_OtherNumbers;
+  DigitSort<TKey, std::uint32_t>              m_Sort;
   std::vector<std::uint8_t>                   m_Bins; ///< of the region's pixels
   AlignedVector<std::uint16_t>                m_Positions[SortedBins::axes];
   std::array<std::uint32_t, SortedBins::bins> m_Firsts{};

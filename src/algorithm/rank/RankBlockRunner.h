@@ -18,8 +18,9 @@
 #ifndef RankBlockRunner_h
 #define RankBlockRunner_h
 
-#include "DivideUp.h"
 #include "AlignedVector.h"
+#include "DigitSort.h"
+#include "DivideUp.h"
 #include "KeyedImage.h"
 #include "RankEdges.h"
 #include "RankPolicy.h"
@@ -49,8 +50,7 @@ class RankBlockRunner
 {
 public:
   RankBlockRunner(const MedianRequest & request, const RankWork & work)
-    : m_Image(request), m_Request(request), m_Extent(request.inputExtent), m_Window(GetWindow(request)),
-      m_Output(work.output), m_Shape(work.shape)
+    : m_Image(request), m_Request(request), m_Window(GetWindow(request)), m_Output(work.output), m_Shape(work.shape)
   {}
 
   static std::size_t
@@ -62,8 +62,8 @@ public:
   std::size_t
   GetScratchBytes() const
   {
-    return GetBytes(m_Keys) + GetBytes(m_OtherKeys) + GetBytes(m_Numbers) + GetBytes(m_OtherNumbers) +
-           GetBytes(m_Ranks) + GetBytes(m_Bits) + GetBytes(m_Results);
+    return GetBytes(m_Keys) + GetBytes(m_Numbers) + m_Sort.GetScratchBytes() + GetBytes(m_Ranks) + GetBytes(m_Bits) +
+           GetBytes(m_Results);
   }
 
   void
@@ -111,8 +111,6 @@ private:
     m_Keys.resize(count);
     TKey *     keys = m_Keys.data();
     const auto first = m_Origin[0] - m_Window.radius[0];
-    const auto inside = std::min<std::int64_t>(std::max<std::int64_t>(-first, 0), m_Region[0]);
-    const auto outside = std::max(inside, std::min<std::int64_t>(m_Extent[0] - first, m_Region[0]));
     Extent     position = m_Origin;
     const int  axis1 = m_Shape.axes[1];
     const int  axis2 = m_Shape.axes[2];
@@ -122,52 +120,19 @@ private:
       for (int y = 0; y < m_Region[1]; ++y, keys += m_Region[0])
       {
         position[axis1] = m_Image.Clamp(axis1, m_Origin[axis1] - m_Window.radius[axis1] + y);
-        const TKey * row = m_Image.GetRow(position[1], position[2], position[3]);
-        std::fill_n(keys, inside, m_Image.ToKey(row[0]));
-        m_Image.ToKeys(row + first + inside, keys + inside, outside - inside);
-        std::fill_n(keys + outside, m_Region[0] - outside, m_Image.ToKey(row[m_Extent[0] - 1]));
+        m_Image.LoadRow(m_Image.GetRow(position[1], position[2], position[3]), first, m_Region[0], keys);
       }
     }
   }
 
-  /** Radix sort from the lowest byte on; bytes in which all keys agree are passed over. */
+  /** Finds the ranks of the region's pixels. */
   void
   Sort()
   {
     const auto count = m_Keys.size();
     m_Numbers.resize(count);
-    m_OtherKeys.resize(count);
-    m_OtherNumbers.resize(count);
     std::iota(m_Numbers.begin(), m_Numbers.end(), std::uint16_t{ 0 });
-    std::array<std::array<std::uint32_t, 256>, sizeof(TKey)> counts{};
-    for (const auto key : m_Keys)
-    {
-      for (std::size_t byte = 0; byte < sizeof(TKey); ++byte)
-      {
-        ++counts[byte][key >> (8 * byte) & 0xFF];
-      }
-    }
-    for (std::size_t byte = 0; byte < sizeof(TKey); ++byte)
-    {
-      auto & places = counts[byte];
-      if (places[m_Keys.front() >> (8 * byte) & 0xFF] == count)
-      {
-        continue;
-      }
-      std::uint32_t place = 0;
-      for (auto & entry : places)
-      {
-        place += std::exchange(entry, place);
-      }
-      for (std::size_t i = 0; i < count; ++i)
-      {
-        const auto to = places[m_Keys[i] >> (8 * byte) & 0xFF]++;
-        m_OtherKeys[to] = m_Keys[i];
-        m_OtherNumbers[to] = m_Numbers[i];
-      }
-      m_Keys.swap(m_OtherKeys);
-      m_Numbers.swap(m_OtherNumbers);
-    }
+    m_Sort.Sort(m_Keys, m_Numbers);
     m_Ranks.resize(count);
     for (std::size_t rank = 0; rank < count; ++rank)
     {
@@ -212,7 +177,7 @@ private:
   void
   SlideFootprint()
   {
-    const int words = static_cast<int>((m_Ranks.size() + 31) / 32);
+    const int words = static_cast<int>(DivideUp(m_Ranks.size(), 32));
     m_Bits.assign(static_cast<std::size_t>(words), 0);
     m_Results.resize(static_cast<std::size_t>(m_Tile[0]) * m_Tile[1] * m_Tile[2]);
     RankWindow<1>         window(m_Bits.data(), 0);
@@ -265,7 +230,7 @@ private:
   void
   Slide()
   {
-    const int words = static_cast<int>((m_Ranks.size() + 31) / 32);
+    const int words = static_cast<int>(DivideUp(m_Ranks.size(), 32));
     m_Bits.assign(static_cast<std::size_t>(words), 0);
     m_Results.resize(static_cast<std::size_t>(m_Tile[0]) * m_Tile[1] * m_Tile[2]);
     RankWindow<1>         window(m_Bits.data(), 0);
@@ -358,26 +323,24 @@ private:
     }
   }
 
-  KeyedImage<TKey, VMapping>  m_Image;
-  const MedianRequest &       m_Request;
-  Extent                      m_Extent;
-  Window                      m_Window;
-  PixelBox                    m_Output;
-  RankShape                   m_Shape;
-  Extent                      m_Origin{ { 0, 0, 0, 0 } };
-  int                         m_Tile[3]{ 0, 0, 0 };
-  int                         m_Region[3]{ 0, 0, 0 };
-  std::vector<TKey>           m_Keys; ///< of the region, in order once sorted
-  std::vector<TKey>           m_OtherKeys;
-  std::vector<std::uint16_t>  m_Numbers; ///< of the pixels that have the keys
-  std::vector<std::uint16_t>  m_OtherNumbers;
-  std::vector<std::uint16_t>  m_Ranks; ///< of the region's pixels
-  std::vector<std::uint32_t>  m_Bits;
-  std::vector<TKey>           m_Results;
-  const std::int32_t *        m_Map{ nullptr }; ///< ranks of the block's outputs; null: all have the window's
-  std::ptrdiff_t              m_MapStride[3]{ 0, 0, 0 };
-  std::vector<std::ptrdiff_t> m_Members;     ///< places of a footprint's pixels from the window's corner
-  RankEdges                   m_Edges[3][2]; ///< what changes at a step along an axis, down and up
+  KeyedImage<TKey, VMapping>     m_Image;
+  const MedianRequest &          m_Request;
+  Window                         m_Window;
+  PixelBox                       m_Output;
+  RankShape                      m_Shape;
+  Extent                         m_Origin{ { 0, 0, 0, 0 } };
+  int                            m_Tile[3]{ 0, 0, 0 };
+  int                            m_Region[3]{ 0, 0, 0 };
+  std::vector<TKey>              m_Keys;    ///< of the region, in order once sorted
+  std::vector<std::uint16_t>     m_Numbers; ///< of the pixels that have the keys
+  DigitSort<TKey, std::uint16_t> m_Sort;
+  std::vector<std::uint16_t>     m_Ranks; ///< of the region's pixels
+  std::vector<std::uint32_t>     m_Bits;
+  std::vector<TKey>              m_Results;
+  const std::int32_t *           m_Map{ nullptr }; ///< ranks of the block's outputs; null: all have the window's
+  std::ptrdiff_t                 m_MapStride[3]{ 0, 0, 0 };
+  std::vector<std::ptrdiff_t>    m_Members;     ///< places of a footprint's pixels from the window's corner
+  RankEdges                      m_Edges[3][2]; ///< what changes at a step along an axis, down and up
 };
 
 } // namespace cudamedian

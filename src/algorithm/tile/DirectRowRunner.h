@@ -229,16 +229,11 @@ private:
   void
   CopyLines(std::int64_t column, std::int64_t columns)
   {
-    const auto inside = std::min(std::max<std::int64_t>(-column, 0), columns);
-    const auto outside = std::max(inside, std::min(m_Extent[0] - column, columns));
-    TKey *     copy = m_LineCopies.data();
+    TKey * copy = m_LineCopies.data();
     for (std::size_t i = 0; i < m_Rows.size(); ++i, copy += m_CopyPitch)
     {
-      const auto * row = m_Rows[i];
       m_Lines[i] = copy;
-      std::fill_n(copy, inside, row[0]);
-      std::copy(row + column + inside, row + column + outside, copy + inside);
-      std::fill(copy + outside, copy + columns, row[m_Extent[0] - 1]);
+      m_Image.CopyRow(m_Rows[i], column, columns, copy);
     }
   }
 

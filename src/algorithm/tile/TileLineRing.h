@@ -150,11 +150,7 @@ private:
     const auto count = RoundUpToBlocks<TKey>(m_StripTiles) * m_Tile[0];
     if (!m_Image.Contains(row, first, count))
     {
-      const auto inside = std::min(std::max<std::int64_t>(-first, 0), count);
-      const auto outside = std::max(inside, std::min(m_Extent[0] - first, count));
-      std::fill_n(m_Edge.begin(), inside, row[0]);
-      std::copy(row + first + inside, row + first + outside, m_Edge.begin() + inside);
-      std::fill(m_Edge.begin() + outside, m_Edge.begin() + count, row[m_Extent[0] - 1]);
+      m_Image.CopyRow(row, first, count, m_Edge.data());
       return Split(m_Edge.data(), 0, RoundUpToBlocks<TKey>(m_StripTiles), lines);
     }
     // What lies beyond the row's ends comes from its neighbours first.

@@ -19,6 +19,7 @@
 
 #include "MedianBackend.h"
 #include "RequestCheck.h"
+#include "ToldProgress.h"
 #include "VectorDevice.h"
 #include "VectorHost.h"
 
@@ -75,54 +76,6 @@ ValidateRequest(const VectorMedianRequest & request)
   ValidateRequest(other);
 }
 
-/** The caller's progress. Keeps what the caller throws, and never goes back. */
-class ToldProgress
-{
-public:
-  explicit ToldProgress(const VectorMedianRequest & request) : m_Tell(request.progress)
-  {}
-
-  void
-  Tell(float fraction)
-  {
-    const float told = fraction < 1 ? m_Start + (1 - m_Start) * fraction : 1;
-    if (!m_Tell || told <= m_Told)
-    {
-      return;
-    }
-    m_Told = told;
-    try
-    {
-      m_Tell(told);
-    }
-    catch (...)
-    {
-      m_Exception = std::current_exception();
-      throw;
-    }
-  }
-
-  /** Whether the caller stopped the run. */
-  bool
-  IsStopped() const
-  {
-    return m_Exception != nullptr;
-  }
-
-  /** What follows starts with nothing done. */
-  void
-  StartAgain()
-  {
-    m_Start = std::max(m_Told, 0.0F);
-  }
-
-private:
-  const std::function<void(float)> m_Tell;
-  float                            m_Start{ 0 };
-  float                            m_Told{ -1 };
-  std::exception_ptr               m_Exception;
-};
-
 void
 RunOnHost(const VectorMedianRequest & request, ExecutionReport & report)
 {
@@ -171,7 +124,8 @@ RunWhereItCan(const VectorMedianRequest & request, ToldProgress & progress, Exec
     }
     catch (const std::exception & error)
     {
-      if (!isAutomatic || progress.IsStopped())
+      progress.RethrowException();
+      if (!isAutomatic)
       {
         throw;
       }
@@ -198,7 +152,7 @@ RunVectorMedian(const VectorMedianRequest & givenRequest)
   const auto start = std::chrono::steady_clock::now();
   ValidateRequest(givenRequest);
   VectorMedianRequest request = givenRequest;
-  ToldProgress        progress(givenRequest);
+  ToldProgress        progress(givenRequest.progress);
   if (givenRequest.progress)
   {
     request.progress = [&progress](float fraction) { progress.Tell(fraction); };
