@@ -81,7 +81,7 @@ struct KernelPolicy
 int
 GetMarchAxis(const Window & window);
 
-/** The largest radius and the largest number of window pixels that kernels run as tile programs: 63x3 and 17x17.
+/** The largest radius and the largest number of window pixels that kernels run as tile programs: 63x1, 35x5 and 17x17.
  * Beyond, a thread's values are several times its registers, programs do not fit in the instruction cache, and local
  * ranks are faster (TileRates.inc and RankRates.inc). Long windows have no more values than others of as many pixels:
  * 47x3, 3x51 and 35x5, whose programs were held to a radius of 15, ran at 0.35 to 0.49 of larger windows as local ranks
