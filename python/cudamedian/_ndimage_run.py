@@ -12,7 +12,7 @@ from typing import Any, cast
 
 import numpy as np
 
-from . import _device, _engine, _footprint, _numbers, _numpy, _plans, _tensors, _types, _window
+from . import _device, _engine, _footprint, _numpy, _plans, _tensors, _types, _window
 
 # Axes that the engine's windows span at most.
 _MOST_AXES = _engine.MAXIMUM_DIMENSION
@@ -166,7 +166,9 @@ class _Filter:
 
     def _threads(self, pixels: int) -> int:
         """Return the number of threads for an array of so many pixels."""
-        return min(_numbers.count_threads(None), 1 + pixels * self._values() // _numpy.VALUES_PER_THREAD)
+        values = self._values()
+        is_extreme = self.places is None and self.rank in (0, values - 1)
+        return _numpy.worthwhile_threads(pixels, values, is_extreme)
 
     def _work(
         self, source: np.ndarray, target: np.ndarray, groups: list[list[int]]

@@ -109,6 +109,9 @@ def test_threads_count_as_those_of_joblib():
     cores = len(os.sched_getaffinity(0))
     assert work_units() == work_units(threads=None) == 1, "there is little to do"
     assert work_units(size=101) == work_units(size=101, threads=None) == min(cores, 160)
+    # The least and the greatest of a box take as long whatever its size.
+    assert work_units(size=101, rank=0) == work_units(size=101, rank=101**2 - 1) == 1
+    assert work_units(size=101, rank=1) == min(cores, 160)
     assert work_units(threads=0) == cores
     assert work_units(threads=-1) == cores
     assert work_units(threads=-2) == max(1, cores - 1)
