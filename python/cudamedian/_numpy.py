@@ -19,8 +19,8 @@ _CARRIERS = {"bool": "uint8"}
 # Values of windows that are worth a thread: to start one takes as long as to filter some. Reasoned, not measured.
 VALUES_PER_THREAD = 1 << 18
 
-# Values at most that a pixel counts for where the least or the greatest of a box is wanted, which takes as long whatever
-# the box. With seven threads minima of 21x21 of a 64x64 array took 0.5 to 1.8 ms on the host of an H100.
+# Values at most that a pixel counts for where the least or the greatest of a box is wanted, which takes as long
+# whatever the box. With seven threads minima of 21x21 of a 64x64 array took 0.5 to 1.8 ms on the host of an H100.
 _VALUES_OF_EXTREME = 16
 
 # Values of windows that are filtered before anybody could wish to interrupt it: some hundredths of a second.
