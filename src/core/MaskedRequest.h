@@ -36,6 +36,13 @@ struct MaskedRanks
   bool     isMean{ false };   ///< whether the upper and the lower one of two middle values are wanted
   bool     isLower{ false };  ///< whether it is the lower one
   bool     hasMarks{ false }; ///< whether ranks follow from which pixels are valid, or differ otherwise
+
+  /** Whether pixels that are not valid have the least and the greatest key in turn, since ranks follow from them. */
+  bool
+  HasTurns() const
+  {
+    return span.greatest > span.least;
+  }
 };
 
 MaskedRanks

@@ -36,26 +36,32 @@ BodyKernel(TBody body, std::int64_t width, std::int64_t rows)
   for (std::int64_t row = std::int64_t{ blockIdx.y } * blockDim.y + threadIdx.y; row < rows;
        row += std::int64_t{ gridDim.y } * blockDim.y)
   {
+    const auto place = body.GetRow(row);
     for (std::int64_t x = std::int64_t{ blockIdx.x } * blockDim.x + threadIdx.x; x < width;
          x += std::int64_t{ gridDim.x } * blockDim.x)
     {
-      body(x, row);
+      body(place, x);
     }
   }
 }
 
-/** Launches a body for each column and row of its box. */
+/** Launches a body for each column of each row of its box. */
 struct BodyLauncher
 {
   template <typename TBody>
   cudaError_t
   operator()(const TBody & body) const
   {
-    const auto width = body.GetWidth();
-    const auto rows = body.CountRows();
-    const dim3 threads(64, 4);
-    const dim3 blocks(static_cast<unsigned int>(std::min(DivideUp<std::int64_t>(width, threads.x), largestGrid)),
-                      static_cast<unsigned int>(std::min(DivideUp<std::int64_t>(rows, threads.y), largestGrid)));
+    constexpr std::int64_t mostBlocks = 65535;
+    constexpr std::int64_t columns = 32;
+    constexpr std::int64_t rowsOfBlock = 8;
+    const auto             width = body.GetWidth();
+    const auto             rows = body.CountRows();
+    const auto             across = DivideUp(width, columns * TBody::columnsOfThread);
+    const auto             down = DivideUp(rows, rowsOfBlock);
+    const dim3             threads(columns, rowsOfBlock);
+    const dim3             blocks(static_cast<unsigned int>(std::min(across, mostBlocks)),
+                      static_cast<unsigned int>(std::min(down, mostBlocks)));
     cudaGetLastError(); // an error that another's call left behind is none of this launch
     BodyKernel<<<blocks, threads, 0, stream>>>(body, width, rows);
     return cudaGetLastError();

@@ -45,7 +45,9 @@ set(CudaMedian_CUDA_SRCS
   cuda/KernelImage.cxx
   cuda/LaunchedMethod.cxx
   cuda/MaskedKernels.cu
+  cuda/FlagRuns.cxx
   cuda/MaskedLaunch.cxx
+  cuda/MaskedMemory.cxx
   cuda/MergeStreams.cxx
   cuda/RuntimeCompiler.cxx
   cuda/SharedMemoryLimit.cxx

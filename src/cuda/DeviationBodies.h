@@ -126,46 +126,58 @@ struct DeviationBody : PixelsOf<DeviationArguments>
   using Bits = typename TDistances::Bits;
   using Value = typename TDistances::Value;
 
-  std::int64_t
-  GetWidth() const
-  {
-    return arguments.extent[0];
-  }
+  static constexpr int columnsOfThread = 1; // each takes long
 
-  std::int64_t
-  CountRows() const
+  struct Row
   {
-    return CountRowsOf(arguments.extent);
+    const Bits *    pixels;
+    const Bits *    medians;
+    std::uint32_t * deviations;
+    std::int64_t    flags; ///< the bit of the first window's
+  };
+
+  CUDAMEDIAN_HOST_DEVICE Row
+  GetRow(std::int64_t row) const
+  {
+    const RowPlace place(arguments.extent, row);
+    return { static_cast<const Bits *>(arguments.pixels) + place.GetOffset(arguments.stride),
+             static_cast<const Bits *>(arguments.medians) + place.GetOffset(arguments.medianStride),
+             arguments.deviations + row * arguments.extent[0],
+             arguments.first + place.GetOffset(arguments.invalid.stride) * bitsOfWord };
   }
 
   CUDAMEDIAN_HOST_DEVICE void
-  operator()(std::int64_t x, std::int64_t row) const
+  operator()(const Row & row, std::int64_t x) const
   {
-    const RowPlace place(arguments.extent, row);
-    Output         output;
-    output.pixels = static_cast<const Bits *>(arguments.pixels) + place.GetOffset(arguments.stride) + x;
-    output.marks = arguments.marks == nullptr ? nullptr : arguments.marks + place.GetOffset(arguments.markStride) + x;
-    output.median = GetValue(static_cast<const Bits *>(arguments.medians)[place.GetOffset(arguments.medianStride) + x]);
-    std::uint32_t deviation;
+    const Output output{ row.pixels + x, row.flags + x, GetValue(row.medians[x]) };
     if constexpr (VX > 0)
     {
-      deviation = SelectInRegisters(output);
+      row.deviations[x] = SelectInRegisters(output);
     }
     else
     {
-      deviation = SelectByCounting(output);
+      row.deviations[x] = SelectByCounting(output);
     }
-    arguments.deviations[row * arguments.extent[0] + x] = deviation;
   }
 
 private:
   /** A window, from its first pixel on or from a footprint's own, and its median. */
   struct Output
   {
-    const Bits *        pixels;
-    const std::int8_t * marks;
-    Value               median;
+    const Bits * pixels;
+    std::int64_t flag; ///< the bit of the same pixel
+    Value        median;
   };
+
+  /** The flags of 32 pixels of a window's row, none of which is set where all are valid. */
+  CUDAMEDIAN_HOST_DEVICE std::uint32_t
+                         FindInvalid(const Output & output, std::int64_t y, std::int64_t z, std::int64_t w) const
+  {
+    const auto * stride = arguments.invalid.stride;
+    const auto   words = w * stride[3] + z * stride[2] + y * stride[1];
+    return arguments.invalid.words == nullptr ? 0U
+                                              : GetFlags(arguments.invalid.words, output.flag + words * bitsOfWord);
+  }
 
   CUDAMEDIAN_HOST_DEVICE Value
   GetValue(Bits bits) const
@@ -182,14 +194,20 @@ private:
     std::uint32_t isInvalid[count];
     int           valid = 0;
     CUDAMEDIAN_UNROLL
-    for (int i = 0; i < count; ++i)
+    for (int line = 0; line < VY * VZ; ++line)
     {
-      const std::int64_t place[] = { i % VX, i / VX % VY, i / (VX * VY) };
-      const auto         offset = place[0] + place[1] * arguments.stride[1] + place[2] * arguments.stride[2];
-      const auto         mark = place[0] + place[1] * arguments.markStride[1] + place[2] * arguments.markStride[2];
-      isInvalid[i] = output.marks != nullptr && output.marks[mark] != 0;
-      valid += isInvalid[i] != 0 ? 0 : 1;
-      distances[i] = TDistances::GetDistance(GetValue(output.pixels[offset]), output.median);
+      const int    y = line % VY;
+      const int    z = line / VY;
+      const auto   invalid = FindInvalid(output, y, z, 0);
+      const auto * pixels = output.pixels + y * arguments.stride[1] + z * arguments.stride[2];
+      CUDAMEDIAN_UNROLL
+      for (int x = 0; x < VX; ++x)
+      {
+        const int i = line * VX + x;
+        isInvalid[i] = invalid >> x & 1U;
+        valid += isInvalid[i] != 0 ? 0 : 1;
+        distances[i] = TDistances::GetDistance(GetValue(pixels[x]), output.median);
+      }
     }
     int zeros = count / 2 - valid / 2;
     CUDAMEDIAN_UNROLL
@@ -222,8 +240,9 @@ private:
   {
     std::int64_t count = 0;
     const auto   add = [&](std::int64_t x, std::int64_t y, std::int64_t z, std::int64_t w, std::int64_t weight) {
-      const auto mark = x + y * arguments.markStride[1] + z * arguments.markStride[2] + w * arguments.markStride[3];
-      if (output.marks != nullptr && output.marks[mark] != 0)
+      const auto * stride = arguments.invalid.stride;
+      const auto   flag = output.flag + x + (w * stride[3] + z * stride[2] + y * stride[1]) * bitsOfWord;
+      if (arguments.invalid.words != nullptr && IsFlagged(arguments.invalid.words, flag))
       {
         return;
       }

@@ -19,151 +19,21 @@
 #define MarkBodies_h
 
 #include "BorderMap.h"
-#include "HalfFloat.h"
-#include "MaskedKernels.h"
+#include "FlagBodies.h"
+#include "PixelFormat.h"
 
-/** The bodies of the kernels in MaskedKernels.h that find valid pixels and fill the others, which the host's tests run
- * too: what is done for each column and row of a box. */
+/** The bodies of the kernels in MaskedKernels.h that find pixels that are not valid, and whose turn it is where. */
 namespace cudamedian
 {
 
-/** The bits of a pixel in a copy as they are in the image, and the other way round. */
+/** Finds the pixels that are not valid. Columns are words of 32 pixels. */
 template <typename TBits>
-CUDAMEDIAN_HOST_DEVICE TBits
-DecodeBits(PixelType type, TBits bits)
+struct MarkBody : PixelsOf<MarkArguments>
 {
-  if constexpr (sizeof(TBits) == 2)
-  {
-    return IsHalfFloat(type) ? DecodeHalfFloat(type, bits) : bits;
-  }
-  return bits;
-}
+  using PixelsOf<MarkArguments>::PixelsOf;
 
-/** Where a row of a box is, whose rows are numbered along axis 1 first. */
-struct RowPlace
-{
-  std::int64_t place[Dimension];
-
-  CUDAMEDIAN_HOST_DEVICE
-  RowPlace(const std::int64_t (&extent)[Dimension], std::int64_t row) : place{}
-  {
-    for (int axis = 1; axis < Dimension; ++axis)
-    {
-      place[axis] = row % extent[axis];
-      row /= extent[axis];
-    }
-  }
-
-  /** How far it lies from the first one. */
-  CUDAMEDIAN_HOST_DEVICE std::int64_t
-                         GetOffset(const std::int64_t (&stride)[Dimension]) const
-  {
-    return place[1] * stride[1] + place[2] * stride[2] + place[3] * stride[3];
-  }
-
-  /** The same in a box without gaps. */
-  CUDAMEDIAN_HOST_DEVICE std::int64_t
-                         GetPackedOffset(const std::int64_t (&extent)[Dimension]) const
-  {
-    return ((place[3] * extent[2] + place[2]) * extent[1] + place[1]) * extent[0];
-  }
-};
-
-/** A segment of a line of a copy. */
-struct Segment
-{
-  std::int64_t place[Dimension]; ///< of its first pixel
-  std::int64_t number;           ///< in its line
-  std::int64_t count;            ///< of its pixels
-  std::int64_t index;            ///< of all segments
-  std::int64_t step;             ///< from one of a line to the next
-
-  CUDAMEDIAN_HOST_DEVICE
-  Segment(const MarkArguments & arguments, std::int64_t x, std::int64_t row) : place{}, step{ 1 }
-  {
-    std::int64_t extent[Dimension];
-    for (int axis = 0; axis < Dimension; ++axis)
-    {
-      extent[axis] = axis == arguments.axis ? arguments.segments : arguments.extent[axis];
-      step *= axis < arguments.axis ? extent[axis] : 1;
-    }
-    const RowPlace rows(extent, row);
-    for (int axis = 0; axis < Dimension; ++axis)
-    {
-      place[axis] = axis == 0 ? x : rows.place[axis];
-    }
-    index = rows.GetPackedOffset(extent) + x;
-    number = place[arguments.axis];
-    place[arguments.axis] = number * arguments.segmentLength;
-    const std::int64_t left = arguments.extent[arguments.axis] - place[arguments.axis];
-    count = left < 0 ? 0 : left < arguments.segmentLength ? left : arguments.segmentLength;
-  }
-};
-
-/** The box of all segments. */
-struct SegmentBox
-{
-  CUDAMEDIAN_HOST_DEVICE explicit SegmentBox(const MarkArguments & given) : arguments(given)
-  {}
-
-  std::int64_t
-  GetWidth() const
-  {
-    return arguments.axis == 0 ? arguments.segments : arguments.extent[0];
-  }
-
-  std::int64_t
-  CountRows() const
-  {
-    std::int64_t rows = 1;
-    for (int axis = 1; axis < Dimension; ++axis)
-    {
-      rows *= axis == arguments.axis ? arguments.segments : arguments.extent[axis];
-    }
-    return rows;
-  }
-
-  MarkArguments arguments;
-};
-
-/** Marks the valid pixels of a segment. */
-template <typename TBits>
-struct MarkBody : SegmentBox
-{
-  using SegmentBox::SegmentBox;
-
-  CUDAMEDIAN_HOST_DEVICE void
-  operator()(std::int64_t x, std::int64_t row) const
-  {
-    const Segment segment(arguments, x, row);
-    const int     along = arguments.axis;
-    Pixel         first{};
-    std::int64_t  mark = 0;
-    std::int64_t  markStep = 1;
-    for (int axis = Dimension - 1; axis >= 0; --axis)
-    {
-      mark = mark * arguments.extent[axis] + segment.place[axis];
-      markStep *= axis < along ? arguments.extent[axis] : 1;
-      if (axis != along)
-      {
-        Move(first, axis, segment.place[axis]);
-      }
-    }
-    unsigned int parity = 0;
-    for (std::int64_t i = 0; i < segment.count; ++i)
-    {
-      auto pixel = first;
-      Move(pixel, along, segment.place[along] + i);
-      const bool isValid = IsValid(pixel);
-      parity ^= isValid ? 0U : 1U;
-      arguments.marks[mark + i * markStep] = isValid ? 1 : 0;
-    }
-    arguments.parities[segment.index] = static_cast<std::uint8_t>(parity);
-  }
-
-private:
-  /** Where a pixel of the copy is, and that of the mask; whether no pixel of the image stands there. */
-  struct Pixel
+  /** Where a line along axis 0 is in the image and in the mask, and whether none of the image is there. */
+  struct Line
   {
     std::int64_t offset;
     std::int64_t inMask;
@@ -171,46 +41,136 @@ private:
     bool         isClipped;
   };
 
+  struct Row
+  {
+    Line            line;
+    std::uint32_t * words;
+  };
+
+  static constexpr int columnsOfThread = 1; // each has many pixels
+
+  std::int64_t
+  GetWidth() const
+  {
+    return arguments.invalid.stride[1];
+  }
+
+  CUDAMEDIAN_HOST_DEVICE Row
+  GetRow(std::int64_t number) const
+  {
+    const RowPlace place(arguments.extent, number);
+    Row            row{};
+    row.words = arguments.invalid.words + place.GetOffset(arguments.invalid.stride);
+    for (int axis = 1; axis < Dimension; ++axis)
+    {
+      Move(row.line, axis, place.place[axis]);
+    }
+    return row;
+  }
+
   CUDAMEDIAN_HOST_DEVICE void
-  Move(Pixel & pixel, int axis, std::int64_t place) const
+  operator()(const Row & row, std::int64_t x) const
+  {
+    const auto column = x * bitsOfWord;
+    row.words[x] = FindInvalid(row.line, column) & GetLowBits(arguments.extent[0] - column);
+  }
+
+private:
+  CUDAMEDIAN_HOST_DEVICE void
+  Move(Line & line, int axis, std::int64_t place) const
   {
     const auto there = MapBorder(arguments.border[axis], arguments.origin[axis] + place, arguments.imageExtent[axis]);
-    pixel.isBeyond = pixel.isBeyond || there == noPixel;
-    pixel.isClipped = pixel.isClipped || (there == noPixel && arguments.border[axis] == Border::Shrink);
-    pixel.inMask += there * arguments.maskStride[axis];
-    pixel.offset += place * arguments.stride[axis];
+    line.isBeyond = line.isBeyond || there == noPixel;
+    line.isClipped = line.isClipped || (there == noPixel && arguments.border[axis] == Border::Shrink);
+    line.inMask += there * arguments.maskStride[axis];
+    line.offset += there * arguments.imageStride[axis];
+  }
+
+  /** The flags of 32 pixels from a column of the copy on, of which some may be beyond it. */
+  CUDAMEDIAN_HOST_DEVICE std::uint32_t
+                         FindInvalid(const Line & line, std::int64_t column) const
+  {
+    const auto first = arguments.origin[0] + column;
+    const bool isInside = first >= 0 && first + bitsOfWord <= arguments.imageExtent[0] && !line.isBeyond;
+    const bool isInRows =
+      (arguments.mask == nullptr || arguments.maskStride[0] == 1) && (!ReadsPixels() || arguments.imageStride[0] == 1);
+    if (isInside && isInRows)
+    {
+      const auto ofMask = arguments.mask == nullptr ? 0U : CollectUnset(line.inMask + first);
+      const auto isInvalid = [this](TBits bits) { return IsInvalid(bits); };
+      return ReadsPixels() ? ofMask | CollectFlags(GetImage() + line.offset + first, isInvalid) : ofMask;
+    }
+    std::uint32_t flags = 0;
+    const auto    unseen = arguments.firstColumn - column;
+    CUDAMEDIAN_KEEP_LOOP
+    for (auto i = unseen < 0 ? 0 : unseen; i < bitsOfWord && column + i < arguments.extent[0]; ++i)
+    {
+      auto pixel = line;
+      Move(pixel, 0, column + i);
+      flags |= IsInvalid(pixel) ? 1U << i : 0U;
+    }
+    return flags;
   }
 
   CUDAMEDIAN_HOST_DEVICE bool
-  IsValid(const Pixel & pixel) const
+  ReadsPixels() const
+  {
+    return arguments.hasIgnored || arguments.omitsNaN;
+  }
+
+  CUDAMEDIAN_HOST_DEVICE const TBits *
+  GetImage() const
+  {
+    return static_cast<const TBits *>(arguments.image);
+  }
+
+  CUDAMEDIAN_HOST_DEVICE bool
+  IsInvalid(const Line & pixel) const
   {
     // A constant is valid whatever the mask says of the image.
-    if (pixel.isClipped || (arguments.mask != nullptr && !pixel.isBeyond && !IsSet(pixel.inMask)))
-    {
-      return false;
-    }
-    if (!arguments.hasIgnored && !arguments.omitsNaN)
+    if (pixel.isClipped || (arguments.mask != nullptr && !pixel.isBeyond && IsUnset(pixel.inMask)))
     {
       return true;
     }
-    const TBits bits = DecodeBits(arguments.pixelType, static_cast<const TBits *>(arguments.pixels)[pixel.offset]);
-    return !(arguments.omitsNaN && IsNaN(bits)) && !(arguments.hasIgnored && IsIgnored(bits));
+    return ReadsPixels() &&
+           IsInvalid(pixel.isBeyond ? static_cast<TBits>(arguments.constant) : GetImage()[pixel.offset]);
   }
 
   CUDAMEDIAN_HOST_DEVICE bool
-  IsSet(std::int64_t offset) const
+  IsInvalid(TBits bits) const
+  {
+    return (arguments.omitsNaN && IsNaN(bits)) || (arguments.hasIgnored && IsIgnored(bits));
+  }
+
+  /** Calls call(mask) with the mask as the numbers that it is. */
+  template <typename TCall>
+  CUDAMEDIAN_HOST_DEVICE auto
+  OfMask(const TCall & call) const
   {
     switch (arguments.maskBytes)
     {
       case 1:
-        return static_cast<const std::uint8_t *>(arguments.mask)[offset] != 0;
+        return call(static_cast<const std::uint8_t *>(arguments.mask));
       case 2:
-        return static_cast<const std::uint16_t *>(arguments.mask)[offset] != 0;
+        return call(static_cast<const std::uint16_t *>(arguments.mask));
       case 4:
-        return static_cast<const std::uint32_t *>(arguments.mask)[offset] != 0;
+        return call(static_cast<const std::uint32_t *>(arguments.mask));
       default:
-        return static_cast<const std::uint64_t *>(arguments.mask)[offset] != 0;
+        return call(static_cast<const std::uint64_t *>(arguments.mask));
     }
+  }
+
+  CUDAMEDIAN_HOST_DEVICE bool
+  IsUnset(std::int64_t offset) const
+  {
+    return OfMask([offset](const auto * mask) { return mask[offset] == 0; });
+  }
+
+  CUDAMEDIAN_HOST_DEVICE std::uint32_t
+                         CollectUnset(std::int64_t offset) const
+  {
+    return OfMask(
+      [offset](const auto * mask) { return CollectFlags(mask + offset, [](auto number) { return number == 0; }); });
   }
 
   CUDAMEDIAN_HOST_DEVICE bool
@@ -229,67 +189,177 @@ private:
   }
 };
 
-/** Gives the pixels of a segment that are not valid their keys. */
-template <typename TBits>
-struct FillBody : SegmentBox
+/** A segment of 32 lines of flags next to each other, or of one along axis 0. */
+struct Segment
+{
+  std::int64_t word;   ///< how far its first one lies behind the first of all
+  std::int64_t number; ///< in its line
+  std::int64_t count;  ///< of its words
+  std::int64_t index;  ///< of all segments
+  std::int64_t step;   ///< from one of a line to the next
+};
+
+/** The box of all segments. */
+struct SegmentBox
+{
+  /** The places of a row's segments. */
+  struct Row
+  {
+    RowPlace     rows;
+    std::int64_t first; ///< the index of the row's first segment
+  };
+
+  static constexpr int columnsOfThread = 1; // each has many words
+
+  /** Words that are read before any of them is looked at. */
+  static constexpr int atOnce = 8;
+
+  CUDAMEDIAN_HOST_DEVICE explicit SegmentBox(const TurnArguments & given) : arguments(given)
+  {}
+
+  std::int64_t
+  GetWidth() const
+  {
+    return arguments.segments[0];
+  }
+
+  std::int64_t
+  CountRows() const
+  {
+    return arguments.segments[1] * arguments.segments[2] * arguments.segments[3];
+  }
+
+  CUDAMEDIAN_HOST_DEVICE Row
+  GetRow(std::int64_t row) const
+  {
+    return { RowPlace(arguments.segments, row), row * arguments.segments[0] };
+  }
+
+  TurnArguments arguments;
+
+protected:
+  CUDAMEDIAN_HOST_DEVICE Segment
+  GetSegment(const Row & row, std::int64_t x) const
+  {
+    Segment segment{};
+    segment.index = row.first + x;
+    segment.step = 1;
+    CUDAMEDIAN_UNROLL
+    for (int axis = 0; axis < Dimension; ++axis)
+    {
+      const bool isAlong = axis == arguments.axis;
+      const auto place = axis == 0 ? x : row.rows.place[axis];
+      const auto first = isAlong ? place * arguments.segmentLength : place;
+      segment.step *= axis < arguments.axis ? arguments.segments[axis] : 1;
+      segment.word += first * arguments.invalid.stride[axis];
+      segment.number = isAlong ? place : segment.number;
+      segment.count = isAlong ? arguments.lineWords - first : segment.count;
+    }
+    segment.count = segment.count < arguments.segmentLength ? segment.count : arguments.segmentLength;
+    return segment;
+  }
+
+  /** Calls call(i, word) with words that lie in steps, one after the other. */
+  template <typename TCall>
+  static CUDAMEDIAN_HOST_DEVICE void
+  ForEachWord(const std::uint32_t * words, std::int64_t step, std::int64_t count, const TCall & call)
+  {
+    CUDAMEDIAN_KEEP_LOOP
+    for (std::int64_t first = 0; first < count; first += atOnce)
+    {
+      std::uint32_t some[atOnce];
+      CUDAMEDIAN_UNROLL
+      for (int i = 0; i < atOnce; ++i)
+      {
+        some[i] = first + i < count ? words[(first + i) * step] : 0U;
+      }
+      CUDAMEDIAN_UNROLL
+      for (int i = 0; i < atOnce; ++i)
+      {
+        if (first + i < count)
+        {
+          call(first + i, some[i]);
+        }
+      }
+    }
+  }
+
+  /** At each bit, whether an odd number of the bits up to it are set. */
+  static CUDAMEDIAN_HOST_DEVICE std::uint32_t
+                                CountOdd(std::uint32_t word)
+  {
+    CUDAMEDIAN_UNROLL
+    for (int step = 1; step < bitsOfWord; step *= 2)
+    {
+      word ^= word << step;
+    }
+    return word;
+  }
+};
+
+/** Finds whether segments have an odd number of pixels that are not valid. */
+struct ParityBody : SegmentBox
 {
   using SegmentBox::SegmentBox;
 
   CUDAMEDIAN_HOST_DEVICE void
-  operator()(std::int64_t x, std::int64_t row) const
+  operator()(const Row & row, std::int64_t x) const
   {
-    const Segment segment(arguments, x, row);
-    int           colour = GetFirstColour(segment);
-    std::int64_t  offset = 0;
-    std::int64_t  mark = 0;
-    std::int64_t  markStep = 1;
-    for (int axis = Dimension - 1; axis >= 0; --axis)
+    const auto    segment = GetSegment(row, x);
+    const auto *  words = arguments.invalid.words + segment.word;
+    const auto    step = arguments.invalid.stride[arguments.axis];
+    std::uint32_t parity = 0;
+    ForEachWord(words, step, segment.count, [&](std::int64_t, std::uint32_t word) { parity ^= word; });
+    const auto odd = 0U - (CountOdd(parity) >> (bitsOfWord - 1));
+    arguments.parities[segment.index] = arguments.axis == 0 ? odd : parity;
+  }
+};
+
+/** Finds whose turn it is in a segment. */
+struct TurnBody : SegmentBox
+{
+  using SegmentBox::SegmentBox;
+
+  CUDAMEDIAN_HOST_DEVICE void
+  operator()(const Row & row, std::int64_t x) const
+  {
+    const auto   segment = GetSegment(row, x);
+    const auto   step = arguments.invalid.stride[arguments.axis];
+    const auto * invalid = arguments.invalid.words + segment.word;
+    auto *       turns = arguments.turns.words + segment.word;
+    auto         turn = GetFirstTurn(row, segment);
+    ForEachWord(invalid, step, segment.count, [&](std::int64_t i, std::uint32_t word) {
+      const auto odd = arguments.axis == 0 ? CountOdd(word) : 0U;
+      turns[i * step] = turn ^ (odd << 1);
+      turn ^= arguments.axis == 0 ? 0U - (odd >> (bitsOfWord - 1)) : word;
+    });
+    if (arguments.axis != 0 && segment.number == arguments.segments[arguments.axis] - 1)
     {
-      offset += segment.place[axis] * arguments.stride[axis];
-      mark = mark * arguments.extent[axis] + segment.place[axis];
-      markStep *= axis < arguments.axis ? arguments.extent[axis] : 1;
-    }
-    auto * pixels = static_cast<TBits *>(arguments.pixels);
-    for (std::int64_t i = 0; i < segment.count; ++i)
-    {
-      const bool isValid = arguments.marks[mark] != 0;
-      if (!isValid)
-      {
-        pixels[offset] = static_cast<TBits>(colour > 0 ? arguments.least : arguments.greatest);
-      }
-      arguments.marks[mark] = static_cast<std::int8_t>(isValid ? 0 : colour);
-      colour = !isValid && arguments.wanted == Wanted::Middle ? -colour : colour;
-      offset += arguments.stride[arguments.axis];
-      mark += markStep;
+      turns[segment.count * step] = turn;
     }
   }
 
 private:
-  /** 1 for the least key, -1 for the greatest. Of lines next to each other one starts with either. */
-  CUDAMEDIAN_HOST_DEVICE int
-  GetFirstColour(const Segment & segment) const
+  /** Of lines next to each other one starts with either key. */
+  CUDAMEDIAN_HOST_DEVICE std::uint32_t
+                         GetFirstTurn(const Row & row, const Segment & segment) const
   {
-    if (arguments.wanted != Wanted::Middle)
+    std::uint32_t turn = arguments.axis == 0 ? 0U : 0xAAAAAAAAU;
+    CUDAMEDIAN_UNROLL
+    for (int axis = 1; axis < Dimension; ++axis)
     {
-      return arguments.wanted == Wanted::Least ? -1 : 1;
+      turn ^= axis == arguments.axis ? 0U : 0U - static_cast<std::uint32_t>(row.rows.place[axis] & 1);
     }
-    unsigned int parity = 0;
-    for (int axis = 0; axis < Dimension; ++axis)
-    {
-      parity ^= axis == arguments.axis ? 0U : static_cast<unsigned int>(segment.place[axis] & 1);
-    }
-    for (std::int64_t before = 1; before <= segment.number; ++before)
-    {
-      parity ^= arguments.parities[segment.index - before * segment.step];
-    }
-    return parity != 0 ? -1 : 1;
+    const auto * first = arguments.parities + segment.index - segment.number * segment.step;
+    ForEachWord(first, segment.step, segment.number, [&](std::int64_t, std::uint32_t parity) { turn ^= parity; });
+    return turn;
   }
 };
 
 /** Calls launch(body) with the body of pixels as wide as these. */
-template <template <typename> class TBody, typename TLaunch>
+template <template <typename> class TBody, typename TArguments, typename TLaunch>
 auto
-DispatchWidth(const MarkArguments & arguments, const TLaunch & launch)
+DispatchWidth(const TArguments & arguments, const TLaunch & launch)
 {
   switch (PixelBytes(arguments.pixelType))
   {

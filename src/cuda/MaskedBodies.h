@@ -18,15 +18,29 @@
 #ifndef MaskedBodies_h
 #define MaskedBodies_h
 
-#include "MarkBodies.h"
+#include "FlagBodies.h"
+#include "HalfFloat.h"
 #include "PixelArithmetic.h"
 
 #include <cstring>
 
-/** The bodies of the kernels in MaskedKernels.h that count, rank and write, which the host's tests run too: what is
- * done for each column and row of a box. Each says how large its box is. */
+#include <type_traits>
+
+/** The bodies of the kernels in MaskedKernels.h that bring results to the output. */
 namespace cudamedian
 {
+
+/** The bits of a pixel in a copy as they are in the image. */
+template <typename TBits>
+CUDAMEDIAN_HOST_DEVICE TBits
+DecodeBits(PixelType type, TBits bits)
+{
+  if constexpr (sizeof(TBits) == 2)
+  {
+    return IsHalfFloat(type) ? DecodeHalfFloat(type, bits) : bits;
+  }
+  return bits;
+}
 
 /** The value of a half float. */
 template <PixelType VType>
@@ -77,178 +91,95 @@ struct PlainValue
   }
 };
 
-/** A box of pixels. */
-template <typename TArguments>
-struct PixelsOf
+/** Where a row of outputs is, in each of the boxes. */
+struct FinishRow
 {
-  CUDAMEDIAN_HOST_DEVICE explicit PixelsOf(const TArguments & given) : arguments(given)
-  {}
-
-  TArguments arguments;
-
-protected:
-  static std::int64_t
-  CountRowsOf(const std::int64_t (&extent)[Dimension])
-  {
-    return extent[1] * extent[2] * extent[3];
-  }
+  std::int64_t          number; ///< of its first output
+  std::int64_t          result;
+  std::int64_t          input;
+  std::int64_t          output;
+  std::int64_t          own; ///< the bit of its first pixel's flag
+  const std::uint32_t * empty;
 };
 
-/** Adds what belongs to a window, or to a part of it. \tparam TFrom marks, or TSum. */
-template <typename TFrom, typename TSum>
-struct SumBody : PixelsOf<SumArguments>
-{
-  using PixelsOf<SumArguments>::PixelsOf;
-
-  std::int64_t
-  GetWidth() const
-  {
-    return arguments.toExtent[0];
-  }
-
-  std::int64_t
-  CountRows() const
-  {
-    return CountRowsOf(arguments.toExtent);
-  }
-
-  CUDAMEDIAN_HOST_DEVICE void
-  operator()(std::int64_t x, std::int64_t row) const
-  {
-    const RowPlace place(arguments.toExtent, row);
-    const auto *   from = static_cast<const TFrom *>(arguments.from) + place.GetPackedOffset(arguments.fromExtent) + x;
-    TSum           sum = 0;
-    if (arguments.members != nullptr)
-    {
-      const auto & extent = arguments.fromExtent;
-      for (std::int64_t i = 0; i < arguments.count; ++i)
-      {
-        const auto & member = arguments.members[i];
-        const auto   offset =
-          ((member.offset[3] * extent[2] + member.offset[2]) * extent[1] + member.offset[1]) * extent[0] +
-          member.offset[0];
-        sum = static_cast<TSum>(sum + Count(from[offset]) * static_cast<TSum>(member.weight));
-      }
-    }
-    else
-    {
-      for (std::int64_t i = 0; i < arguments.count; ++i)
-      {
-        sum = static_cast<TSum>(sum + Count(from[i * arguments.step]));
-      }
-    }
-    static_cast<TSum *>(arguments.to)[row * arguments.toExtent[0] + x] = sum;
-  }
-
-private:
-  static CUDAMEDIAN_HOST_DEVICE TSum
-  Count(TFrom value)
-  {
-    if constexpr (sizeof(TFrom) == 1)
-    {
-      return value > 0 ? TSum{ 1 } : value < 0 ? static_cast<TSum>(TSum{ 1 } << (4 * sizeof(TSum))) : TSum{ 0 };
-    }
-    else
-    {
-      return value;
-    }
-  }
-};
-
-/** Keys of a window that are the least, and the greatest. */
-template <typename TSum>
-struct Balance
-{
-  std::int64_t least;
-  std::int64_t greatest;
-
-  CUDAMEDIAN_HOST_DEVICE explicit Balance(TSum sum)
-    : least(static_cast<std::int64_t>(sum & ((TSum{ 1 } << (4 * sizeof(TSum))) - 1))),
-      greatest(static_cast<std::int64_t>(sum >> (4 * sizeof(TSum))))
-  {}
-};
-
-template <typename TSum>
-struct RankBody : PixelsOf<RankArguments>
-{
-  using PixelsOf<RankArguments>::PixelsOf;
-
-  std::int64_t
-  GetWidth() const
-  {
-    return arguments.extent[0];
-  }
-
-  std::int64_t
-  CountRows() const
-  {
-    return CountRowsOf(arguments.extent);
-  }
-
-  CUDAMEDIAN_HOST_DEVICE void
-  operator()(std::int64_t x, std::int64_t row) const
-  {
-    const Balance<TSum> keys(static_cast<const TSum *>(arguments.sums)[row * arguments.extent[0] + x]);
-    const auto rank = GetRankOfValid(arguments.values, keys.least - keys.greatest, arguments.isLower) - arguments.first;
-    const auto to = RowPlace(arguments.extent, row).GetOffset(arguments.stride) + x;
-    if (arguments.rankBytes == 1)
-    {
-      static_cast<std::uint8_t *>(arguments.ranks)[to] = static_cast<std::uint8_t>(rank);
-    }
-    else
-    {
-      static_cast<std::int32_t *>(arguments.ranks)[to] = static_cast<std::int32_t>(rank);
-    }
-  }
-};
-
-template <typename TTraits, typename TSum>
-struct FinishBody : PixelsOf<FinishArguments>
+/** The box of all outputs, and what is read and written of each. */
+template <typename TBits>
+struct FinishBox : PixelsOf<FinishArguments>
 {
   using PixelsOf<FinishArguments>::PixelsOf;
+  using Row = FinishRow;
+  using Bits = TBits;
+
+  CUDAMEDIAN_HOST_DEVICE Row
+  GetRow(std::int64_t row) const
+  {
+    const RowPlace place(arguments.extent, row);
+    return { row * arguments.extent[0],
+             place.GetOffset(arguments.resultStride),
+             place.GetOffset(arguments.inputStride),
+             place.GetOffset(arguments.outputStride),
+             arguments.own + place.GetOffset(arguments.invalid.stride) * bitsOfWord,
+             HasFlags() ? arguments.empty.words + place.GetOffset(arguments.empty.stride) : nullptr };
+  }
+
+protected:
+  CUDAMEDIAN_HOST_DEVICE bool
+  HasFlags() const
+  {
+    return arguments.invalid.words != nullptr;
+  }
+
+  CUDAMEDIAN_HOST_DEVICE Bits
+  GetOwn(const Row & row, std::int64_t x) const
+  {
+    return static_cast<const Bits *>(arguments.input)[row.input + x * arguments.inputStride[0]];
+  }
+
+  CUDAMEDIAN_HOST_DEVICE Bits &
+  GetOutput(const Row & row, std::int64_t x) const
+  {
+    return static_cast<Bits *>(arguments.output)[row.output + x * arguments.outputStride[0]];
+  }
+
+  /** What is written for a window without any valid pixel, or for a pixel that is not valid. */
+  CUDAMEDIAN_HOST_DEVICE Bits
+  GetException(const Row & row, std::int64_t x, bool isInvalid) const
+  {
+    if (isInvalid && arguments.invalidOutput != InvalidOutput::Computed)
+    {
+      return arguments.invalidOutput == InvalidOutput::Copied ? GetOwn(row, x)
+                                                              : static_cast<Bits>(arguments.invalidValue);
+    }
+    return arguments.emptyWindow == EmptyWindow::Input ? GetOwn(row, x) : static_cast<Bits>(arguments.emptyValue);
+  }
+};
+
+/** Writes the outputs. */
+template <typename TTraits>
+struct FinishBody : FinishBox<typename TTraits::Bits>
+{
+  using Box = FinishBox<typename TTraits::Bits>;
+  using Box::arguments;
+  using Box::Box;
   using Bits = typename TTraits::Bits;
   using Value = typename TTraits::Value;
 
-  std::int64_t
-  GetWidth() const
-  {
-    return arguments.extent[0];
-  }
-
-  std::int64_t
-  CountRows() const
-  {
-    return CountRowsOf(arguments.extent);
-  }
-
   CUDAMEDIAN_HOST_DEVICE void
-  operator()(std::int64_t x, std::int64_t row) const
+  operator()(const FinishRow & row, std::int64_t x) const
   {
-    const RowPlace place(arguments.extent, row);
-    const auto     from = place.GetOffset(arguments.resultStride) + x;
-    const Bits     own =
-      static_cast<const Bits *>(arguments.input)[place.GetOffset(arguments.inputStride) + x * arguments.inputStride[0]];
-    const bool isValid = arguments.sums == nullptr || arguments.marks[place.GetOffset(arguments.markStride) + x] == 0;
-    Bits       bits = DecodeBits(arguments.pixelType, static_cast<const Bits *>(arguments.results)[from]);
-    if (arguments.keepsNear && isValid &&
-        IsInlier(TTraits::Get(own), TTraits::Get(bits), row * arguments.extent[0] + x))
+    const bool isInvalid = this->HasFlags() && IsFlagged(arguments.invalid.words, row.own + x);
+    const bool isEmpty = this->HasFlags() && IsFlagged(row.empty, x);
+    Bits       bits = DecodeBits(arguments.pixelType, static_cast<const Bits *>(arguments.results)[row.result + x]);
+    if (isEmpty || (isInvalid && arguments.invalidOutput != InvalidOutput::Computed))
     {
-      bits = own;
+      bits = this->GetException(row, x, isInvalid);
     }
-    if (arguments.sums != nullptr)
+    else if (arguments.keepsNear && !isInvalid)
     {
-      const Balance<TSum> keys(static_cast<const TSum *>(arguments.sums)[row * arguments.extent[0] + x]);
-      if (keys.least + keys.greatest == arguments.values)
-      {
-        bits = arguments.emptyWindow == EmptyWindow::Input ? own : static_cast<Bits>(arguments.emptyValue);
-      }
-      if (!isValid && arguments.invalidOutput != InvalidOutput::Computed)
-      {
-        bits = arguments.invalidOutput == InvalidOutput::Copied ? own : static_cast<Bits>(arguments.invalidValue);
-      }
+      const Bits own = this->GetOwn(row, x);
+      bits = IsInlier(TTraits::Get(own), TTraits::Get(bits), row.number + x) ? own : bits;
     }
-    static_cast<Bits *>(arguments.output)[place.GetOffset(arguments.outputStride) + x * arguments.outputStride[0]] =
-      bits;
+    this->GetOutput(row, x) = bits;
   }
 
 private:
@@ -272,29 +203,53 @@ private:
   }
 };
 
-/** Replaces the upper middle values by the means of both. Equal values keep their bits. */
-template <typename TTraits>
-struct MeanBody : PixelsOf<FinishArguments>
+/** Writes the outputs that are no medians. Columns are words of 32 outputs, most of which have none. */
+template <typename TBits>
+struct ExceptionBody : FinishBox<TBits>
 {
-  using PixelsOf<FinishArguments>::PixelsOf;
-  using Bits = typename TTraits::Bits;
+  using Box = FinishBox<TBits>;
+  using Box::arguments;
+  using Box::Box;
+
+  static constexpr int columnsOfThread = 1;
 
   std::int64_t
   GetWidth() const
   {
-    return arguments.extent[0];
-  }
-
-  std::int64_t
-  CountRows() const
-  {
-    return CountRowsOf(arguments.extent);
+    return (arguments.extent[0] + bitsOfWord - 1) / bitsOfWord;
   }
 
   CUDAMEDIAN_HOST_DEVICE void
-  operator()(std::int64_t x, std::int64_t row) const
+  operator()(const FinishRow & row, std::int64_t word) const
   {
-    const auto offset = RowPlace(arguments.extent, row).GetOffset(arguments.resultStride) + x;
+    const auto          first = word * bitsOfWord;
+    const bool          isComputed = arguments.invalidOutput == InvalidOutput::Computed;
+    const std::uint32_t invalid = isComputed ? 0U : GetFlags(arguments.invalid.words, row.own + first);
+    const std::uint32_t exceptions = (row.empty[word] | invalid) & GetLowBits(arguments.extent[0] - first);
+    CUDAMEDIAN_KEEP_LOOP
+    for (int i = 0; exceptions != 0 && i < bitsOfWord; ++i)
+    {
+      if ((exceptions >> i & 1U) != 0)
+      {
+        this->GetOutput(row, first + i) = this->GetException(row, first + i, (invalid >> i & 1U) != 0);
+      }
+    }
+  }
+};
+
+/** Replaces the upper middle values by the means of both. Equal values keep their bits. */
+template <typename TTraits>
+struct MeanBody : FinishBox<typename TTraits::Bits>
+{
+  using Box = FinishBox<typename TTraits::Bits>;
+  using Box::arguments;
+  using Box::Box;
+  using Bits = typename TTraits::Bits;
+
+  CUDAMEDIAN_HOST_DEVICE void
+  operator()(const FinishRow & row, std::int64_t x) const
+  {
+    const auto offset = row.result + x;
     auto &     result = static_cast<Bits *>(arguments.results)[offset];
     const Bits lower = static_cast<const Bits *>(arguments.others)[offset];
     if (result != lower)
@@ -304,32 +259,6 @@ struct MeanBody : PixelsOf<FinishArguments>
     }
   }
 };
-
-/** Calls call(TSum()) with the sums of so many bytes. */
-template <typename TCall>
-auto
-DispatchSumType(int bytes, const TCall & call)
-{
-  return bytes == 2 ? call(std::uint16_t()) : bytes == 4 ? call(std::uint32_t()) : call(std::uint64_t());
-}
-
-/** Calls launch(body) with what these arguments ask for. */
-template <typename TLaunch>
-auto
-DispatchSum(const SumArguments & arguments, const TLaunch & launch)
-{
-  return DispatchSumType(arguments.sumBytes, [&](auto sum) {
-    using Sum = decltype(sum);
-    return arguments.readsMarks ? launch(SumBody<std::int8_t, Sum>(arguments)) : launch(SumBody<Sum, Sum>(arguments));
-  });
-}
-
-template <typename TLaunch>
-auto
-DispatchRanks(const RankArguments & arguments, const TLaunch & launch)
-{
-  return DispatchSumType(arguments.sumBytes, [&](auto sum) { return launch(RankBody<decltype(sum)>(arguments)); });
-}
 
 /** Calls call(traits) with how values of a type are read. */
 template <typename TCall>
@@ -383,11 +312,8 @@ template <typename TLaunch>
 auto
 DispatchFinish(const FinishArguments & arguments, const TLaunch & launch)
 {
-  return DispatchValue(arguments.pixelType, [&](auto traits) {
-    using Traits = decltype(traits);
-    return DispatchSumType(arguments.sumBytes,
-                           [&](auto sum) { return launch(FinishBody<Traits, decltype(sum)>(arguments)); });
-  });
+  return DispatchValue(arguments.pixelType,
+                       [&](auto traits) { return launch(FinishBody<decltype(traits)>(arguments)); });
 }
 
 } // namespace cudamedian

@@ -16,7 +16,10 @@
  *
  *=========================================================================*/
 #include "BodyLauncher.cuh"
+#include "FillBodies.h"
+#include "MarkBodies.h"
 #include "MaskedBodies.h"
+#include "RankBodies.h"
 
 namespace cudamedian
 {
@@ -28,15 +31,21 @@ LaunchMarks(const MarkArguments & arguments, cudaStream_t stream)
 }
 
 cudaError_t
-LaunchFilling(const MarkArguments & arguments, cudaStream_t stream)
+LaunchParities(const TurnArguments & arguments, cudaStream_t stream)
 {
-  return DispatchWidth<FillBody>(arguments, BodyLauncher{ stream });
+  return BodyLauncher{ stream }(ParityBody(arguments));
 }
 
 cudaError_t
-LaunchSums(const SumArguments & arguments, cudaStream_t stream)
+LaunchTurns(const TurnArguments & arguments, cudaStream_t stream)
 {
-  return DispatchSum(arguments, BodyLauncher{ stream });
+  return BodyLauncher{ stream }(TurnBody(arguments));
+}
+
+cudaError_t
+LaunchFilling(const FillArguments & arguments, cudaStream_t stream)
+{
+  return DispatchWidth<FillBody>(arguments, BodyLauncher{ stream });
 }
 
 cudaError_t
@@ -55,6 +64,12 @@ cudaError_t
 LaunchFinish(const FinishArguments & arguments, cudaStream_t stream)
 {
   return DispatchFinish(arguments, BodyLauncher{ stream });
+}
+
+cudaError_t
+LaunchExceptions(const FinishArguments & arguments, cudaStream_t stream)
+{
+  return DispatchWidth<ExceptionBody>(arguments, BodyLauncher{ stream });
 }
 
 } // namespace cudamedian

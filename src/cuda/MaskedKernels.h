@@ -25,76 +25,115 @@
 #include <cuda_runtime_api.h>
 
 /** What prepares a copy of an image in device memory some of whose pixels are not valid, and what writes its medians:
- * the steps of plan/MaskedCopy, one after the other in a stream. Arguments are plain data. Boxes without gaps have axis
- * 0 fastest; strides are in pixels. Each launch is asynchronous and returns CUDA's error. */
+ * the steps of plan/MaskedCopy, one after the other in a stream. Arguments are plain data. Strides are in pixels. Each
+ * launch is asynchronous and returns CUDA's error. */
 namespace cudamedian
 {
 
-/** A copy of what windows see, and which of its pixels are valid.
- *
- * A line of the copy along `axis` is cut into segments, and a thread has one of them. The first step marks pixels that
- * are valid, and counts whether a segment has an odd number of others. The second one knows by that with which of the
- * two keys a segment starts, as if somebody had gone along the whole line. */
+/** A flag for each pixel of a box, those of 32 pixels of a row in a word. Passes over flags move an eighth of a byte a
+ * pixel. */
+struct Flags
+{
+  std::uint32_t * words;             ///< null: no flag is set
+  std::int64_t    stride[Dimension]; ///< words from one position along an axis to the next; along axis 0 from a word
+};
+
+/** Which pixels of a copy are not valid. */
 struct MarkArguments
 {
-  void *         pixels; ///< the copy; half floats as integers of their order
-  std::int64_t   extent[Dimension];
-  std::int64_t   stride[Dimension];
-  std::int64_t   origin[Dimension];      ///< of the copy in the image
-  std::int64_t   imageExtent[Dimension]; ///< of the image and of the mask
-  Border         border[Dimension];
-  const void *   mask; ///< null: there is none
-  std::int64_t   maskStride[Dimension];
-  std::uint64_t  ignored;    ///< the bits of a pixel, as those below
-  std::uint64_t  magnitudes; ///< all bits of a float but for its sign; 0 for integers
-  std::uint64_t  infinity;
-  std::uint64_t  least; ///< what pixels that are not valid get, as it is in the copy
-  std::uint64_t  greatest;
-  std::int64_t   segments; ///< of a line
-  std::int64_t   segmentLength;
-  std::int8_t *  marks;    ///< of the copy, without gaps: 1 or 0; later 1, -1 or, where a pixel is valid, 0
-  std::uint8_t * parities; ///< of each segment
-  int            axis;
-  int            maskBytes; ///< of a pixel of the mask
-  PixelType      pixelType;
-  Wanted         wanted;
-  bool           hasIgnored;
-  bool           omitsNaN;
+  const void *  image;
+  std::int64_t  imageStride[Dimension];
+  std::int64_t  imageExtent[Dimension]; ///< of the image and of the mask
+  const void *  mask;                   ///< null: there is none
+  std::int64_t  maskStride[Dimension];
+  Border        border[Dimension];
+  std::int64_t  origin[Dimension]; ///< of the copy in the image
+  std::int64_t  extent[Dimension]; ///< of the copy
+  std::int64_t  firstColumn;       ///< that a window sees
+  std::uint64_t constant;          ///< the bits of a pixel, as those below
+  std::uint64_t ignored;
+  std::uint64_t magnitudes; ///< all bits of a float but for its sign; 0 for integers
+  std::uint64_t infinity;
+  Flags         invalid;   ///< whether a pixel is not valid; 0 behind the copy, to the end of rows
+  int           maskBytes; ///< of a pixel of the mask
+  PixelType     pixelType;
+  bool          hasIgnored;
+  bool          omitsNaN;
 };
 
-/** Sums of what lies in windows, or in a part of them. A sum counts least keys in its lower half and greatest keys in
- * its upper half. */
-struct SumArguments
+/** Which key each pixel of a copy gets that is not valid.
+ *
+ * Along lines of an axis they get the least and the greatest key in turn. A line is cut into segments, and a thread has
+ * one of them, of 32 lines next to each other. The first step finds whether a segment has an odd number of them. The
+ * second one knows by that with which of the two keys a segment starts, as if somebody had gone along the whole line.
+ *
+ * Flags have one place more along the axis than the copy has: a window's least keys are as many more than its greatest
+ * ones as lines of it begin with the least key's turn, less those behind which it is. */
+struct TurnArguments
 {
-  const void *            from; ///< marks at first, then sums
-  void *                  to;
-  std::int64_t            fromExtent[Dimension];
-  std::int64_t            toExtent[Dimension];
-  const FootprintMember * members; ///< of a footprint; null: a box is summed along one axis after the other
-  std::int64_t            count;   ///< of them, or of values along the axis
-  std::int64_t            step;    ///< from one value to the next
-  bool                    readsMarks;
-  int                     sumBytes; ///< 2, 4 or 8
+  Flags           invalid;
+  Flags           turns; ///< whether it is the greatest key's turn; as many words as of `invalid`
+  std::int64_t    segments[Dimension];
+  std::int64_t    segmentLength; ///< in words along axis 0, else in pixels
+  std::int64_t    lineWords;     ///< of a line along the axis
+  std::uint32_t * parities;      ///< of each segment
+  int             axis;
 };
 
-/** The ranks of all outputs, as kernels read them. */
+/** A copy of a box of an image with its border, and with keys where pixels are not valid. */
+struct FillArguments
+{
+  const void * image;
+  std::int64_t imageStride[Dimension];
+  std::int64_t imageExtent[Dimension];
+  Border       border[Dimension];
+  std::int64_t origin[Dimension]; ///< of the copy in the image
+  void *       copy;              ///< half floats are there as integers of their order
+  std::int64_t stride[Dimension]; ///< rows start at multiples of 16 bytes; behind the last pixel they are filled with 0
+  std::int64_t extent[Dimension];
+  std::int64_t firstColumn; ///< that a window sees; those before it are filled with 0
+  Flags        invalid;
+  Flags        turns;
+  std::uint64_t constant; ///< the bits of a pixel beyond the image
+  std::uint64_t least;    ///< what pixels that are not valid get, in the copy, as often as it has room in 64 bits
+  std::uint64_t greatest;
+  PixelType     pixelType;
+};
+
+/** Pixels of a footprint that follow each other along the axis of a copy's turns. */
+struct FlagRun
+{
+  std::int32_t  offset[Dimension]; ///< of the first one
+  std::int32_t  length;
+  std::uint32_t weight; ///< how often they count
+};
+
+/** The ranks of all outputs, as kernels read them, and whether their windows have any valid pixel. */
 struct RankArguments
 {
-  const void * sums;
-  void *       ranks; ///< of the first output; those of others lie apart as their results do
-  std::int64_t extent[Dimension];
-  std::int64_t stride[Dimension];
-  std::int64_t values; ///< of a window
-  std::int64_t first;  ///< the rank that counts as 0
+  Flags                   invalid;
+  Flags                   turns;
+  std::int64_t            first;             ///< a bit: of the first window's first pixel, or of a footprint's own
+  std::int64_t            window[Dimension]; ///< the size of a box
+  const FlagRun *         runs;              ///< of a footprint; null: a box
+  const FootprintMember * members;           ///< of a footprint
+  std::int64_t            runCount;
+  std::int64_t            memberCount;
+  int                     axis;  ///< of the turns
+  Flags                   empty; ///< of the outputs
+  void *                  ranks; ///< of the first output; those of others lie apart as their results do. Null: none
+  std::int64_t            extent[Dimension];
+  std::int64_t            stride[Dimension];
+  std::int64_t rowRanks; ///< from a row's first rank to its last place; the outputs' where there are no ranks
+  std::int32_t added;    ///< to the sum of turns, before it is halved
+  int          digits;   ///< in which the sum of the turns has room: 4, 8 or 32
   int          rankBytes;
-  bool         isLower;
-  int          sumBytes;
 };
 
 /** Results on their way to the output. */
 struct FinishArguments
 {
-  void *                results; ///< of the first output
+  void *                results; ///< of the first output; the output itself where they are there already
   const void *          others;  ///< the lower middle values, of which and the results the mean is wanted
   std::int64_t          resultStride[Dimension];
   std::int64_t          extent[Dimension];
@@ -102,10 +141,9 @@ struct FinishArguments
   std::int64_t          inputStride[Dimension];
   void *                output; ///< … and its place
   std::int64_t          outputStride[Dimension];
-  const void *          sums;  ///< null: all pixels are valid
-  std::int8_t *         marks; ///< of the first output's own pixel
-  std::int64_t          markStride[Dimension];
-  std::int64_t          values;
+  Flags                 empty;
+  Flags                 invalid;
+  std::int64_t          own;        ///< a bit: of the first output's own pixel
   std::uint64_t         farthest;   ///< the bits of the distance up to which pixels are no outliers …
   const std::uint32_t * deviations; ///< … or, unless null, the distances that are so many times as far
   double                times;
@@ -115,7 +153,6 @@ struct FinishArguments
   EmptyWindow           emptyWindow;
   InvalidOutput         invalidOutput;
   bool                  keepsNear; ///< whether outliers alone are replaced
-  int                   sumBytes;
 };
 
 /** The median absolute deviation of each window, of pixels of up to 32 bits: an integer or the bits of a float. */
@@ -123,8 +160,8 @@ struct DeviationArguments
 {
   const void *            pixels; ///< of the copy: the first window's first pixel, or a footprint's own
   std::int64_t            stride[Dimension];
-  const std::int8_t *     marks; ///< of the same pixel; null: all pixels are valid
-  std::int64_t            markStride[Dimension];
+  Flags                   invalid;
+  std::int64_t            first;   ///< a bit: of the same pixel
   const void *            medians; ///< of the first output, as they are in the copy
   std::int64_t            medianStride[Dimension];
   std::int64_t            extent[Dimension]; ///< of the outputs
@@ -140,10 +177,14 @@ cudaError_t
 LaunchMarks(const MarkArguments & arguments, cudaStream_t stream);
 
 cudaError_t
-LaunchFilling(const MarkArguments & arguments, cudaStream_t stream);
+LaunchParities(const TurnArguments & arguments, cudaStream_t stream);
+
+/** Finds whose turn it is, by the parities. */
+cudaError_t
+LaunchTurns(const TurnArguments & arguments, cudaStream_t stream);
 
 cudaError_t
-LaunchSums(const SumArguments & arguments, cudaStream_t stream);
+LaunchFilling(const FillArguments & arguments, cudaStream_t stream);
 
 cudaError_t
 LaunchRanks(const RankArguments & arguments, cudaStream_t stream);
@@ -155,8 +196,13 @@ LaunchMeans(const FinishArguments & arguments, cudaStream_t stream);
 cudaError_t
 LaunchDeviations(const DeviationArguments & arguments, cudaStream_t stream);
 
+/** Writes all outputs. */
 cudaError_t
 LaunchFinish(const FinishArguments & arguments, cudaStream_t stream);
+
+/** Writes those outputs that are no medians, where results are in the output already. */
+cudaError_t
+LaunchExceptions(const FinishArguments & arguments, cudaStream_t stream);
 
 } // namespace cudamedian
 

@@ -18,7 +18,7 @@
 #include "MaskedLaunch.h"
 
 #include "CudaError.h"
-#include "DivideUp.h"
+#include "FlagRuns.h"
 #include "Gather.h"
 #include "HalfFloat.h"
 #include "ImageLaunch.h"
@@ -27,8 +27,6 @@
 #include "PixelFormat.h"
 #include "RequestWindow.h"
 #include "StreamBuffer.h"
-
-#include "itkCudaMedianFootprint.h"
 
 #include <algorithm>
 #include <limits>
@@ -44,10 +42,8 @@ constexpr std::int64_t mostOutputs = std::int64_t{ 1 } << 26;
 /** The most pixels of a copy, as on the host. */
 constexpr double mostCopied = 1e10;
 
-/** Pixels of the segments that a line is marked in, at least, and how many segments there are at most. Each reads what
- * was counted in those before it, so there are not too many; and they are short, so there are threads. */
-constexpr std::int64_t leastSegment = 32;
-constexpr std::int64_t mostSegments = 256;
+/** Pixels whose flags are in a word. */
+constexpr std::int64_t columnsOfWord = 32;
 
 void
 Copy(const Extent & extent, std::int64_t (&target)[Dimension])
@@ -55,50 +51,56 @@ Copy(const Extent & extent, std::int64_t (&target)[Dimension])
   std::copy(extent.begin(), extent.end(), target);
 }
 
-/** The axes along which a box is summed, one of which there is. */
-std::vector<int>
-ListSummedAxes(const Window & window)
-{
-  std::vector<int> axes;
-  for (int axis = 0; axis < Dimension; ++axis)
-  {
-    if (window.GetSize(axis) > 1)
-    {
-      axes.push_back(axis);
-    }
-  }
-  return axes.empty() ? std::vector<int>{ 0 } : axes;
-}
-
-std::vector<FootprintMember>
-ListMembers(const Window & window)
-{
-  std::vector<FootprintMember> members;
-  for (std::size_t i = 0; window.footprint != nullptr && i < window.footprint->GetPixels().size(); ++i)
-  {
-    const auto &    pixel = window.footprint->GetPixels()[i];
-    FootprintMember member{};
-    std::copy(pixel.offset.begin(), pixel.offset.end(), member.offset);
-    member.weight = pixel.weight;
-    members.push_back(member);
-  }
-  return members;
-}
-
-/** Bytes of a number whose halves both hold that of a window's values. */
-int
-GetSumBytes(const Window & window)
-{
-  return window.CountPixels() <= std::numeric_limits<std::uint8_t>::max()    ? 2
-         : window.CountPixels() <= std::numeric_limits<std::uint16_t>::max() ? 4
-                                                                             : 8;
-}
-
 /** Bytes of a buffer of a box with strides. */
 std::size_t
 GetBytes(const Extent & stride, const Extent & extent, std::size_t bytes)
 {
   return static_cast<std::size_t>(stride[3] * extent[3]) * bytes;
+}
+
+/** Whether kernels can write a slab's results where they belong. */
+bool
+IsWrittenInPlace(const MedianRequest & request, const Slab & slab, const MaskedRanks & ranks)
+{
+  const auto bytes = static_cast<std::int64_t>(PixelBytes(request.pixelType));
+  const auto offset = GetOffset(slab.output.origin, request.outputStride) * bytes;
+  if (ranks.isMean || request.outlierRule != OutlierRule::None || IsHalfFloat(request.pixelType) ||
+      GetOutputLead(slab, PixelBytes(request.pixelType)) != 0 || request.outputStride[0] != 1 ||
+      slab.output.extent[0] * bytes % deviceAlignment != 0 ||
+      !IsAlignedForKernels(static_cast<const char *>(request.output) + offset))
+  {
+    return false;
+  }
+  const auto stride = GetDeviceOutputStride(slab, PixelBytes(request.pixelType));
+  bool       isSame = true;
+  for (int axis = 1; axis < Dimension; ++axis)
+  {
+    isSame = isSame && (slab.output.extent[axis] == 1 || request.outputStride[axis] == stride[axis]);
+  }
+  return isSame;
+}
+
+/** Bits of a pixel, as often as 64 bits have room for them. */
+std::uint64_t
+Repeat(std::uint64_t bits, std::size_t pixelBytes)
+{
+  for (auto width = 8 * pixelBytes; width < 64; width *= 2)
+  {
+    bits |= bits << width;
+  }
+  return bits;
+}
+
+/** Sends a list to device memory, from memory that lives until the stream has done so. */
+template <typename TItem>
+void
+Send(const std::vector<TItem> & items, char * target, cudaStream_t stream)
+{
+  if (!items.empty())
+  {
+    CheckCuda(cudaMemcpyAsync(target, items.data(), items.size() * sizeof(TItem), cudaMemcpyHostToDevice, stream),
+              "cudaMemcpyAsync");
+  }
 }
 
 /** What a copy may not be larger than. */
@@ -126,9 +128,11 @@ CheckCopy(const Slab & slab, const Window & window)
 MaskedLaunch::MaskedLaunch(const MedianRequest & request, const Plan & plan)
   : m_Window(GetWindow(request)), m_PixelBytes(PixelBytes(request.pixelType)), m_Ranks(GetMaskedRanks(request)),
     m_RankBytes(GetDeviceRankBytes(MakeCopiedRequest(request))), m_Axis(GetFilledAxis(m_Window)),
-    m_SumBytes(GetSumBytes(m_Window)), m_HasDeviations(request.outlierRule == OutlierRule::Deviations)
+    m_HasDeviations(request.outlierRule == OutlierRule::Deviations)
 {
   m_Members = m_Ranks.hasMarks || m_HasDeviations ? ListMembers(m_Window) : m_Members;
+  m_Runs = m_Ranks.hasMarks && m_RankBytes > 0 ? ListRuns(m_Window, m_Axis) : m_Runs;
+  m_RunCount = CountRuns(m_Window, m_Axis, m_Runs);
   const auto kernels = plan.candidate.programBytes + plan.candidate.scratchBytes;
   const auto budget = request.deviceMemoryBudget == 0
                         ? std::numeric_limits<std::size_t>::max()
@@ -138,16 +142,18 @@ MaskedLaunch::MaskedLaunch(const MedianRequest & request, const Plan & plan)
   auto most = std::min(Volume(whole.extent), mostOutputs);
   for (;; most /= 2)
   {
-    const auto outputs = CutIntoLaunches(whole, most);
-    const auto first = MakeSlab(request, outputs.front());
-    CheckCopy(first, m_Window);
-    m_Memory = LayOut(first);
+    m_Pieces.clear();
+    bool hasResults = false;
+    // Each piece begins as far behind a word of flags as the first one, whose copy is the largest then.
+    for (const auto & box : CutIntoLaunches(whole, most < whole.extent[0] ? RoundUp(most, columnsOfWord) : most))
+    {
+      m_Pieces.push_back({ MakeSlab(request, box), {} });
+      hasResults = hasResults || !IsWrittenInPlace(request, m_Pieces.back().slab, m_Ranks);
+    }
+    CheckCopy(m_Pieces.front().slab, m_Window);
+    m_Memory = LayOut(m_Pieces.front().slab, hasResults);
     if (m_Memory.bytes <= budget)
     {
-      for (const auto & box : outputs)
-      {
-        m_Pieces.push_back({ MakeSlab(request, box), {} });
-      }
       return;
     }
     if (most == 1)
@@ -162,6 +168,7 @@ MaskedLaunch::MaskedLaunch(const MedianRequest & request, const Plan & plan)
 Slab
 MaskedLaunch::MakeSlab(const MedianRequest & request, const PixelBox & outputs) const
 {
+  // Words of flags, and vectors of pixels, begin at the same columns of the image and of the copy.
   Slab slab;
   slab.output = outputs;
   slab.shift = request.shift;
@@ -170,55 +177,32 @@ MaskedLaunch::MakeSlab(const MedianRequest & request, const PixelBox & outputs) 
   {
     slab.input.origin[axis] = outputs.origin[axis] + request.shift[axis] - request.radius[axis];
   }
+  const auto before = GetRemainder(slab.input.origin[0], columnsOfWord);
+  slab.input.origin[0] -= before;
+  slab.input.extent[0] += before;
   return slab;
 }
 
-std::int64_t
-MaskedLaunch::GetSegmentLength(const Slab & slab) const
+MaskedMemory
+MaskedLaunch::LayOut(const Slab & slab, bool hasResults) const
 {
-  return std::max(leastSegment, DivideUp(slab.input.extent[m_Axis], mostSegments));
-}
-
-MaskedLaunch::Memory
-MaskedLaunch::LayOut(const Slab & slab) const
-{
-  constexpr std::size_t alignment = 256;
-  Memory                memory;
-  const auto            add = [&memory](std::size_t bytes) {
-    const auto first = memory.bytes;
-    memory.bytes += RoundUp(bytes, alignment);
-    return first;
-  };
-  const auto outputStride = GetDeviceOutputStride(slab, m_PixelBytes);
-  memory.copy = add(GetBytes(GetDeviceInputStride(slab, m_PixelBytes), slab.input.extent, m_PixelBytes));
-  memory.results = add(GetBytes(outputStride, slab.output.extent, m_PixelBytes));
-  memory.members = add(m_Members.size() * sizeof(FootprintMember));
-  memory.deviations = add(m_HasDeviations ? static_cast<std::size_t>(Volume(slab.output.extent)) * 4 : 0);
-  if (!m_Ranks.hasMarks)
+  MaskedMemory memory;
+  const auto   stride = GetDeviceOutputStride(slab, m_PixelBytes);
+  const auto   results = GetBytes(stride, slab.output.extent, m_PixelBytes);
+  memory.copy = memory.Add(GetBytes(GetDeviceInputStride(slab, m_PixelBytes), slab.input.extent, m_PixelBytes));
+  memory.results = memory.Add(hasResults ? results : 0);
+  memory.members = memory.Add(m_Members.size() * sizeof(FootprintMember));
+  memory.runs = memory.Add(m_Runs.size() * sizeof(FlagRun));
+  memory.deviations = memory.Add(m_HasDeviations ? static_cast<std::size_t>(Volume(slab.output.extent)) * 4 : 0);
+  if (m_Ranks.hasMarks)
   {
-    return memory;
+    memory.others = memory.Add(m_Ranks.isMean ? results : 0);
+    memory.ranks = memory.Add(GetBytes(stride, slab.output.extent, m_RankBytes));
+    memory.invalid = memory.Add(GetCopyFlagBytes(slab.input.extent, m_Axis));
+    memory.turns = memory.Add(GetCopyFlagBytes(slab.input.extent, m_Axis));
+    memory.empty = memory.Add(GetOutputFlagBytes(slab.output.extent));
+    memory.parities = memory.Add(GetParityBytes(slab.input.extent, m_Axis));
   }
-  memory.others = m_Ranks.isMean ? add(GetBytes(outputStride, slab.output.extent, m_PixelBytes)) : 0;
-  memory.ranks = add(GetBytes(outputStride, slab.output.extent, m_RankBytes));
-  memory.marks = add(static_cast<std::size_t>(Volume(slab.input.extent)));
-  auto segments = slab.input.extent;
-  // A shorter line of a later slab may have more segments than a longer one: 251 of 8001 pixels, 249 of 8199. No line
-  // has more than these, which grow with its length.
-  segments[m_Axis] = std::min(DivideUp(segments[m_Axis], leastSegment), mostSegments);
-  memory.parities = add(static_cast<std::size_t>(Volume(segments)));
-  auto summed = slab.input.extent;
-  if (m_Members.empty())
-  {
-    const int first = ListSummedAxes(m_Window).front();
-    summed[first] = slab.output.extent[first];
-  }
-  else
-  {
-    summed = slab.output.extent;
-  }
-  const auto sumBytes = static_cast<std::size_t>(Volume(summed)) * static_cast<std::size_t>(m_SumBytes);
-  memory.sums[0] = add(sumBytes);
-  memory.sums[1] = add(m_Members.empty() ? sumBytes : 0);
   return memory;
 }
 
@@ -244,15 +228,8 @@ MaskedLaunch::Launch(const MedianRequest & request, cudaStream_t stream) const
 {
   const StreamBuffer buffer(m_Memory.bytes, stream);
   auto * const       memory = static_cast<char *>(buffer.Get());
-  if (!m_Members.empty())
-  {
-    CheckCuda(cudaMemcpyAsync(memory + m_Memory.members,
-                              m_Members.data(),
-                              m_Members.size() * sizeof(FootprintMember),
-                              cudaMemcpyHostToDevice,
-                              stream),
-              "cudaMemcpyAsync");
-  }
+  Send(m_Members, memory + m_Memory.members, stream);
+  Send(m_Runs, memory + m_Memory.runs, stream);
   for (const auto & piece : m_Pieces)
   {
     LaunchPiece(request, piece, memory, stream);
@@ -266,153 +243,189 @@ MaskedLaunch::Launch(const MedianRequest & request, cudaStream_t stream) const
 void
 MaskedLaunch::LaunchPiece(const MedianRequest & request, const Piece & piece, char * memory, cudaStream_t stream) const
 {
-  GatherSlab(request, piece.slab, memory + m_Memory.copy, stream);
-  void * sums = nullptr;
   if (m_Ranks.hasMarks)
   {
-    const auto marks = GetMarkArguments(request, piece.slab, memory);
-    CheckCuda(LaunchMarks(marks, stream), "finding the valid pixels");
-    CheckCuda(LaunchFilling(marks, stream), "filling the others");
-    sums = LaunchAllSums(piece.slab, memory, stream);
+    CheckCuda(LaunchMarks(GetMarkArguments(request, piece.slab, memory), stream),
+              "finding the pixels that are not valid");
   }
-  LaunchRank(piece, sums, m_Ranks.isLower, memory + m_Memory.results, memory, stream);
+  if (m_Ranks.HasTurns())
+  {
+    const auto turns = GetTurnArguments(piece.slab, memory);
+    CheckCuda(LaunchParities(turns, stream), "counting them");
+    CheckCuda(LaunchTurns(turns, stream), "finding their keys");
+  }
+  CheckCuda(LaunchFilling(GetFillArguments(request, piece.slab, memory), stream), "copying the image with its border");
+  auto finish = GetFinishArguments(request, piece.slab, memory);
+  LaunchRank(piece, m_Ranks.isLower, finish.results, memory, stream);
   if (m_Ranks.isMean)
   {
-    LaunchRank(piece, sums, true, memory + m_Memory.others, memory, stream);
+    LaunchRank(piece, true, memory + m_Memory.others, memory, stream);
   }
-  LaunchResults(request, piece.slab, sums, memory, stream);
+  LaunchResults(request, piece.slab, memory, stream);
+}
+
+/** The flags of a slab's copy that lie somewhere in memory; none where all pixels are valid. */
+Flags
+MaskedLaunch::GetFlags(const Slab & slab, char * flags) const
+{
+  return m_Ranks.hasMarks ? GetCopyFlags(slab.input.extent, m_Axis, flags) : Flags{};
+}
+
+/** The bit of the flag of the pixel that windows of a slab's first output begin with, or lie around. */
+std::int64_t
+MaskedLaunch::GetFirstFlag(const Slab & slab, const Extent & place) const
+{
+  const auto flags = GetCopyFlags(slab.input.extent, m_Axis, nullptr);
+  return (place[3] * flags.stride[3] + place[2] * flags.stride[2] + place[1] * flags.stride[1]) * columnsOfWord +
+         place[0];
+}
+
+/** Where in a slab's copy its first output's window begins, or has its middle. */
+Extent
+MaskedLaunch::GetFirstPlace(const Slab & slab) const
+{
+  Extent place{};
+  for (int axis = 0; axis < Dimension; ++axis)
+  {
+    place[axis] = slab.GetPlace(axis) - (m_Members.empty() ? m_Window.radius[axis] : 0);
+  }
+  return place;
 }
 
 MarkArguments
 MaskedLaunch::GetMarkArguments(const MedianRequest & request, const Slab & slab, char * memory) const
 {
   const auto &  validity = request.validity;
-  const auto    copiedType = GetCopiedType(request.pixelType);
   MarkArguments arguments{};
-  arguments.pixels = memory + m_Memory.copy;
-  Copy(slab.input.extent, arguments.extent);
-  Copy(GetDeviceInputStride(slab, m_PixelBytes), arguments.stride);
-  Copy(slab.input.origin, arguments.origin);
+  arguments.image = request.input;
+  Copy(GetInputStride(request), arguments.imageStride);
   Copy(request.inputExtent, arguments.imageExtent);
-  std::copy(request.border.begin(), request.border.end(), arguments.border);
   arguments.mask = validity.mask;
   Copy(GetMaskStride(request), arguments.maskStride);
-  arguments.maskBytes = static_cast<int>(validity.maskPixelBytes);
+  std::copy(request.border.begin(), request.border.end(), arguments.border);
+  Copy(slab.input.origin, arguments.origin);
+  Copy(slab.input.extent, arguments.extent);
+  arguments.firstColumn = slab.GetPlace(0) - m_Window.radius[0];
+  arguments.constant = GetPixelBits(request.borderValue, m_PixelBytes);
   arguments.ignored = GetPixelBits(validity.ignoredValue, m_PixelBytes);
   arguments.infinity = GetInfinity(request.pixelType);
   arguments.magnitudes =
     arguments.infinity != 0 ? (std::uint64_t{ 1 } << (8 * m_PixelBytes - 1)) - 1 : std::uint64_t{ 0 };
-  arguments.least = GetPixelBits(GetExtremePixel(copiedType, false), m_PixelBytes);
-  arguments.greatest = GetPixelBits(GetExtremePixel(copiedType, true), m_PixelBytes);
-  arguments.segmentLength = GetSegmentLength(slab);
-  arguments.segments = DivideUp(slab.input.extent[m_Axis], arguments.segmentLength);
-  arguments.marks = reinterpret_cast<std::int8_t *>(memory + m_Memory.marks);
-  arguments.parities = reinterpret_cast<std::uint8_t *>(memory + m_Memory.parities);
-  arguments.axis = m_Axis;
+  arguments.invalid = GetFlags(slab, memory + m_Memory.invalid);
+  arguments.maskBytes = static_cast<int>(validity.maskPixelBytes);
   arguments.pixelType = request.pixelType;
-  arguments.wanted = GetWanted(m_Window);
   arguments.hasIgnored = validity.hasIgnoredValue;
   arguments.omitsNaN = validity.omitsNaN;
   return arguments;
 }
 
-/** Counts both keys in all windows. \returns where the sums are. */
-void *
-MaskedLaunch::LaunchAllSums(const Slab & slab, char * memory, cudaStream_t stream) const
+TurnArguments
+MaskedLaunch::GetTurnArguments(const Slab & slab, char * memory) const
 {
-  SumArguments arguments{};
-  arguments.from = memory + m_Memory.marks;
-  arguments.to = memory + m_Memory.sums[0];
-  arguments.readsMarks = true;
-  arguments.sumBytes = m_SumBytes;
-  auto extent = slab.input.extent;
-  Copy(extent, arguments.fromExtent);
-  if (!m_Members.empty())
-  {
-    arguments.from = memory + m_Memory.marks + GetOffset(m_Window.radius, GetPackedStride(extent));
-    arguments.members = reinterpret_cast<const FootprintMember *>(memory + m_Memory.members);
-    arguments.count = static_cast<std::int64_t>(m_Members.size());
-    Copy(slab.output.extent, arguments.toExtent);
-    CheckCuda(LaunchSums(arguments, stream), "counting keys");
-    return arguments.to;
-  }
-  int other = 1;
-  for (const int axis : ListSummedAxes(m_Window))
-  {
-    arguments.count = m_Window.GetSize(axis);
-    arguments.step = GetPackedStride(extent)[axis];
-    Copy(extent, arguments.fromExtent);
-    extent[axis] = slab.output.extent[axis];
-    Copy(extent, arguments.toExtent);
-    CheckCuda(LaunchSums(arguments, stream), "counting keys");
-    arguments.readsMarks = false;
-    arguments.from = arguments.to;
-    arguments.to = memory + m_Memory.sums[other];
-    other = 1 - other;
-  }
-  return const_cast<void *>(arguments.from);
+  const auto    cut = CutIntoSegments(slab.input.extent, m_Axis);
+  TurnArguments arguments{};
+  arguments.invalid = GetFlags(slab, memory + m_Memory.invalid);
+  arguments.turns = GetFlags(slab, memory + m_Memory.turns);
+  Copy(cut.segments, arguments.segments);
+  arguments.segmentLength = cut.length;
+  arguments.lineWords = cut.lineWords;
+  arguments.parities = reinterpret_cast<std::uint32_t *>(memory + m_Memory.parities);
+  arguments.axis = m_Axis;
+  return arguments;
 }
 
+FillArguments
+MaskedLaunch::GetFillArguments(const MedianRequest & request, const Slab & slab, char * memory) const
+{
+  const auto copiedType = GetCopiedType(request.pixelType);
+  const auto wanted = GetWanted(m_Window);
+  const auto getKey = [&](bool isGreatest) {
+    return Repeat(GetPixelBits(GetExtremePixel(copiedType, isGreatest), m_PixelBytes), m_PixelBytes);
+  };
+  FillArguments arguments{};
+  arguments.image = request.input;
+  Copy(GetInputStride(request), arguments.imageStride);
+  Copy(request.inputExtent, arguments.imageExtent);
+  std::copy(request.border.begin(), request.border.end(), arguments.border);
+  Copy(slab.input.origin, arguments.origin);
+  arguments.copy = memory + m_Memory.copy;
+  Copy(GetDeviceInputStride(slab, m_PixelBytes), arguments.stride);
+  Copy(slab.input.extent, arguments.extent);
+  arguments.firstColumn = slab.GetPlace(0) - m_Window.radius[0];
+  arguments.invalid = GetFlags(slab, memory + m_Memory.invalid);
+  // The least value is found among greatest keys, and the greatest one among least ones: there are no turns.
+  arguments.turns = GetFlags(slab, memory + (m_Ranks.HasTurns() ? m_Memory.turns : m_Memory.invalid));
+  arguments.constant = GetPixelBits(request.borderValue, m_PixelBytes);
+  arguments.least = getKey(wanted == Wanted::Least);
+  arguments.greatest = getKey(wanted != Wanted::Greatest);
+  arguments.pixelType = request.pixelType;
+  return arguments;
+}
+
+/** Finds the values of the wanted ranks. */
 void
-MaskedLaunch::LaunchRank(const Piece & piece,
-                         const void *  sums,
-                         bool          isLower,
-                         void *        results,
-                         char *        memory,
-                         cudaStream_t  stream) const
+MaskedLaunch::LaunchRank(const Piece & piece, bool isLower, void * results, char * memory, cudaStream_t stream) const
 {
   const auto & slab = piece.slab;
+  const auto   lead = GetOutputLead(slab, m_PixelBytes);
   const auto   stride = GetDeviceOutputStride(slab, m_PixelBytes);
   auto * const ranks = m_RankBytes > 0 ? memory + m_Memory.ranks : nullptr;
-  if (ranks != nullptr)
+  if (m_Ranks.hasMarks)
   {
-    // Kernels look at ranks beside the rows too, and must not load memory that nobody has written.
-    CheckCuda(cudaMemsetAsync(ranks, 0, GetBytes(stride, slab.output.extent, m_RankBytes), stream), "cudaMemsetAsync");
     RankArguments arguments{};
-    arguments.sums = sums;
-    arguments.ranks = ranks + GetOutputLead(slab, m_PixelBytes) * static_cast<std::int64_t>(m_RankBytes);
+    if (lead > 0 && ranks != nullptr)
+    {
+      // Kernels look at ranks before the rows too, and must not load memory that nobody has written.
+      CheckCuda(cudaMemsetAsync(ranks, 0, GetBytes(stride, slab.output.extent, m_RankBytes), stream),
+                "cudaMemsetAsync");
+    }
+    arguments.invalid = GetFlags(slab, memory + m_Memory.invalid);
+    arguments.turns = GetFlags(slab, memory + m_Memory.turns);
+    arguments.first = GetFirstFlag(slab, GetFirstPlace(slab));
+    Copy(m_Window.GetExtent(), arguments.window);
+    arguments.runs = m_Runs.empty() ? nullptr : reinterpret_cast<const FlagRun *>(memory + m_Memory.runs);
+    arguments.members =
+      m_Members.empty() ? nullptr : reinterpret_cast<const FootprintMember *>(memory + m_Memory.members);
+    arguments.runCount = static_cast<std::int64_t>(m_Runs.size());
+    arguments.memberCount = static_cast<std::int64_t>(m_Members.size());
+    arguments.axis = m_Axis;
+    arguments.empty = GetOutputFlags(slab.output.extent, memory + m_Memory.empty);
+    arguments.ranks = ranks == nullptr ? nullptr : ranks + lead * static_cast<std::int64_t>(m_RankBytes);
     Copy(slab.output.extent, arguments.extent);
     Copy(stride, arguments.stride);
-    arguments.values = m_Window.CountPixels();
-    arguments.first = m_Ranks.span.least;
+    arguments.rowRanks = ranks == nullptr ? slab.output.extent[0] : stride[1] - lead;
+    arguments.added =
+      static_cast<std::int32_t>(m_Window.CountPixels() - (isLower ? 1 : 0) - m_RunCount - 2 * m_Ranks.span.least);
+    arguments.digits = GetDigits(m_RunCount);
     arguments.rankBytes = static_cast<int>(m_RankBytes);
-    arguments.isLower = isLower;
-    arguments.sumBytes = m_SumBytes;
     CheckCuda(LaunchRanks(arguments, stream), "finding the wanted ranks");
   }
   CheckCuda(m_Kernel->Launch(piece.launches, memory + m_Memory.copy, results, ranks, stream), "launching the kernel");
 }
 
-void
-MaskedLaunch::LaunchResults(const MedianRequest & request,
-                            const Slab &          slab,
-                            const void *          sums,
-                            char *                memory,
-                            cudaStream_t          stream) const
+FinishArguments
+MaskedLaunch::GetFinishArguments(const MedianRequest & request, const Slab & slab, char * memory) const
 {
   const auto & validity = request.validity;
-  const auto   lead = GetOutputLead(slab, m_PixelBytes) * static_cast<std::int64_t>(m_PixelBytes);
   const auto   bytes = static_cast<std::int64_t>(m_PixelBytes);
   const auto   inputStride = GetInputStride(request);
-  const auto   markStride = GetPackedStride(slab.input.extent);
   Extent       own;
   for (int axis = 0; axis < Dimension; ++axis)
   {
     own[axis] = slab.output.origin[axis] - slab.input.origin[axis];
   }
   FinishArguments arguments{};
-  arguments.results = memory + m_Memory.results + lead;
-  arguments.others = m_Ranks.isMean ? memory + m_Memory.others + lead : nullptr;
   Copy(GetDeviceOutputStride(slab, m_PixelBytes), arguments.resultStride);
   Copy(slab.output.extent, arguments.extent);
   arguments.input = static_cast<const char *>(request.input) + GetOffset(slab.output.origin, inputStride) * bytes;
   Copy(inputStride, arguments.inputStride);
   arguments.output = static_cast<char *>(request.output) + GetOffset(slab.output.origin, request.outputStride) * bytes;
   Copy(request.outputStride, arguments.outputStride);
-  arguments.sums = sums;
-  arguments.marks = reinterpret_cast<std::int8_t *>(memory + m_Memory.marks) + GetOffset(own, markStride);
-  Copy(markStride, arguments.markStride);
-  arguments.values = m_Window.CountPixels();
+  arguments.results = IsWrittenInPlace(request, slab, m_Ranks) ? arguments.output : memory + m_Memory.results;
+  arguments.others = m_Ranks.isMean ? memory + m_Memory.others : nullptr;
+  arguments.invalid = GetFlags(slab, memory + m_Memory.invalid);
+  arguments.empty = m_Ranks.hasMarks ? GetOutputFlags(slab.output.extent, memory + m_Memory.empty) : Flags{};
+  arguments.own = GetFirstFlag(slab, own);
   arguments.keepsNear = request.outlierRule != OutlierRule::None;
   arguments.farthest = arguments.keepsNear ? GetFarthest(request.pixelType, request.outlierThreshold) : 0;
   arguments.times = request.outlierThreshold;
@@ -421,9 +434,26 @@ MaskedLaunch::LaunchResults(const MedianRequest & request,
   arguments.pixelType = request.pixelType;
   arguments.emptyWindow = validity.emptyWindow;
   arguments.invalidOutput = validity.invalidOutput;
-  arguments.sumBytes = m_SumBytes;
+  return arguments;
+}
+
+void
+MaskedLaunch::LaunchResults(const MedianRequest & request, const Slab & slab, char * memory, cudaStream_t stream) const
+{
+  auto arguments = GetFinishArguments(request, slab, memory);
+  if (arguments.results == arguments.output)
+  {
+    if (m_Ranks.hasMarks)
+    {
+      CheckCuda(LaunchExceptions(arguments, stream), "writing what is no median");
+    }
+    return;
+  }
+  const auto lead = GetOutputLead(slab, m_PixelBytes) * static_cast<std::int64_t>(m_PixelBytes);
+  arguments.results = static_cast<char *>(arguments.results) + lead;
   if (m_Ranks.isMean)
   {
+    arguments.others = static_cast<const char *>(arguments.others) + lead;
     CheckCuda(LaunchMeans(arguments, stream), "taking means");
   }
   if (m_HasDeviations)
@@ -442,15 +472,12 @@ MaskedLaunch::LaunchAllDeviations(const MedianRequest & request,
 {
   const auto         bytes = static_cast<std::int64_t>(m_PixelBytes);
   const auto         stride = GetDeviceInputStride(slab, m_PixelBytes);
-  const auto         markStride = GetPackedStride(slab.input.extent);
-  const Extent       first = m_Members.empty() ? Extent{} : m_Window.radius;
+  const auto         first = GetFirstPlace(slab);
   DeviationArguments arguments{};
   arguments.pixels = memory + m_Memory.copy + GetOffset(first, stride) * bytes;
   Copy(stride, arguments.stride);
-  arguments.marks = m_Ranks.hasMarks
-                      ? reinterpret_cast<const std::int8_t *>(memory + m_Memory.marks) + GetOffset(first, markStride)
-                      : nullptr;
-  Copy(markStride, arguments.markStride);
+  arguments.invalid = GetFlags(slab, memory + m_Memory.invalid);
+  arguments.first = GetFirstFlag(slab, first);
   arguments.medians = memory + m_Memory.results + GetOutputLead(slab, m_PixelBytes) * bytes;
   Copy(GetDeviceOutputStride(slab, m_PixelBytes), arguments.medianStride);
   Copy(slab.output.extent, arguments.extent);

@@ -18,6 +18,7 @@
 #ifndef MaskedLaunch_h
 #define MaskedLaunch_h
 
+#include "MaskedMemory.h"
 #include "MaskedRequest.h"
 #include "SlabKernel.h"
 
@@ -26,8 +27,6 @@
 
 namespace cudamedian
 {
-
-struct MarkArguments;
 
 /** What filters an image in device memory by a masked request (see IsMasked()), on one device: on the device it does
  * what MaskedCopy does on the host. A copy with its border has extreme keys where pixels are not valid, a map says
@@ -75,52 +74,44 @@ private:
     std::vector<SlabLaunch> launches;
   };
 
-  /** Where what a piece needs lies in one stretch of memory, in bytes from its start. */
-  struct Memory
-  {
-    std::size_t copy{ 0 };
-    std::size_t results{ 0 };
-    std::size_t others{ 0 };
-    std::size_t ranks{ 0 };
-    std::size_t marks{ 0 };
-    std::size_t parities{ 0 };
-    std::size_t sums[2]{ 0, 0 };
-    std::size_t members{ 0 };
-    std::size_t deviations{ 0 };
-    std::size_t bytes{ 0 };
-  };
-
   Slab
   MakeSlab(const MedianRequest & request, const PixelBox & outputs) const;
-  Memory
-  LayOut(const Slab & slab) const;
+  MaskedMemory
+  LayOut(const Slab & slab, bool hasResults) const;
   void
   LaunchPiece(const MedianRequest & request, const Piece & piece, char * memory, cudaStream_t stream) const;
+  Flags
+  GetFlags(const Slab & slab, char * flags) const;
+  std::int64_t
+  GetFirstFlag(const Slab & slab, const Extent & place) const;
+  Extent
+  GetFirstPlace(const Slab & slab) const;
   MarkArguments
   GetMarkArguments(const MedianRequest & request, const Slab & slab, char * memory) const;
-  void *
-  LaunchAllSums(const Slab & slab, char * memory, cudaStream_t stream) const;
+  TurnArguments
+  GetTurnArguments(const Slab & slab, char * memory) const;
+  FillArguments
+  GetFillArguments(const MedianRequest & request, const Slab & slab, char * memory) const;
+  FinishArguments
+  GetFinishArguments(const MedianRequest & request, const Slab & slab, char * memory) const;
   void
-  LaunchRank(const Piece & piece, const void * sums, bool isLower, void * results, char * memory, cudaStream_t stream)
-    const;
+  LaunchRank(const Piece & piece, bool isLower, void * results, char * memory, cudaStream_t stream) const;
   void
-  LaunchResults(const MedianRequest & request, const Slab & slab, const void * sums, char * memory, cudaStream_t stream)
-    const;
+  LaunchResults(const MedianRequest & request, const Slab & slab, char * memory, cudaStream_t stream) const;
   void
   LaunchAllDeviations(const MedianRequest & request, const Slab & slab, char * memory, cudaStream_t stream) const;
-  std::int64_t
-  GetSegmentLength(const Slab & slab) const;
 
   Window                       m_Window; ///< the request's
   std::size_t                  m_PixelBytes;
   MaskedRanks                  m_Ranks;
   std::size_t                  m_RankBytes;     ///< of a rank in the map; 0: there is none
   int                          m_Axis;          ///< along which keys come in turn
-  int                          m_SumBytes;      ///< of which a half holds the number of a window's values
   bool                         m_HasDeviations; ///< whether outliers are told by deviations
   std::vector<FootprintMember> m_Members;
+  std::vector<FlagRun>         m_Runs;
+  std::int64_t                 m_RunCount; ///< of a window
   std::vector<Piece>           m_Pieces;
-  Memory                       m_Memory; ///< of the largest piece, which is the first
+  MaskedMemory                 m_Memory; ///< of the largest piece, which is the first
   std::optional<SlabKernel>    m_Kernel;
 };
 

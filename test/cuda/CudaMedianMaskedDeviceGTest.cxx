@@ -34,15 +34,17 @@ namespace
 using namespace cudamedian;
 using namespace cudamediantest;
 
-/** Device memory with a copy of what lies in the host's. */
+/** Device memory with a copy of what lies in the host's, between bytes that nobody must write to. */
 class DeviceCopy
 {
 public:
-  /** \param shift bytes between the start of an allocation and the copy. */
-  DeviceCopy(const std::vector<char> & bytes, std::size_t shift) : m_Bytes(bytes.size()), m_Shift(shift)
+  /** \param shift bytes between an address at which vectors can be read and the copy. */
+  DeviceCopy(const std::vector<char> & bytes, std::size_t shift)
+    : m_First(guardBytes + shift), m_Bytes(bytes.size()), m_Guarded(m_First + bytes.size() + guardBytes, guard)
   {
-    EXPECT_EQ(cudaMalloc(reinterpret_cast<void **>(&m_Memory), m_Bytes + m_Shift + 1), cudaSuccess);
-    EXPECT_EQ(cudaMemcpy(Get(), bytes.data(), m_Bytes, cudaMemcpyHostToDevice), cudaSuccess);
+    std::copy(bytes.begin(), bytes.end(), m_Guarded.begin() + static_cast<std::ptrdiff_t>(m_First));
+    EXPECT_EQ(cudaMalloc(reinterpret_cast<void **>(&m_Memory), m_Guarded.size()), cudaSuccess);
+    EXPECT_EQ(cudaMemcpy(m_Memory, m_Guarded.data(), m_Guarded.size(), cudaMemcpyHostToDevice), cudaSuccess);
   }
   ~DeviceCopy()
   {
@@ -55,19 +57,30 @@ public:
   char *
   Get() const
   {
-    return m_Memory + m_Shift;
+    return m_Memory + m_First;
   }
 
   void
   Read(std::vector<char> & bytes) const
   {
-    EXPECT_EQ(cudaMemcpy(bytes.data(), Get(), m_Bytes, cudaMemcpyDeviceToHost), cudaSuccess);
+    auto found = m_Guarded;
+    EXPECT_EQ(cudaMemcpy(found.data(), m_Memory, found.size(), cudaMemcpyDeviceToHost), cudaSuccess);
+    const auto first = found.begin() + static_cast<std::ptrdiff_t>(m_First);
+    const auto last = first + static_cast<std::ptrdiff_t>(m_Bytes);
+    const auto isGuard = [](char byte) { return byte == guard; };
+    EXPECT_TRUE(std::all_of(found.begin(), first, isGuard) && std::all_of(last, found.end(), isGuard))
+      << "written beside the output";
+    bytes.assign(first, last);
   }
 
 private:
-  char *      m_Memory{ nullptr };
-  std::size_t m_Bytes;
-  std::size_t m_Shift;
+  static constexpr std::size_t guardBytes = 256;
+  static constexpr char        guard = 0x5A;
+
+  char *            m_Memory{ nullptr };
+  std::size_t       m_First;
+  std::size_t       m_Bytes;
+  std::vector<char> m_Guarded;
 };
 
 /** Runs a case in device memory, in some budget. \returns the report. */
@@ -76,7 +89,7 @@ RunOnDevice(std::mt19937_64 & random, MaskedCase & drawn)
 {
   const DeviceCopy input(drawn.base.input, random() % 2 * drawn.base.bytes);
   const DeviceCopy output(drawn.base.output, random() % 2 * drawn.base.bytes);
-  const DeviceCopy mask(drawn.mask, 0);
+  const DeviceCopy mask(drawn.mask, random() % 2 * drawn.base.request.validity.maskPixelBytes);
   auto             request = drawn.base.request;
   request.input = input.Get();
   request.output = output.Get();
@@ -149,6 +162,60 @@ TEST(CudaMedianMaskedDevice, LargeWindowsAndLongLines)
     {
       continue;
     }
+    SCOPED_TRACE(drawn.base.text);
+    ASSERT_NO_THROW(RunOnDevice(random, drawn));
+    CompareValid(drawn.base);
+  }
+}
+
+/** A random case in rows without gaps, most of them of whole vectors and of a word's 32 pixels or more. */
+MaskedCase
+DrawLongRows(std::mt19937_64 & random, PixelType type)
+{
+  const auto draw = [&random](std::int64_t largest) {
+    return static_cast<std::int64_t>(random() % static_cast<std::uint64_t>(largest + 1));
+  };
+  MaskedCase drawn;
+  auto &     request = drawn.base.request;
+  drawn.base.bytes = PixelBytes(type);
+  request.pixelType = type;
+  request.inputExtent = { { 16 * (1 + draw(8)) + (draw(3) == 0 ? draw(15) : 0), 1 + draw(9), 1 + draw(3), 1 } };
+  request.radius = { { draw(draw(5) == 0 ? 40 : 3), draw(2), draw(1), 0 } };
+  const auto border = static_cast<Border>(draw(5));
+  request.border.fill(border);
+  std::generate(
+    request.borderValue.begin(), request.borderValue.end(), [&] { return static_cast<unsigned char>(random()); });
+  drawn.base.input.resize(static_cast<std::size_t>(Volume(request.inputExtent)) * drawn.base.bytes);
+  std::generate(drawn.base.input.begin(), drawn.base.input.end(), [&] { return static_cast<char>(random()); });
+  if (draw(1) == 0)
+  {
+    DrawFewValues(random, drawn.base);
+  }
+  request.input = drawn.base.input.data();
+  DrawRules(random, drawn);
+  request.validity.maskStride = {};
+  const auto kind = draw(5);
+  request.rank = kind == 0 ? 0 : kind == 1 ? GetWindow(request).CountPixels() - 1 : -1;
+  request.evenMedian = request.rank < 0 && draw(3) == 0 ? EvenMedian::Lower : EvenMedian::Upper;
+  AskForAll(drawn);
+  const auto & rules = request.validity;
+  drawn.base.text = std::string(ToString(type)) + " extent " + Join(request.inputExtent) + " radius " +
+                    Join(request.radius) + " border " + ToString(border) + " rank " + std::to_string(request.rank) +
+                    " mask bytes " + std::to_string(rules.mask == nullptr ? 0 : rules.maskPixelBytes) + " ignored " +
+                    std::to_string(rules.hasIgnoredValue) + " NaN " + std::to_string(rules.omitsNaN) + " empty " +
+                    ToString(rules.emptyWindow) + " invalid " + ToString(rules.invalidOutput);
+  return drawn;
+}
+
+// Where vectors can be read and written, and results are written where they belong; beside them tails and borders.
+TEST(CudaMedianMaskedDevice, RowsOfWholeVectors)
+{
+  CUDAMEDIAN_NEEDS_GPU();
+  CUDAMEDIAN_TRACE_SEED();
+  std::mt19937_64 random(cudamediantest::Seed() + 4);
+  for (int i = 0; i < 250 && !HasFailure(); ++i)
+  {
+    auto drawn = DrawLongRows(random, types[random() % std::size(types)]);
     SCOPED_TRACE(drawn.base.text);
     ASSERT_NO_THROW(RunOnDevice(random, drawn));
     CompareValid(drawn.base);

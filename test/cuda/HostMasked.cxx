@@ -17,7 +17,10 @@
  *=========================================================================*/
 // What prepares masked copies on devices that are threads of the host: the bodies of the kernels, as loops.
 #include "DeviationBodies.h"
+#include "FillBodies.h"
 #include "HostRuntime.h"
+#include "MarkBodies.h"
+#include "RankBodies.h"
 
 #include <functional>
 
@@ -35,9 +38,10 @@ struct Launcher
     std::function<void()> work = [body] {
       for (std::int64_t row = 0; row < body.CountRows(); ++row)
       {
+        const auto place = body.GetRow(row);
         for (std::int64_t x = 0; x < body.GetWidth(); ++x)
         {
-          body(x, row);
+          body(place, x);
         }
       }
     };
@@ -58,15 +62,21 @@ LaunchMarks(const MarkArguments & arguments, cudaStream_t stream)
 }
 
 cudaError_t
-LaunchFilling(const MarkArguments & arguments, cudaStream_t stream)
+LaunchParities(const TurnArguments & arguments, cudaStream_t stream)
 {
-  return DispatchWidth<FillBody>(arguments, Launcher{ stream });
+  return Launcher{ stream }(ParityBody(arguments));
 }
 
 cudaError_t
-LaunchSums(const SumArguments & arguments, cudaStream_t stream)
+LaunchTurns(const TurnArguments & arguments, cudaStream_t stream)
 {
-  return DispatchSum(arguments, Launcher{ stream });
+  return Launcher{ stream }(TurnBody(arguments));
+}
+
+cudaError_t
+LaunchFilling(const FillArguments & arguments, cudaStream_t stream)
+{
+  return DispatchWidth<FillBody>(arguments, Launcher{ stream });
 }
 
 cudaError_t
@@ -91,6 +101,12 @@ cudaError_t
 LaunchFinish(const FinishArguments & arguments, cudaStream_t stream)
 {
   return DispatchFinish(arguments, Launcher{ stream });
+}
+
+cudaError_t
+LaunchExceptions(const FinishArguments & arguments, cudaStream_t stream)
+{
+  return DispatchWidth<ExceptionBody>(arguments, Launcher{ stream });
 }
 
 } // namespace cudamedian

@@ -1,0 +1,211 @@
+/*=========================================================================
+ *
+ *  Copyright NumFOCUS
+ *
+ *  Licensed under the Apache License, Version 2.0 (the "License");
+ *  you may not use this file except in compliance with the License.
+ *  You may obtain a copy of the License at
+ *
+ *         https://www.apache.org/licenses/LICENSE-2.0.txt
+ *
+ *  Unless required by applicable law or agreed to in writing, software
+ *  distributed under the License is distributed on an "AS IS" BASIS,
+ *  WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ *  See the License for the specific language governing permissions and
+ *  limitations under the License.
+ *
+ *=========================================================================*/
+#ifndef FlagBodies_h
+#define FlagBodies_h
+
+#include "MaskedKernels.h"
+#include "PixelKey.h"
+
+/** What the bodies of the kernels in MaskedKernels.h share: rows of boxes, and flags. A body says how large its box is,
+ * and what is done for a column of a row; the host's tests run it too. */
+namespace cudamedian
+{
+
+/** Where a row of a box is, whose rows are numbered along axis 1 first. */
+struct RowPlace
+{
+  std::int64_t place[Dimension];
+
+  CUDAMEDIAN_HOST_DEVICE
+  RowPlace(const std::int64_t (&extent)[Dimension], std::int64_t row) : place{}
+  {
+    // A division of 64 bits takes several times as long as one of 32. Extents have 31.
+    if (row <= std::int64_t{ ~std::uint32_t{ 0 } })
+    {
+      Divide<std::uint32_t>(extent, row);
+    }
+    else
+    {
+      Divide<std::uint64_t>(extent, row);
+    }
+  }
+
+  /** How far it lies from the first one. */
+  CUDAMEDIAN_HOST_DEVICE std::int64_t
+                         GetOffset(const std::int64_t (&stride)[Dimension]) const
+  {
+    return place[1] * stride[1] + place[2] * stride[2] + place[3] * stride[3];
+  }
+
+private:
+  template <typename TNumber>
+  CUDAMEDIAN_HOST_DEVICE void
+  Divide(const std::int64_t (&extent)[Dimension], std::int64_t row)
+  {
+    auto rest = static_cast<TNumber>(row);
+    CUDAMEDIAN_UNROLL
+    for (int axis = 1; axis < Dimension; ++axis)
+    {
+      const auto size = static_cast<TNumber>(extent[axis]);
+      // Of two axes one has no other position, and needs no division.
+      const auto quotient = rest < size ? TNumber{ 0 } : rest / size;
+      place[axis] = static_cast<std::int64_t>(rest - quotient * size);
+      rest = quotient;
+    }
+  }
+};
+
+/** A box of pixels, each of whose columns is one. */
+template <typename TArguments>
+struct PixelsOf
+{
+  using Row = RowPlace;
+
+  /** Columns of a row that a thread goes over, so that it looks for the row's place once. */
+  static constexpr int columnsOfThread = 4;
+
+  CUDAMEDIAN_HOST_DEVICE explicit PixelsOf(const TArguments & given) : arguments(given)
+  {}
+
+  std::int64_t
+  GetWidth() const
+  {
+    return arguments.extent[0];
+  }
+
+  std::int64_t
+  CountRows() const
+  {
+    return arguments.extent[1] * arguments.extent[2] * arguments.extent[3];
+  }
+
+  CUDAMEDIAN_HOST_DEVICE RowPlace
+  GetRow(std::int64_t row) const
+  {
+    return RowPlace(arguments.extent, row);
+  }
+
+  TArguments arguments;
+};
+
+constexpr int bitsOfWord = 32;
+
+/** The flags of 32 pixels of a row from one on, which is the lowest bit. */
+CUDAMEDIAN_HOST_DEVICE std::uint32_t
+                       GetFlags(const std::uint32_t * words, std::int64_t first)
+{
+  const auto * word = words + (first >> 5);
+  const auto   both = std::uint64_t{ word[1] } << bitsOfWord | word[0];
+  return static_cast<std::uint32_t>(both >> (first & (bitsOfWord - 1)));
+}
+
+CUDAMEDIAN_HOST_DEVICE bool
+IsFlagged(const std::uint32_t * words, std::int64_t place)
+{
+  return (words[place >> 5] >> (place & (bitsOfWord - 1)) & 1U) != 0;
+}
+
+/** The lowest bits, as many as these. */
+CUDAMEDIAN_HOST_DEVICE std::uint32_t
+                       GetLowBits(std::int64_t count)
+{
+  return count >= bitsOfWord ? ~0U : count <= 0 ? 0U : (1U << count) - 1;
+}
+
+/** Flags of pixels as all bits of each. Those of a word are the lowest ones. */
+template <int VPixelBytes>
+CUDAMEDIAN_HOST_DEVICE std::uint32_t
+                       SpreadFlags(std::uint32_t flags)
+{
+  if constexpr (VPixelBytes == 1)
+  {
+    return ((flags & 15U) * 0x00204081U & 0x01010101U) * 0xFFU; // the product has the bits 7 places apart, too
+  }
+  else if constexpr (VPixelBytes == 2)
+  {
+    return ((flags & 1U) | (flags & 2U) << 15) * 0xFFFFU;
+  }
+  return 0U - (flags & 1U);
+}
+
+/** Pixels of a row that are read or written at once. */
+struct alignas(16) Vector
+{
+  static constexpr int count = 4;
+
+  std::uint32_t words[count];
+
+  template <typename TBits>
+  CUDAMEDIAN_HOST_DEVICE TBits
+  Get(int i) const
+  {
+    if constexpr (sizeof(TBits) == 8)
+    {
+      return TBits{ words[2 * i + 1] } << bitsOfWord | words[2 * i];
+    }
+    else
+    {
+      constexpr int perWord = 4 / static_cast<int>(sizeof(TBits));
+      return static_cast<TBits>(words[i / perWord] >> (i % perWord * 8 * static_cast<int>(sizeof(TBits)) % bitsOfWord));
+    }
+  }
+};
+
+/** How many pixels that are. */
+template <typename TBits>
+constexpr int pixelsOfVector = static_cast<int>(sizeof(Vector) / sizeof(TBits));
+
+/** Whether vectors can be read or written at an address. */
+CUDAMEDIAN_HOST_DEVICE bool
+IsVectorAddress(const void * address)
+{
+  return reinterpret_cast<std::uintptr_t>(address) % sizeof(Vector) == 0;
+}
+
+/** Asks of 32 pixels of a row. \returns the flags of those for which it is so. */
+template <typename TBits, typename TIs>
+CUDAMEDIAN_HOST_DEVICE std::uint32_t
+                       CollectFlags(const TBits * first, const TIs & is)
+{
+  constexpr int atOnce = pixelsOfVector<TBits>;
+  std::uint32_t flags = 0;
+  if (IsVectorAddress(first))
+  {
+    CUDAMEDIAN_UNROLL
+    for (int i = 0; i < bitsOfWord; i += atOnce)
+    {
+      const Vector pixels = *reinterpret_cast<const Vector *>(first + i);
+      CUDAMEDIAN_UNROLL
+      for (int k = 0; k < atOnce; ++k)
+      {
+        flags |= is(pixels.template Get<TBits>(k)) ? 1U << (i + k) : 0U;
+      }
+    }
+    return flags;
+  }
+  CUDAMEDIAN_KEEP_LOOP
+  for (int i = 0; i < bitsOfWord; ++i)
+  {
+    flags |= is(first[i]) ? 1U << i : 0U;
+  }
+  return flags;
+}
+
+} // namespace cudamedian
+
+#endif

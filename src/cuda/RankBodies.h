@@ -1,0 +1,323 @@
+/*=========================================================================
+ *
+ *  Copyright NumFOCUS
+ *
+ *  Licensed under the Apache License, Version 2.0 (the "License");
+ *  you may not use this file except in compliance with the License.
+ *  You may obtain a copy of the License at
+ *
+ *         https://www.apache.org/licenses/LICENSE-2.0.txt
+ *
+ *  Unless required by applicable law or agreed to in writing, software
+ *  distributed under the License is distributed on an "AS IS" BASIS,
+ *  WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ *  See the License for the specific language governing permissions and
+ *  limitations under the License.
+ *
+ *=========================================================================*/
+#ifndef RankBodies_h
+#define RankBodies_h
+
+#include "FlagBodies.h"
+
+#include <type_traits>
+
+/** The body of the kernel that finds out of flags which rank each output has, and whose windows have no valid pixel. */
+namespace cudamedian
+{
+
+/** A number for each of 32 pixels: each word has one digit of all of them. */
+template <int VDigits>
+struct DigitWords
+{
+  std::uint32_t digits[VDigits];
+
+  /** Adds 1 where a flag is set, for both words. */
+  CUDAMEDIAN_HOST_DEVICE void
+  AddPair(std::uint32_t one, std::uint32_t other)
+  {
+    auto carry = AddDigits(digits[0], one, other);
+    CUDAMEDIAN_UNROLL
+    for (int i = 1; i < VDigits; ++i)
+    {
+      const auto next = digits[i] & carry;
+      digits[i] ^= carry;
+      carry = next;
+    }
+  }
+
+  /** Adds a weight where a flag is set. */
+  CUDAMEDIAN_HOST_DEVICE void
+  Add(std::uint32_t flags, std::uint32_t weight)
+  {
+    std::uint32_t carry = 0;
+    CUDAMEDIAN_UNROLL
+    for (int i = 0; i < VDigits; ++i)
+    {
+      carry = AddDigits(digits[i], flags & (0U - (weight >> i & 1U)), carry);
+    }
+  }
+
+private:
+  /** \returns what is carried. */
+  static CUDAMEDIAN_HOST_DEVICE std::uint32_t
+                                AddDigits(std::uint32_t & sum, std::uint32_t a, std::uint32_t b)
+  {
+    const auto carry = (sum & a) | (b & (sum ^ a));
+    sum ^= a ^ b;
+    return carry;
+  }
+};
+
+/** Columns are words of 32 outputs.
+ *
+ * A run of a window begins where it is one key's turn, and behind it, it is one key's turn again. What the greatest
+ * key's turns behind runs are more than those before them is how many more keys of the window are the least than are
+ * the greatest. So the rank of a window of N values and R runs is floor((N - R + S) / 2), S being the sum of the turns
+ * behind runs and of those that it is not before them; and less the least of all ranks it is half of S and of a number
+ * that is the same for all.
+ * \tparam VDigits in which S has room; 0: no ranks are wanted. */
+template <int VDigits>
+struct RankBody : PixelsOf<RankArguments>
+{
+  using PixelsOf<RankArguments>::PixelsOf;
+
+  struct Row
+  {
+    std::int64_t    first; ///< the bit of its first output
+    std::uint32_t * empty;
+    std::int64_t    ranks; ///< how far those of the row lie from the first
+  };
+
+  static constexpr int columnsOfThread = 1;
+
+  /** Ranks are written up to the next row: kernels look at those beside the rows too, and must not load memory that
+   * nobody has written. */
+  std::int64_t
+  GetWidth() const
+  {
+    return (arguments.rowRanks + bitsOfWord - 1) / bitsOfWord;
+  }
+
+  CUDAMEDIAN_HOST_DEVICE Row
+  GetRow(std::int64_t row) const
+  {
+    const RowPlace place(arguments.extent, row);
+    return { arguments.first + place.GetOffset(arguments.invalid.stride) * bitsOfWord,
+             arguments.empty.words + place.GetOffset(arguments.empty.stride),
+             place.GetOffset(arguments.stride) };
+  }
+
+  CUDAMEDIAN_HOST_DEVICE void
+  operator()(const Row & row, std::int64_t x) const
+  {
+    const auto column = x * bitsOfWord;
+    const auto inside = GetLowBits(arguments.extent[0] - column);
+    const auto empty = inside == 0 ? 0U : FindEmpty(row.first + column) & inside;
+    if (inside != 0)
+    {
+      row.empty[x] = empty;
+    }
+    if constexpr (VDigits > 0)
+    {
+      DigitWords<VDigits> sums{};
+      if (inside != 0)
+      {
+        sums = SumTurns(row.first + column);
+      }
+      CUDAMEDIAN_UNROLL
+      for (auto & digit : sums.digits)
+      {
+        digit &= inside & ~empty; // windows without any valid pixel have no rank, and no other than there may be
+      }
+      Store(sums, row.ranks + column, arguments.rowRanks - column);
+    }
+  }
+
+private:
+  /** How many bits a pixel's flag lies behind another's. */
+  CUDAMEDIAN_HOST_DEVICE std::int64_t
+                         GetPlace(const std::int32_t (&offset)[Dimension]) const
+  {
+    const auto * stride = arguments.invalid.stride;
+    return (offset[3] * stride[3] + offset[2] * stride[2] + offset[1] * stride[1]) * bitsOfWord + offset[0];
+  }
+
+  /** Bits from a flag to the next along the axis of the turns. */
+  CUDAMEDIAN_HOST_DEVICE std::int64_t
+                         GetStep() const
+  {
+    return arguments.axis == 0 ? 1 : arguments.turns.stride[arguments.axis] * bitsOfWord;
+  }
+
+  CUDAMEDIAN_HOST_DEVICE DigitWords<VDigits>
+                         SumTurns(std::int64_t place) const
+  {
+    DigitWords<VDigits> sums{};
+    CUDAMEDIAN_UNROLL
+    for (int i = 0; i < VDigits; ++i)
+    {
+      sums.digits[i] = 0U - (static_cast<std::uint32_t>(arguments.added) >> i & 1U);
+    }
+    const auto * turns = arguments.turns.words;
+    if (arguments.runs != nullptr)
+    {
+      for (std::int64_t i = 0; i < arguments.runCount; ++i)
+      {
+        const auto & run = arguments.runs[i];
+        const auto   begin = place + GetPlace(run.offset);
+        sums.Add(GetFlags(turns, begin + run.length * GetStep()), run.weight);
+        sums.Add(~GetFlags(turns, begin), run.weight);
+      }
+      return sums;
+    }
+    const auto * stride = arguments.turns.stride;
+    const auto   getCount = [this](int axis) { return axis == arguments.axis ? 1 : arguments.window[axis]; };
+    const auto   reach = arguments.window[arguments.axis] * GetStep();
+    for (std::int64_t w = 0; w < getCount(3); ++w)
+    {
+      for (std::int64_t z = 0; z < getCount(2); ++z)
+      {
+        for (std::int64_t y = 0; y < getCount(1); ++y)
+        {
+          const auto first = place + (w * stride[3] + z * stride[2] + y * stride[1]) * bitsOfWord;
+          for (std::int64_t begin = first; begin < first + getCount(0); ++begin)
+          {
+            sums.AddPair(GetFlags(turns, begin + reach), ~GetFlags(turns, begin));
+          }
+        }
+      }
+    }
+    return sums;
+  }
+
+  /** The flags of 32 windows that have no valid pixel. */
+  CUDAMEDIAN_HOST_DEVICE std::uint32_t
+                         FindEmpty(std::int64_t place) const
+  {
+    std::uint32_t empty = ~0U;
+    if (arguments.members != nullptr)
+    {
+      for (std::int64_t i = 0; i < arguments.memberCount && empty != 0; ++i)
+      {
+        empty &= GetFlags(arguments.invalid.words, place + GetPlace(arguments.members[i].offset));
+      }
+      return empty;
+    }
+    // The flags of whole columns first, whose words stay where they are.
+    const auto    end = (place & (bitsOfWord - 1)) + arguments.window[0];
+    const auto *  words = arguments.invalid.words + (place >> 5);
+    std::uint32_t columns[] = { JoinColumns(words), 0 };
+    for (std::int64_t x = place & (bitsOfWord - 1); x < end && empty != 0;)
+    {
+      columns[1] = JoinColumns(++words);
+      const auto next = (x | (bitsOfWord - 1)) + 1;
+      for (; x < end && x < next; ++x)
+      {
+        empty &= GetFlags(columns, x & (bitsOfWord - 1));
+      }
+      columns[0] = columns[1];
+    }
+    return empty;
+  }
+
+  /** The flags that are set in all rows of a window. */
+  CUDAMEDIAN_HOST_DEVICE std::uint32_t
+                         JoinColumns(const std::uint32_t * words) const
+  {
+    const auto *  stride = arguments.invalid.stride;
+    std::uint32_t joined = ~0U;
+    for (std::int64_t w = 0; w < arguments.window[3] && joined != 0; ++w)
+    {
+      for (std::int64_t z = 0; z < arguments.window[2] && joined != 0; ++z)
+      {
+        for (std::int64_t y = 0; y < arguments.window[1] && joined != 0; ++y)
+        {
+          joined &= words[w * stride[3] + z * stride[2] + y * stride[1]];
+        }
+      }
+    }
+    return joined;
+  }
+
+  /** Writes half of each number, for up to 32 outputs. */
+  CUDAMEDIAN_HOST_DEVICE void
+  Store(const DigitWords<VDigits> & sums, std::int64_t offset, std::int64_t count) const
+  {
+    if (arguments.rankBytes != 1)
+    {
+      StoreSingly(sums, static_cast<std::int32_t *>(arguments.ranks) + offset, count);
+      return;
+    }
+    auto * ranks = static_cast<std::uint8_t *>(arguments.ranks) + offset;
+    if constexpr (VDigits <= 8)
+    {
+      if (count >= bitsOfWord && IsVectorAddress(ranks))
+      {
+        StoreVectors(sums, ranks);
+        return;
+      }
+    }
+    StoreSingly(sums, ranks, count);
+  }
+
+  static CUDAMEDIAN_HOST_DEVICE void
+  StoreVectors(const DigitWords<VDigits> & sums, std::uint8_t * ranks)
+  {
+    CUDAMEDIAN_UNROLL
+    for (int part = 0; part < 2; ++part)
+    {
+      Vector bytes{};
+      CUDAMEDIAN_UNROLL
+      for (int i = 0; i < Vector::count; ++i)
+      {
+        CUDAMEDIAN_UNROLL
+        for (int digit = 1; digit < VDigits; ++digit)
+        {
+          const auto flags = sums.digits[digit] >> (16 * part + 4 * i);
+          bytes.words[i] |= SpreadFlags<1>(flags) & (0x01010101U << (digit - 1));
+        }
+      }
+      *reinterpret_cast<Vector *>(ranks + 16 * part) = bytes;
+    }
+  }
+
+  template <typename TRank>
+  CUDAMEDIAN_HOST_DEVICE void
+  StoreSingly(const DigitWords<VDigits> & sums, TRank * ranks, std::int64_t count) const
+  {
+    CUDAMEDIAN_KEEP_LOOP
+    for (int i = 0; i < bitsOfWord && i < count; ++i)
+    {
+      std::uint32_t rank = 0;
+      CUDAMEDIAN_UNROLL
+      for (int digit = 1; digit < VDigits; ++digit)
+      {
+        rank |= (sums.digits[digit] >> i & 1U) << (digit - 1);
+      }
+      ranks[i] = static_cast<TRank>(rank);
+    }
+  }
+};
+
+/** Calls launch(body) with what these arguments ask for. */
+template <typename TLaunch>
+auto
+DispatchRanks(const RankArguments & arguments, const TLaunch & launch)
+{
+  switch (arguments.ranks == nullptr ? 0 : arguments.digits)
+  {
+    case 0:
+      return launch(RankBody<0>(arguments));
+    case 4:
+      return launch(RankBody<4>(arguments));
+    case 8:
+      return launch(RankBody<8>(arguments));
+    default:
+      return launch(RankBody<32>(arguments));
+  }
+}
+
+} // namespace cudamedian
+
+#endif
