@@ -31,16 +31,19 @@ namespace cudamedian
 
 template <typename TBody>
 __global__ void
-BodyKernel(TBody body, std::int64_t width, std::int64_t rows)
+BodyKernel(TBody body, std::int64_t width, std::int64_t height, std::int64_t slices)
 {
-  for (std::int64_t row = std::int64_t{ blockIdx.y } * blockDim.y + threadIdx.y; row < rows;
-       row += std::int64_t{ gridDim.y } * blockDim.y)
+  for (std::int64_t slice = blockIdx.z; slice < slices; slice += gridDim.z)
   {
-    const auto place = body.GetRow(row);
-    for (std::int64_t x = std::int64_t{ blockIdx.x } * blockDim.x + threadIdx.x; x < width;
-         x += std::int64_t{ gridDim.x } * blockDim.x)
+    for (std::int64_t y = std::int64_t{ blockIdx.y } * blockDim.y + threadIdx.y; y < height;
+         y += std::int64_t{ gridDim.y } * blockDim.y)
     {
-      body(place, x);
+      const auto row = body.GetRow(y, slice);
+      for (std::int64_t x = std::int64_t{ blockIdx.x } * blockDim.x + threadIdx.x; x < width;
+           x += std::int64_t{ gridDim.x } * blockDim.x)
+      {
+        body(row, x);
+      }
     }
   }
 }
@@ -52,18 +55,21 @@ struct BodyLauncher
   cudaError_t
   operator()(const TBody & body) const
   {
-    constexpr std::int64_t mostBlocks = 65535;
     constexpr std::int64_t columns = 32;
     constexpr std::int64_t rowsOfBlock = 8;
-    const auto             width = body.GetWidth();
-    const auto             rows = body.CountRows();
-    const auto             across = DivideUp(width, columns * TBody::columnsOfThread);
-    const auto             down = DivideUp(rows, rowsOfBlock);
-    const dim3             threads(columns, rowsOfBlock);
-    const dim3             blocks(static_cast<unsigned int>(std::min(across, mostBlocks)),
-                      static_cast<unsigned int>(std::min(down, mostBlocks)));
+    const auto             getBlocks = [](std::int64_t count) {
+      constexpr std::int64_t most = 65535;
+      return static_cast<unsigned int>(std::min(count, most));
+    };
+    const auto width = body.GetWidth();
+    const auto height = body.GetHeight();
+    const auto slices = body.CountSlices();
+    const dim3 threads(columns, static_cast<unsigned int>(std::min(height, rowsOfBlock)));
+    const dim3 blocks(getBlocks(DivideUp(width, columns * TBody::columnsOfThread)),
+                      getBlocks(DivideUp(height, rowsOfBlock)),
+                      getBlocks(slices));
     cudaGetLastError(); // an error that another's call left behind is none of this launch
-    BodyKernel<<<blocks, threads, 0, stream>>>(body, width, rows);
+    BodyKernel<<<blocks, threads, 0, stream>>>(body, width, height, slices);
     return cudaGetLastError();
   }
 

@@ -137,12 +137,12 @@ struct DeviationBody : PixelsOf<DeviationArguments>
   };
 
   CUDAMEDIAN_HOST_DEVICE Row
-  GetRow(std::int64_t row) const
+  GetRow(std::int64_t y, std::int64_t slice) const
   {
-    const RowPlace place(arguments.extent, row);
+    const RowPlace place(arguments.extent, y, slice);
     return { static_cast<const Bits *>(arguments.pixels) + place.GetOffset(arguments.stride),
              static_cast<const Bits *>(arguments.medians) + place.GetOffset(arguments.medianStride),
-             arguments.deviations + row * arguments.extent[0],
+             arguments.deviations + this->CountBefore(y, slice),
              arguments.first + place.GetOffset(arguments.invalid.stride) * bitsOfWord };
   }
 

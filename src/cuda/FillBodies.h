@@ -51,9 +51,9 @@ struct FillBody : PixelsOf<FillArguments>
   }
 
   CUDAMEDIAN_HOST_DEVICE Row
-  GetRow(std::int64_t number) const
+  GetRow(std::int64_t y, std::int64_t slice) const
   {
-    const RowPlace place(arguments.extent, number);
+    const RowPlace place(arguments.extent, y, slice);
     Row            row{};
     std::int64_t   offset = 0;
     for (int axis = 1; axis < Dimension; ++axis)

@@ -26,22 +26,19 @@
 namespace cudamedian
 {
 
-/** Where a row of a box is, whose rows are numbered along axis 1 first. */
+/** Where a row of a box is: along axis 1, and along axes 2 and 3 as one. */
 struct RowPlace
 {
   std::int64_t place[Dimension];
 
   CUDAMEDIAN_HOST_DEVICE
-  RowPlace(const std::int64_t (&extent)[Dimension], std::int64_t row) : place{}
+  RowPlace(const std::int64_t (&extent)[Dimension], std::int64_t y, std::int64_t slice) : place{ 0, y, slice, 0 }
   {
-    // A division of 64 bits takes several times as long as one of 32. Extents have 31.
-    if (row <= std::int64_t{ ~std::uint32_t{ 0 } })
+    // No division where there is one volume: one of 64 bits takes as long as what is done with several pixels.
+    if (slice >= extent[2])
     {
-      Divide<std::uint32_t>(extent, row);
-    }
-    else
-    {
-      Divide<std::uint64_t>(extent, row);
+      place[3] = slice / extent[2];
+      place[2] = slice - place[3] * extent[2];
     }
   }
 
@@ -50,23 +47,6 @@ struct RowPlace
                          GetOffset(const std::int64_t (&stride)[Dimension]) const
   {
     return place[1] * stride[1] + place[2] * stride[2] + place[3] * stride[3];
-  }
-
-private:
-  template <typename TNumber>
-  CUDAMEDIAN_HOST_DEVICE void
-  Divide(const std::int64_t (&extent)[Dimension], std::int64_t row)
-  {
-    auto rest = static_cast<TNumber>(row);
-    CUDAMEDIAN_UNROLL
-    for (int axis = 1; axis < Dimension; ++axis)
-    {
-      const auto size = static_cast<TNumber>(extent[axis]);
-      // Of two axes one has no other position, and needs no division.
-      const auto quotient = rest < size ? TNumber{ 0 } : rest / size;
-      place[axis] = static_cast<std::int64_t>(rest - quotient * size);
-      rest = quotient;
-    }
   }
 };
 
@@ -89,29 +69,48 @@ struct PixelsOf
   }
 
   std::int64_t
-  CountRows() const
+  GetHeight() const
   {
-    return arguments.extent[1] * arguments.extent[2] * arguments.extent[3];
+    return arguments.extent[1];
+  }
+
+  std::int64_t
+  CountSlices() const
+  {
+    return arguments.extent[2] * arguments.extent[3];
   }
 
   CUDAMEDIAN_HOST_DEVICE RowPlace
-  GetRow(std::int64_t row) const
+  GetRow(std::int64_t y, std::int64_t slice) const
   {
-    return RowPlace(arguments.extent, row);
+    return RowPlace(arguments.extent, y, slice);
   }
 
   TArguments arguments;
+
+protected:
+  /** Pixels of the box before a row. */
+  CUDAMEDIAN_HOST_DEVICE std::int64_t
+                         CountBefore(std::int64_t y, std::int64_t slice) const
+  {
+    return (slice * arguments.extent[1] + y) * arguments.extent[0];
+  }
 };
 
 constexpr int bitsOfWord = 32;
+
+/** Two words of flags as one. */
+CUDAMEDIAN_HOST_DEVICE std::uint64_t
+                       JoinWords(const std::uint32_t * words)
+{
+  return std::uint64_t{ words[1] } << bitsOfWord | words[0];
+}
 
 /** The flags of 32 pixels of a row from one on, which is the lowest bit. */
 CUDAMEDIAN_HOST_DEVICE std::uint32_t
                        GetFlags(const std::uint32_t * words, std::int64_t first)
 {
-  const auto * word = words + (first >> 5);
-  const auto   both = std::uint64_t{ word[1] } << bitsOfWord | word[0];
-  return static_cast<std::uint32_t>(both >> (first & (bitsOfWord - 1)));
+  return static_cast<std::uint32_t>(JoinWords(words + (first >> 5)) >> (first & (bitsOfWord - 1)));
 }
 
 CUDAMEDIAN_HOST_DEVICE bool
@@ -127,6 +126,13 @@ CUDAMEDIAN_HOST_DEVICE std::uint32_t
   return count >= bitsOfWord ? ~0U : count <= 0 ? 0U : (1U << count) - 1;
 }
 
+/** The four lowest flags as the lowest bit of each byte. */
+CUDAMEDIAN_HOST_DEVICE std::uint32_t
+                       SpreadBits(std::uint32_t flags)
+{
+  return (flags & 15U) * 0x00204081U & 0x01010101U; // the product has them 7 places apart, too
+}
+
 /** Flags of pixels as all bits of each. Those of a word are the lowest ones. */
 template <int VPixelBytes>
 CUDAMEDIAN_HOST_DEVICE std::uint32_t
@@ -134,7 +140,7 @@ CUDAMEDIAN_HOST_DEVICE std::uint32_t
 {
   if constexpr (VPixelBytes == 1)
   {
-    return ((flags & 15U) * 0x00204081U & 0x01010101U) * 0xFFU; // the product has the bits 7 places apart, too
+    return SpreadBits(flags) * 0xFFU;
   }
   else if constexpr (VPixelBytes == 2)
   {
@@ -204,6 +210,35 @@ CUDAMEDIAN_HOST_DEVICE std::uint32_t
     flags |= is(first[i]) ? 1U << i : 0U;
   }
   return flags;
+}
+
+/** The flags of those of 32 pixels of a row whose bits are these. */
+template <typename TBits>
+CUDAMEDIAN_HOST_DEVICE std::uint32_t
+                       CollectEqual(const TBits * first, TBits bits)
+{
+  if constexpr (sizeof(TBits) == 1)
+  {
+    if (IsVectorAddress(first))
+    {
+      std::uint32_t different = 0;
+      CUDAMEDIAN_UNROLL
+      for (int part = 1; part >= 0; --part)
+      {
+        const Vector pixels = reinterpret_cast<const Vector *>(first)[part];
+        CUDAMEDIAN_UNROLL
+        for (int i = Vector::count - 1; i >= 0; --i)
+        {
+          // The upper bit of each byte that is not 0, and those of four next to each other by a product.
+          const auto bytes = pixels.words[i] ^ (bits * 0x01010101U);
+          const auto upper = (((bytes & 0x7F7F7F7FU) + 0x7F7F7F7FU) | bytes) & 0x80808080U;
+          different = different << 4 | (upper * 0x00204081U) >> 28;
+        }
+      }
+      return ~different;
+    }
+  }
+  return CollectFlags(first, [bits](TBits other) { return other == bits; });
 }
 
 } // namespace cudamedian

@@ -22,6 +22,8 @@
 #include "FlagBodies.h"
 #include "PixelFormat.h"
 
+#include <type_traits>
+
 /** The bodies of the kernels in MaskedKernels.h that find pixels that are not valid, and whose turn it is where. */
 namespace cudamedian
 {
@@ -56,9 +58,9 @@ struct MarkBody : PixelsOf<MarkArguments>
   }
 
   CUDAMEDIAN_HOST_DEVICE Row
-  GetRow(std::int64_t number) const
+  GetRow(std::int64_t y, std::int64_t slice) const
   {
-    const RowPlace place(arguments.extent, number);
+    const RowPlace place(arguments.extent, y, slice);
     Row            row{};
     row.words = arguments.invalid.words + place.GetOffset(arguments.invalid.stride);
     for (int axis = 1; axis < Dimension; ++axis)
@@ -97,8 +99,7 @@ private:
     if (isInside && isInRows)
     {
       const auto ofMask = arguments.mask == nullptr ? 0U : CollectUnset(line.inMask + first);
-      const auto isInvalid = [this](TBits bits) { return IsInvalid(bits); };
-      return ReadsPixels() ? ofMask | CollectFlags(GetImage() + line.offset + first, isInvalid) : ofMask;
+      return ReadsPixels() ? ofMask | CollectInvalid(GetImage() + line.offset + first) : ofMask;
     }
     std::uint32_t flags = 0;
     const auto    unseen = arguments.firstColumn - column;
@@ -170,7 +171,17 @@ private:
                          CollectUnset(std::int64_t offset) const
   {
     return OfMask(
-      [offset](const auto * mask) { return CollectFlags(mask + offset, [](auto number) { return number == 0; }); });
+      [offset](const auto * mask) { return CollectEqual(mask + offset, std::decay_t<decltype(*mask)>{ 0 }); });
+  }
+
+  CUDAMEDIAN_HOST_DEVICE std::uint32_t
+                         CollectInvalid(const TBits * first) const
+  {
+    if (arguments.magnitudes == 0) // integers: there is no NaN, and no other zero
+    {
+      return arguments.hasIgnored ? CollectEqual(first, static_cast<TBits>(arguments.ignored)) : 0U;
+    }
+    return CollectFlags(first, [this](TBits bits) { return IsInvalid(bits); });
   }
 
   CUDAMEDIAN_HOST_DEVICE bool
@@ -224,15 +235,21 @@ struct SegmentBox
   }
 
   std::int64_t
-  CountRows() const
+  GetHeight() const
   {
-    return arguments.segments[1] * arguments.segments[2] * arguments.segments[3];
+    return arguments.segments[1];
+  }
+
+  std::int64_t
+  CountSlices() const
+  {
+    return arguments.segments[2] * arguments.segments[3];
   }
 
   CUDAMEDIAN_HOST_DEVICE Row
-  GetRow(std::int64_t row) const
+  GetRow(std::int64_t y, std::int64_t slice) const
   {
-    return { RowPlace(arguments.segments, row), row * arguments.segments[0] };
+    return { RowPlace(arguments.segments, y, slice), (slice * arguments.segments[1] + y) * arguments.segments[0] };
   }
 
   TurnArguments arguments;

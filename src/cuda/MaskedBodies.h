@@ -111,10 +111,10 @@ struct FinishBox : PixelsOf<FinishArguments>
   using Bits = TBits;
 
   CUDAMEDIAN_HOST_DEVICE Row
-  GetRow(std::int64_t row) const
+  GetRow(std::int64_t y, std::int64_t slice) const
   {
-    const RowPlace place(arguments.extent, row);
-    return { row * arguments.extent[0],
+    const RowPlace place(arguments.extent, y, slice);
+    return { this->CountBefore(y, slice),
              place.GetOffset(arguments.resultStride),
              place.GetOffset(arguments.inputStride),
              place.GetOffset(arguments.outputStride),

@@ -100,9 +100,9 @@ struct RankBody : PixelsOf<RankArguments>
   }
 
   CUDAMEDIAN_HOST_DEVICE Row
-  GetRow(std::int64_t row) const
+  GetRow(std::int64_t y, std::int64_t slice) const
   {
-    const RowPlace place(arguments.extent, row);
+    const RowPlace place(arguments.extent, y, slice);
     return { arguments.first + place.GetOffset(arguments.invalid.stride) * bitsOfWord,
              arguments.empty.words + place.GetOffset(arguments.empty.stride),
              place.GetOffset(arguments.stride) };
@@ -143,13 +143,6 @@ private:
     return (offset[3] * stride[3] + offset[2] * stride[2] + offset[1] * stride[1]) * bitsOfWord + offset[0];
   }
 
-  /** Bits from a flag to the next along the axis of the turns. */
-  CUDAMEDIAN_HOST_DEVICE std::int64_t
-                         GetStep() const
-  {
-    return arguments.axis == 0 ? 1 : arguments.turns.stride[arguments.axis] * bitsOfWord;
-  }
-
   CUDAMEDIAN_HOST_DEVICE DigitWords<VDigits>
                          SumTurns(std::int64_t place) const
   {
@@ -166,29 +159,50 @@ private:
       {
         const auto & run = arguments.runs[i];
         const auto   begin = place + GetPlace(run.offset);
-        sums.Add(GetFlags(turns, begin + run.length * GetStep()), run.weight);
+        const auto   step = arguments.axis == 0 ? 1 : arguments.turns.stride[arguments.axis] * bitsOfWord;
+        sums.Add(GetFlags(turns, begin + run.length * step), run.weight);
         sums.Add(~GetFlags(turns, begin), run.weight);
       }
       return sums;
     }
     const auto * stride = arguments.turns.stride;
     const auto   getCount = [this](int axis) { return axis == arguments.axis ? 1 : arguments.window[axis]; };
-    const auto   reach = arguments.window[arguments.axis] * GetStep();
     for (std::int64_t w = 0; w < getCount(3); ++w)
     {
       for (std::int64_t z = 0; z < getCount(2); ++z)
       {
         for (std::int64_t y = 0; y < getCount(1); ++y)
         {
-          const auto first = place + (w * stride[3] + z * stride[2] + y * stride[1]) * bitsOfWord;
-          for (std::int64_t begin = first; begin < first + getCount(0); ++begin)
-          {
-            sums.AddPair(GetFlags(turns, begin + reach), ~GetFlags(turns, begin));
-          }
+          const auto * words = turns + (place >> 5) + w * stride[3] + z * stride[2] + y * stride[1];
+          AddLines(words, place & (bitsOfWord - 1), sums);
         }
       }
     }
     return sums;
+  }
+
+  /** Adds the turns at both ends of lines that begin in a row of the window. */
+  CUDAMEDIAN_HOST_DEVICE void
+  AddLines(const std::uint32_t * words, std::int64_t first, DigitWords<VDigits> & sums) const
+  {
+    const auto size = arguments.window[arguments.axis];
+    if (arguments.axis == 0)
+    {
+      sums.AddPair(GetFlags(words, first + size), ~GetFlags(words, first));
+      return;
+    }
+    const auto * ends = words + size * arguments.turns.stride[arguments.axis];
+    auto         shift = static_cast<int>(first);
+    for (auto left = arguments.window[0]; left > 0; shift = 0, ++words, ++ends)
+    {
+      const auto begin = JoinWords(words);
+      const auto end = JoinWords(ends);
+      CUDAMEDIAN_KEEP_LOOP
+      for (; left > 0 && shift < bitsOfWord; --left, ++shift)
+      {
+        sums.AddPair(static_cast<std::uint32_t>(end >> shift), ~static_cast<std::uint32_t>(begin >> shift));
+      }
+    }
   }
 
   /** The flags of 32 windows that have no valid pixel. */
@@ -205,35 +219,34 @@ private:
       return empty;
     }
     // The flags of whole columns first, whose words stay where they are.
-    const auto    end = (place & (bitsOfWord - 1)) + arguments.window[0];
-    const auto *  words = arguments.invalid.words + (place >> 5);
-    std::uint32_t columns[] = { JoinColumns(words), 0 };
-    for (std::int64_t x = place & (bitsOfWord - 1); x < end && empty != 0;)
+    const auto * words = arguments.invalid.words + (place >> 5);
+    auto         shift = static_cast<int>(place & (bitsOfWord - 1));
+    for (auto left = arguments.window[0]; left > 0 && empty != 0; shift = 0, ++words)
     {
-      columns[1] = JoinColumns(++words);
-      const auto next = (x | (bitsOfWord - 1)) + 1;
-      for (; x < end && x < next; ++x)
+      const auto columns = JoinColumns(words);
+      CUDAMEDIAN_KEEP_LOOP
+      for (; left > 0 && shift < bitsOfWord; --left, ++shift)
       {
-        empty &= GetFlags(columns, x & (bitsOfWord - 1));
+        empty &= static_cast<std::uint32_t>(columns >> shift);
       }
-      columns[0] = columns[1];
     }
     return empty;
   }
 
-  /** The flags that are set in all rows of a window. */
-  CUDAMEDIAN_HOST_DEVICE std::uint32_t
+  /** The flags of two words that are set in all rows of a window. */
+  CUDAMEDIAN_HOST_DEVICE std::uint64_t
                          JoinColumns(const std::uint32_t * words) const
   {
     const auto *  stride = arguments.invalid.stride;
-    std::uint32_t joined = ~0U;
+    std::uint64_t joined = ~std::uint64_t{ 0 };
     for (std::int64_t w = 0; w < arguments.window[3] && joined != 0; ++w)
     {
       for (std::int64_t z = 0; z < arguments.window[2] && joined != 0; ++z)
       {
-        for (std::int64_t y = 0; y < arguments.window[1] && joined != 0; ++y)
+        const auto * row = words + w * stride[3] + z * stride[2];
+        for (auto left = arguments.window[1]; left > 0 && joined != 0; --left, row += stride[1])
         {
-          joined &= words[w * stride[3] + z * stride[2] + y * stride[1]];
+          joined &= JoinWords(row);
         }
       }
     }
@@ -275,7 +288,7 @@ private:
         for (int digit = 1; digit < VDigits; ++digit)
         {
           const auto flags = sums.digits[digit] >> (16 * part + 4 * i);
-          bytes.words[i] |= SpreadFlags<1>(flags) & (0x01010101U << (digit - 1));
+          bytes.words[i] += SpreadBits(flags) << (digit - 1);
         }
       }
       *reinterpret_cast<Vector *>(ranks + 16 * part) = bytes;

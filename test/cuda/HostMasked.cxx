@@ -36,9 +36,9 @@ struct Launcher
   operator()(const TBody & body) const
   {
     std::function<void()> work = [body] {
-      for (std::int64_t row = 0; row < body.CountRows(); ++row)
+      for (std::int64_t row = 0; row < body.GetHeight() * body.CountSlices(); ++row)
       {
-        const auto place = body.GetRow(row);
+        const auto place = body.GetRow(row % body.GetHeight(), row / body.GetHeight());
         for (std::int64_t x = 0; x < body.GetWidth(); ++x)
         {
           body(place, x);
