@@ -36,8 +36,10 @@ set(CudaMedian_CUDA_SRCS
   cuda/DeviceContext.cxx
   cuda/DeviceGather.cu
   cuda/DeviceImage.cxx
+  cuda/DevicePool.cxx
   cuda/DeviceQuery.cxx
   cuda/DeviceTraits.cxx
+  cuda/FlagRuns.cxx
   cuda/ImageLaunch.cxx
   cuda/KeptCalls.cxx
   cuda/KernelCache.cxx
@@ -45,7 +47,6 @@ set(CudaMedian_CUDA_SRCS
   cuda/KernelImage.cxx
   cuda/LaunchedMethod.cxx
   cuda/MaskedKernels.cu
-  cuda/FlagRuns.cxx
   cuda/MaskedLaunch.cxx
   cuda/MaskedMemory.cxx
   cuda/MergeStreams.cxx

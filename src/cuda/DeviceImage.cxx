@@ -19,6 +19,7 @@
 
 #include "BorrowedContext.h"
 #include "CurrentDevice.h"
+#include "DevicePool.h"
 #include "Gather.h"
 #include "KeptCalls.h"
 #include "MaskedLaunch.h"
@@ -148,6 +149,7 @@ ReserveKernelMemory(const MedianRequest & request,
   {
     // An earlier request left too much for this budget.
     CheckCuda(context.ReleaseBuffers(), "cudaFree");
+    ReleaseDevicePools();
   }
   if (!context.program.Reserve(candidate.programBytes) ||
       !context.ReservePixels(context.scratch, candidate.scratchBytes))

@@ -20,6 +20,7 @@
 #include "BorrowedContext.h"
 #include "CudaDriver.h"
 #include "CurrentDevice.h"
+#include "DevicePool.h"
 #include "KernelImage.h"
 
 #include <algorithm>
@@ -172,6 +173,7 @@ void
 ReleaseCachedMemory()
 {
   ReleaseIdleContexts();
+  ReleaseDevicePools();
 }
 
 void *

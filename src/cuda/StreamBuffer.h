@@ -19,6 +19,7 @@
 #define StreamBuffer_h
 
 #include "CudaError.h"
+#include "DevicePool.h"
 
 namespace cudamedian
 {
@@ -29,7 +30,7 @@ class StreamBuffer
 public:
   StreamBuffer(std::size_t bytes, cudaStream_t stream) : m_Stream(stream)
   {
-    CheckCuda(cudaMallocAsync(&m_Pointer, bytes, stream), "cudaMallocAsync");
+    m_Pointer = AllocateFromPool(bytes, stream);
   }
   ~StreamBuffer()
   {

@@ -27,8 +27,12 @@ set(CudaMedian_CUDA_CALLS
   cudaLibraryLoadData
   cudaMalloc
   cudaMallocAsync
+  cudaMallocFromPoolAsync
   cudaMallocHost
   cudaMemGetInfo
+  cudaMemPoolCreate
+  cudaMemPoolDestroy
+  cudaMemPoolSetAttribute
   cudaMemcpy
   cudaMemcpy2DAsync
   cudaMemcpyAsync

@@ -31,7 +31,8 @@ enum class Object
   DeviceMemory,
   PinnedMemory,
   Stream,
-  Event
+  Event,
+  Pool
 };
 
 /** Never destroyed: threads may be at work when the process ends. */
@@ -152,7 +153,10 @@ SetCudaFaults(int first, int count, cudaError_t error, const std::vector<std::st
 void
 SetAllocationFaults(int first, int count)
 {
-  SetCudaFaults(first, count, cudaErrorMemoryAllocation, { "cudaMalloc", "cudaMallocHost", "cudaMallocAsync" });
+  SetCudaFaults(first,
+                count,
+                cudaErrorMemoryAllocation,
+                { "cudaMalloc", "cudaMallocHost", "cudaMallocAsync", "cudaMallocFromPoolAsync" });
 }
 
 void
@@ -219,6 +223,7 @@ CountLiveObjects()
   }
   live.streams = state.live[Object::Stream].size();
   live.events = state.live[Object::Event].size();
+  live.pools = state.live[Object::Pool].size();
   return live;
 }
 
@@ -279,6 +284,7 @@ CUDAMEDIAN_WRAP(cudaGetDevice, (int * device), (device))
 CUDAMEDIAN_WRAP(cudaGetDeviceCount, (int * count), (count))
 CUDAMEDIAN_WRAP(cudaGetDeviceProperties, (cudaDeviceProp * properties, int device), (properties, device))
 CUDAMEDIAN_WRAP(cudaMemGetInfo, (size_t * available, size_t * total), (available, total))
+CUDAMEDIAN_WRAP(cudaMemPoolSetAttribute, (cudaMemPool_t pool, cudaMemPoolAttr attribute, void * value), (pool, attribute, value))
 CUDAMEDIAN_WRAP_COPY(bytes, cudaMemcpy, (void * target, const void * source, size_t bytes, cudaMemcpyKind kind), (target, source, bytes, kind))
 CUDAMEDIAN_WRAP_COPY(width * height, cudaMemcpy2DAsync, (void * target, size_t targetPitch, const void * source, size_t sourcePitch, size_t width, size_t height, cudaMemcpyKind kind, cudaStream_t stream), (target, targetPitch, source, sourcePitch, width, height, kind, stream))
 CUDAMEDIAN_WRAP_COPY(bytes, cudaMemcpyAsync, (void * target, const void * source, size_t bytes, cudaMemcpyKind kind, cudaStream_t stream), (target, source, bytes, kind, stream))
@@ -308,12 +314,15 @@ CUDAMEDIAN_WRAP(cudaStreamWaitEvent, (cudaStream_t stream, cudaEvent_t event, un
 // clang-format off
 CUDAMEDIAN_WRAP_MAKING(DeviceMemory, cudaMalloc, (void ** memory, size_t bytes), (memory, bytes), memory, bytes)
 CUDAMEDIAN_WRAP_MAKING(DeviceMemory, cudaMallocAsync, (void ** memory, size_t bytes, cudaStream_t stream), (memory, bytes, stream), memory, bytes)
+CUDAMEDIAN_WRAP_MAKING(DeviceMemory, cudaMallocFromPoolAsync, (void ** memory, size_t bytes, cudaMemPool_t pool, cudaStream_t stream), (memory, bytes, pool, stream), memory, bytes)
+CUDAMEDIAN_WRAP_MAKING(Pool, cudaMemPoolCreate, (cudaMemPool_t * pool, const cudaMemPoolProps * properties), (pool, properties), pool, 0)
 CUDAMEDIAN_WRAP_MAKING(PinnedMemory, cudaMallocHost, (void ** memory, size_t bytes), (memory, bytes), memory, bytes)
 CUDAMEDIAN_WRAP_MAKING(Stream, cudaStreamCreateWithFlags, (cudaStream_t * stream, unsigned int flags), (stream, flags), stream, 0)
 CUDAMEDIAN_WRAP_MAKING(Event, cudaEventCreate, (cudaEvent_t * event), (event), event, 0)
 CUDAMEDIAN_WRAP_MAKING(Event, cudaEventCreateWithFlags, (cudaEvent_t * event, unsigned int flags), (event, flags), event, 0)
 CUDAMEDIAN_WRAP_ENDING(DeviceMemory, cudaFree, (void * memory), (memory), memory)
 CUDAMEDIAN_WRAP_ENDING(DeviceMemory, cudaFreeAsync, (void * memory, cudaStream_t stream), (memory, stream), memory)
+CUDAMEDIAN_WRAP_ENDING(Pool, cudaMemPoolDestroy, (cudaMemPool_t pool), (pool), pool)
 CUDAMEDIAN_WRAP_ENDING(PinnedMemory, cudaFreeHost, (void * memory), (memory), memory)
 CUDAMEDIAN_WRAP_ENDING(Stream, cudaStreamDestroy, (cudaStream_t stream), (stream), stream)
 CUDAMEDIAN_WRAP_ENDING(Event, cudaEventDestroy, (cudaEvent_t event), (event), event)

@@ -79,11 +79,12 @@ struct LiveObjects
   std::size_t pinnedBytes{ 0 };
   std::size_t streams{ 0 };
   std::size_t events{ 0 };
+  std::size_t pools{ 0 };
 
   std::size_t
   Count() const
   {
-    return deviceAllocations + pinnedAllocations + streams + events;
+    return deviceAllocations + pinnedAllocations + streams + events + pools;
   }
 };
 

@@ -442,8 +442,14 @@ TEST_F(CudaMedianKeptCalls, AResetOfTheDeviceEndsThem)
           images.CheckKept(false);
           images.Check();
           images.CheckKept();
+          DeviceImages copied(m_Request, 8, 8); // to memory of the pool, which the reset ends too
+          copied.Check();
         }
         EXPECT_EQ(cudaDeviceReset(), cudaSuccess);
+        if (repeat == 1)
+        {
+          ReleaseCachedMemory();
+        }
       }
 #ifdef CUDAMEDIAN_TEST_ON_HOST
       EXPECT_EQ(hostruntime::CountStaleUses(), 0);

@@ -262,6 +262,9 @@ struct CUevent_st
   std::chrono::steady_clock::time_point time;
 };
 
+struct CUmemPoolHandle_st
+{};
+
 namespace
 {
 
@@ -632,6 +635,32 @@ cudaError_t
 cudaMallocAsync(void ** memory, std::size_t bytes, cudaStream_t stream)
 {
   return AreHandles({ Resolve(stream) }) ? Allocate(memory, bytes, false) : Return(cudaErrorInvalidResourceHandle);
+}
+
+cudaError_t
+cudaMallocFromPoolAsync(void ** memory, std::size_t bytes, cudaMemPool_t pool, cudaStream_t stream)
+{
+  return AreHandles({ pool, Resolve(stream) }) ? Allocate(memory, bytes, false)
+                                               : Return(cudaErrorInvalidResourceHandle);
+}
+
+/** A pool keeps nothing here. */
+cudaError_t
+cudaMemPoolCreate(cudaMemPool_t * pool, const cudaMemPoolProps *)
+{
+  return Make(pool);
+}
+
+cudaError_t
+cudaMemPoolDestroy(cudaMemPool_t pool)
+{
+  return End(pool);
+}
+
+cudaError_t
+cudaMemPoolSetAttribute(cudaMemPool_t pool, cudaMemPoolAttr, void *)
+{
+  return Return(AreHandles({ pool }) ? cudaSuccess : cudaErrorInvalidResourceHandle);
 }
 
 cudaError_t
