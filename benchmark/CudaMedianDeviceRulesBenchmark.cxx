@@ -16,7 +16,7 @@
  *
  *=========================================================================*/
 // Masks, ignored values and outliers of images in device memory, beside the median of the same window: whole calls, by
-// events.
+// events, each alone and many in a row.
 #include "itkCudaMedianDevice.h"
 
 #include <cuda_runtime_api.h>
@@ -44,28 +44,49 @@ Check(cudaError_t error)
   }
 }
 
+/** Calls that follow each other without a wait, so that the device has the next one's kernels before it needs them. */
+constexpr int callsInARow = 16;
+
 /** Milliseconds of a call, the least of some. Kernels are there before. */
-double
-Time(const MedianRequest & request, int calls)
+struct Times
+{
+  double alone;
+  double inARow; ///< of each
+};
+
+float
+TimeOnce(const MedianRequest & request, int count)
 {
   cudaEvent_t first = nullptr;
   cudaEvent_t last = nullptr;
   Check(cudaEventCreate(&first));
   Check(cudaEventCreate(&last));
-  float least = 0;
-  for (int call = 0; call <= calls; ++call)
+  Check(cudaEventRecord(first, nullptr));
+  for (int call = 0; call < count; ++call)
   {
-    Check(cudaEventRecord(first, nullptr));
     RunMedianOnDeviceQuietly(request, nullptr);
-    Check(cudaEventRecord(last, nullptr));
-    Check(cudaEventSynchronize(last));
-    float milliseconds = 0;
-    Check(cudaEventElapsedTime(&milliseconds, first, last));
-    least = call <= 1 ? milliseconds : std::min(least, milliseconds); // the first warms up
   }
+  Check(cudaEventRecord(last, nullptr));
+  Check(cudaEventSynchronize(last));
+  float milliseconds = 0;
+  Check(cudaEventElapsedTime(&milliseconds, first, last));
   Check(cudaEventDestroy(first));
   Check(cudaEventDestroy(last));
-  return static_cast<double>(least);
+  return milliseconds / static_cast<float>(count);
+}
+
+Times
+Time(const MedianRequest & request, int calls)
+{
+  TimeOnce(request, 1); // warms up
+  float alone = TimeOnce(request, 1);
+  float inARow = TimeOnce(request, callsInARow);
+  for (int call = 1; call < calls; ++call)
+  {
+    alone = std::min(alone, TimeOnce(request, 1));
+    inARow = call % 4 != 0 ? inARow : std::min(inARow, TimeOnce(request, callsInARow));
+  }
+  return { alone, inARow };
 }
 
 struct Rule
@@ -104,23 +125,29 @@ Compare(PixelType type, const Extent & extent, const Extent & radius, char * mem
   request.output = memory + pixels * 4;
   const auto * mask = memory + pixels * 8;
   const auto   median = Time(request, calls);
-  std::printf("%s %lldx%lldx%lld: median %.3f ms\n",
+  const auto   getRate = [pixels](double milliseconds) { return static_cast<double>(pixels) / milliseconds * 1e-6; };
+  std::printf("%s %lldx%lldx%lld: median %.3f ms alone, %.3f in a row, %.1f Gpixel/s\n",
               ToString(type),
               static_cast<long long>(2 * radius[0] + 1),
               static_cast<long long>(2 * radius[1] + 1),
               static_cast<long long>(2 * radius[2] + 1),
-              median);
+              median.alone,
+              median.inARow,
+              getRate(median.inARow));
   for (const auto & rule : rules)
   {
     auto ruled = request;
     rule.set(ruled, mask);
-    const auto milliseconds = Time(ruled, calls);
-    std::printf("  %-24s %8.3f ms %8.2f Gpixel/s %7.3f of the median's rate, %s\n",
+    const auto times = Time(ruled, calls);
+    std::printf("  %-24s %8.3f ms alone, %8.3f in a row, %8.2f Gpixel/s, %6.3f and %6.3f of the median's rate, %s\n",
                 rule.name,
-                milliseconds,
-                static_cast<double>(pixels) / milliseconds * 1e-6,
-                median / milliseconds,
+                times.alone,
+                times.inARow,
+                getRate(times.inARow),
+                median.alone / times.alone,
+                median.inARow / times.inARow,
                 RunMedianOnDevice(ruled, nullptr).algorithm.c_str());
+    std::fflush(stdout);
   }
 }
 
@@ -129,7 +156,8 @@ Compare(PixelType type, const Extent & extent, const Extent & radius, char * mem
 int
 main(int numberOfArguments, char ** arguments)
 {
-  // The only argument, if there is one: how many calls.
+  // Arguments, if there are any: how many calls; the name of the only type.
+  const std::string     only = numberOfArguments > 2 ? arguments[2] : "";
   const int             calls = numberOfArguments > 1 ? std::atoi(arguments[1]) : 20;
   constexpr std::size_t pixels = std::size_t{ 4096 } * 4096;
   std::vector<char>     host(pixels * 9);
@@ -148,6 +176,10 @@ main(int numberOfArguments, char ** arguments)
   Check(cudaMemcpy(memory, host.data(), host.size(), cudaMemcpyHostToDevice));
   for (const auto type : { PixelType::UInt8, PixelType::Int16, PixelType::Float32 })
   {
+    if (!only.empty() && only != ToString(type))
+    {
+      continue;
+    }
     for (const std::int64_t radius : { 1, 2, 3, 5, 15 })
     {
       Compare(type, { { 4096, 4096, 1, 1 } }, { { radius, radius, 0, 0 } }, memory, calls);

@@ -55,21 +55,27 @@ struct BodyLauncher
   cudaError_t
   operator()(const TBody & body) const
   {
-    constexpr std::int64_t columns = 32;
-    constexpr std::int64_t rowsOfBlock = 8;
+    constexpr std::int64_t warp = 32;
+    constexpr std::int64_t block = 256;
     const auto             getBlocks = [](std::int64_t count) {
       constexpr std::int64_t most = 65535;
       return static_cast<unsigned int>(std::min(count, most));
     };
     const auto width = body.GetWidth();
     const auto height = body.GetHeight();
-    const auto slices = body.CountSlices();
-    const dim3 threads(columns, static_cast<unsigned int>(std::min(height, rowsOfBlock)));
+    auto       columns = warp;
+    // A warp has several short rows: of 256 pixels there are 8 words of flags.
+    while (columns / 2 >= width && columns > 1)
+    {
+      columns /= 2;
+    }
+    const auto rows = std::min(height, block / columns);
+    const dim3 threads(static_cast<unsigned int>(columns), static_cast<unsigned int>(rows));
     const dim3 blocks(getBlocks(DivideUp(width, columns * TBody::columnsOfThread)),
-                      getBlocks(DivideUp(height, rowsOfBlock)),
-                      getBlocks(slices));
+                      getBlocks(DivideUp(height, rows)),
+                      getBlocks(body.CountSlices()));
     cudaGetLastError(); // an error that another's call left behind is none of this launch
-    BodyKernel<<<blocks, threads, 0, stream>>>(body, width, height, slices);
+    BodyKernel<<<blocks, threads, 0, stream>>>(body, width, height, body.CountSlices());
     return cudaGetLastError();
   }
 
