@@ -22,6 +22,7 @@
 #include "itkCudaMedianDeviceAccess.h"
 #include "itkCudaMedianFilterDetail.h"
 
+#include <functional>
 #include <stdexcept>
 #include <string>
 #include <type_traits>
@@ -188,14 +189,16 @@ private:
  *
  * \param obstacle why the host's pixels have to be taken, if that is known already. Where they have to, it says why
  * afterwards; it is empty where there are no others, and where the CPU was asked for.
- * \returns whether it was carried out. */
+ * \param addMask adds the mask's pixels there to a request, where there is one. It is called where nothing is in the
+ * way. \returns whether it was carried out. */
 template <typename TFilter>
 bool
-RunOnDevice(TFilter &                         filter,
-            const cudamedian::MedianRequest & request,
-            void *                            stream,
-            std::string &                     obstacle,
-            cudamedian::ExecutionReport &     report)
+RunOnDevice(TFilter &                                                filter,
+            const cudamedian::MedianRequest &                        request,
+            void *                                                   stream,
+            std::string &                                            obstacle,
+            cudamedian::ExecutionReport &                            report,
+            const std::function<void(cudamedian::MedianRequest &)> & addMask = {})
 {
   auto &             output = *filter.GetOutput();
   const DeviceImages images(*filter.GetInput(), output);
@@ -212,7 +215,12 @@ RunOnDevice(TFilter &                         filter,
   TellProgress(filter, 0);
   try
   {
-    report = images.Run(request, stream);
+    auto onDevice = request;
+    if (addMask)
+    {
+      addMask(onDevice);
+    }
+    report = images.Run(onDevice, stream);
     return true;
   }
   catch (const std::runtime_error & error) // DeviceError, or RequestError of what CUDA alone does not cover

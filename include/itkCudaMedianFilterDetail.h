@@ -370,6 +370,38 @@ CropInput(const ImageRegion<VDimension> & buffered,
   request.input = first;
 }
 
+/** Calls a function with a mask as an image of integers. \returns false where it is none. */
+template <unsigned int VDimension, typename TCall>
+bool
+CallWithMask(const ImageBase<VDimension> & mask, const TCall & call)
+{
+  const auto take = [&](auto value) {
+    const auto * image = dynamic_cast<const Image<decltype(value), VDimension> *>(&mask);
+    if (image != nullptr)
+    {
+      call(*image);
+    }
+    return image != nullptr;
+  };
+  return take(static_cast<unsigned char>(0)) || take(static_cast<signed char>(0)) || take(char{ 0 }) ||
+         take(static_cast<unsigned short>(0)) || take(static_cast<short>(0)) || take(0U) || take(0) || take(0UL) ||
+         take(0L) || take(0ULL) || take(0LL);
+}
+
+/** Says how a mask's pixels follow each other in memory. \returns false where they are no integers. */
+template <unsigned int VDimension>
+bool
+DescribeMaskPixels(const ImageBase<VDimension> & mask, cudamedian::Validity & validity)
+{
+  for (unsigned int axis = 0; axis < std::min<unsigned int>(VDimension, cudamedian::Dimension); ++axis)
+  {
+    validity.maskStride[axis] = static_cast<std::int64_t>(mask.GetOffsetTable()[axis]);
+  }
+  return CallWithMask(mask, [&](const auto & image) {
+    validity.maskPixelBytes = sizeof(typename std::decay_t<decltype(image)>::PixelType);
+  });
+}
+
 /** Says where a mask's pixels of a region lie. \returns false where they are no integers. */
 template <unsigned int VDimension>
 bool
@@ -377,22 +409,9 @@ DescribeMask(const ImageBase<VDimension> &   mask,
              const ImageRegion<VDimension> & region,
              cudamedian::Validity &          validity)
 {
-  const auto take = [&](auto value) {
-    const auto * image = dynamic_cast<const Image<decltype(value), VDimension> *>(&mask);
-    if (image != nullptr)
-    {
-      validity.mask = image->GetBufferPointer() + image->ComputeOffset(region.GetIndex());
-      validity.maskPixelBytes = sizeof(value);
-    }
-    return image != nullptr;
-  };
-  for (unsigned int axis = 0; axis < std::min<unsigned int>(VDimension, cudamedian::Dimension); ++axis)
-  {
-    validity.maskStride[axis] = static_cast<std::int64_t>(mask.GetOffsetTable()[axis]);
-  }
-  return take(static_cast<unsigned char>(0)) || take(static_cast<signed char>(0)) || take(char{ 0 }) ||
-         take(static_cast<unsigned short>(0)) || take(static_cast<short>(0)) || take(0U) || take(0) || take(0UL) ||
-         take(0L) || take(0ULL) || take(0LL);
+  return DescribeMaskPixels(mask, validity) && CallWithMask(mask, [&](const auto & image) {
+           validity.mask = image.GetBufferPointer() + image.ComputeOffset(region.GetIndex());
+         });
 }
 
 /** Tells the filter's progress. \throws ProcessAborted where the filter was asked to stop. */

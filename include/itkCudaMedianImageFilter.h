@@ -190,7 +190,8 @@ public:
   GetFootprint() const;
 
   /** An image of the input's geometry: where it is 0, pixels are not valid. Its pixels are integers of any type. Null:
-   * no mask, which is the default. */
+   * no mask, which is the default. With an input in device memory it is read there, if its type was registered by
+   * CudaMedianRegisterDeviceImage(). */
   void
   SetMaskImage(const MaskImageType * mask);
   const MaskImageType *
@@ -401,6 +402,10 @@ private:
   /** What the filter knows that device memory does not take; empty where there is nothing. */
   std::string
   FindObstacle(bool together) const;
+
+  /** Adds the mask's pixels on a device, if there is a mask. \pre FindObstacle() finds nothing */
+  void
+  AddDeviceMask(cudamedian::MedianRequest & request) const;
 
   /** One request for each value of the pixels. */
   void

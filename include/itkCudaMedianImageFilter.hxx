@@ -322,9 +322,33 @@ template <typename TInputImage, typename TOutputImage>
 std::string
 CudaMedianImageFilter<TInputImage, TOutputImage>::FindObstacle(bool together) const
 {
-  return this->GetMaskImage() != nullptr ? "In device memory images have no mask"
-         : together                      ? ""
-                                         : "In device memory components are not filtered one by one";
+  const auto * mask = this->GetMaskImage();
+  if (mask != nullptr)
+  {
+    cudamedian::Validity validity;
+    if (cudamedian::FindDeviceAccess(typeid(*mask)) == nullptr ||
+        !CudaMedianFilterDetail::DescribeMaskPixels(*mask, validity))
+    {
+      return "The mask has no pixels on a device";
+    }
+    if (mask->GetBufferedRegion() != this->GetInput()->GetBufferedRegion())
+    {
+      return "The mask's pixels in memory are not those of the input";
+    }
+  }
+  return together ? "" : "In device memory components are not filtered one by one";
+}
+
+template <typename TInputImage, typename TOutputImage>
+void
+CudaMedianImageFilter<TInputImage, TOutputImage>::AddDeviceMask(cudamedian::MedianRequest & request) const
+{
+  const auto * mask = this->GetMaskImage();
+  if (mask != nullptr)
+  {
+    CudaMedianFilterDetail::DescribeMaskPixels(*mask, request.validity);
+    request.validity.mask = cudamedian::FindDeviceAccess(typeid(*mask))->GetInput(*mask);
+  }
 }
 
 template <typename TInputImage, typename TOutputImage>
@@ -340,7 +364,8 @@ CudaMedianImageFilter<TInputImage, TOutputImage>::DescribeStep(cudamedian::Media
   {
     request = this->MakeRequest(this->GetEffectiveRadius());
     const auto count = CudaMedianFilterDetail::CountValues(*this->GetInput());
-    return this->FindObstacle(this->AreFilteredTogether(request, count));
+    return this->GetMaskImage() != nullptr ? "A chain's steps have no mask"
+                                           : this->FindObstacle(this->AreFilteredTogether(request, count));
   }
 }
 
@@ -360,7 +385,8 @@ CudaMedianImageFilter<TInputImage, TOutputImage>::RunEngine(const RadiusType & r
   std::string obstacle = this->FindObstacle(together);
   try
   {
-    if (CudaMedianFilterDetail::RunOnDevice(*this, request, m_Stream, obstacle, m_ExecutionReport))
+    const auto addMask = [this](cudamedian::MedianRequest & onDevice) { this->AddDeviceMask(onDevice); };
+    if (CudaMedianFilterDetail::RunOnDevice(*this, request, m_Stream, obstacle, m_ExecutionReport, addMask))
     {
       return;
     }

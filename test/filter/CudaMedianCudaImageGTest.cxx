@@ -302,7 +302,42 @@ TEST(CudaMedianCudaImage, WhatTheDeviceDoesNotTakeIsFilteredOnTheHost)
   check("the output is as large as the input", [](auto & filter) {
     filter.GetOutput()->SetRequestedRegion(PlainType::RegionType({ { 9, 0, 2 } }, { { 8, 7, 3 } }));
   });
-  check("images have no mask", [&](auto & filter) { filter.SetMaskImage(plain); });
+  check("The mask has no pixels on a device", [&](auto & filter) { filter.SetMaskImage(plain); });
+}
+
+// A mask whose pixels are on the device alone is read there, and one of the host is uploaded by its manager.
+TEST(CudaMedianCudaImage, MasksAreReadOnTheDevice)
+{
+  CUDAMEDIAN_NEEDS_GPU();
+  CUDAMEDIAN_TRACE_SEED();
+  using PlainMask = itk::Image<unsigned char, 3>;
+  using MaskType = CudaImage<unsigned char, 3>;
+  const auto plain = MakePlain<PlainType>();
+  const auto plainMask = MakePlain<PlainMask>();
+  std::transform(plainMask->GetBufferPointer(),
+                 plainMask->GetBufferPointer() + plainMask->GetBufferedRegion().GetNumberOfPixels(),
+                 plainMask->GetBufferPointer(),
+                 [](unsigned char value) { return static_cast<unsigned char>(value & 1); });
+  const auto expected = itk::CudaMedianImageFilter<PlainType>::New();
+  expected->SetInput(plain);
+  expected->SetMaskImage(plainMask);
+  expected->SetBackend(BackendEnum::Cpu);
+  expected->Update();
+  const auto check = [&](const MaskType * mask) {
+    const auto filter = FilterType::New();
+    filter->SetInput(CopyToDevice<ImageType>(*plain));
+    filter->SetMaskImage(mask);
+    filter->Update();
+    ExpectEqualImages<PlainType>(*expected->GetOutput(), *filter->GetOutput());
+    return filter->GetExecutionReport().backendReason;
+  };
+  const auto mask = CopyToDevice<MaskType>(*plainMask);
+  itk::CudaMedianRegisterDeviceImage<MaskType>();
+  EXPECT_EQ(check(mask).find("the host's copy"), std::string::npos);
+  ExpectNoTransfer(*mask);
+  const auto onHost = CopyToHost<MaskType>(*plainMask);
+  EXPECT_EQ(check(onHost).find("the host's copy"), std::string::npos);
+  EXPECT_EQ(onHost->GetCudaDataManager()->downloads, 0);
 }
 
 TEST(CudaMedianCudaImage, RulesForPixelsStayOnTheDevice)

@@ -442,7 +442,7 @@ TEST(CudaMedianChainImageFilter, WhatIsNoChainRunsOneAfterTheOther)
     chain->AddFilter(masked);
     chain->SetInput(image);
     chain->Update();
-    EXPECT_EQ(chain->GetReason(), "filter 1, CudaMedianImageFilter: In device memory images have no mask");
+    EXPECT_EQ(chain->GetReason(), "filter 1, CudaMedianImageFilter: A chain's steps have no mask");
     EXPECT_EQ(chain->GetChainReport().steps[0].backend,
               cudamedian::ToString(static_cast<cudamedian::Backend>(backend)));
   }
