@@ -78,29 +78,22 @@ struct FillBody : PixelsOf<FillArguments>
     const auto first = arguments.origin[0] + column;
     const bool isSeen = column >= arguments.firstColumn && column + atOnce <= arguments.extent[0];
     const bool isInside = first >= 0 && first + atOnce <= arguments.imageExtent[0] && !row.isBeyond;
-    auto *     to = reinterpret_cast<Vector *>(row.to + column);
-    if (isSeen && isInside && arguments.imageStride[0] == 1 && IsVectorAddress(row.from + first))
+    Vector     pixels[] = { {} };
+    if (isSeen && isInside && arguments.imageStride[0] == 1)
     {
-      Vector pixels = *reinterpret_cast<const Vector *>(row.from + first);
-      Encode(pixels);
+      const PixelRow<TBits> image{ row.from, row.from + arguments.imageExtent[0] };
+      ReadVectors(image, row.from + first, pixels);
+      Encode(pixels[0]);
       if (row.invalid != nullptr)
       {
-        Fill(row, column, pixels);
-      }
-      *to = pixels;
-    }
-    else if (column + atOnce <= arguments.firstColumn || column >= arguments.extent[0])
-    {
-      *to = {};
-    }
-    else
-    {
-      CUDAMEDIAN_KEEP_LOOP
-      for (int i = 0; i < atOnce; ++i)
-      {
-        row.to[column + i] = GetPixel(row, column + i);
+        Fill(row, column, pixels[0]);
       }
     }
+    else if (column + atOnce > arguments.firstColumn && column < arguments.extent[0])
+    {
+      pixels[0] = MakeVector<TBits>([&](int i) { return GetPixel(row, column + i); });
+    }
+    *reinterpret_cast<Vector *>(row.to + column) = pixels[0];
   }
 
 private:

@@ -176,38 +176,129 @@ struct alignas(16) Vector
 template <typename TBits>
 constexpr int pixelsOfVector = static_cast<int>(sizeof(Vector) / sizeof(TBits));
 
-/** Whether vectors can be read or written at an address. */
-CUDAMEDIAN_HOST_DEVICE bool
-IsVectorAddress(const void * address)
+/** A row of an image: from its first pixel to behind its last. */
+template <typename TBits>
+struct PixelRow
 {
-  return reinterpret_cast<std::uintptr_t>(address) % sizeof(Vector) == 0;
+  const TBits * begin;
+  const TBits * end;
+};
+
+/** How many bytes an address lies behind one at which vectors can be read or written. */
+CUDAMEDIAN_HOST_DEVICE int
+GetVectorShift(const void * address)
+{
+  return static_cast<int>(reinterpret_cast<std::uintptr_t>(address) % sizeof(Vector));
+}
+
+/** Makes a vector of what a function says of its places. */
+template <typename TBits, typename TGet>
+CUDAMEDIAN_HOST_DEVICE Vector
+MakeVector(const TGet & get)
+{
+  constexpr int perHalf = pixelsOfVector<TBits> / 2;
+  Vector        vector;
+  CUDAMEDIAN_UNROLL
+  for (int half = 0; half < 2; ++half)
+  {
+    std::uint64_t bits = 0;
+    CUDAMEDIAN_KEEP_LOOP
+    for (int i = 0; i < perHalf; ++i)
+    {
+      const std::uint64_t pixel = get(half * perHalf + i);
+      bits = perHalf == 1 ? pixel : bits >> (64 / perHalf) | pixel << (64 - 64 / perHalf);
+    }
+    vector.words[2 * half] = static_cast<std::uint32_t>(bits);
+    vector.words[2 * half + 1] = static_cast<std::uint32_t>(bits >> bitsOfWord);
+  }
+  return vector;
+}
+
+/** The vector that begins so many bytes behind the first of two. */
+CUDAMEDIAN_HOST_DEVICE Vector
+ShiftVectors(const Vector & first, const Vector & second, int shift)
+{
+  std::uint64_t halves[4];
+  CUDAMEDIAN_UNROLL
+  for (int i = 0; i < 4; ++i)
+  {
+    const auto & words = (i < 2 ? first : second).words;
+    halves[i] = std::uint64_t{ words[i % 2 * 2 + 1] } << bitsOfWord | words[i % 2 * 2];
+  }
+  const bool isUpper = shift >= 8;
+  const int  bits = shift % 8 * 8;
+  Vector     vector;
+  CUDAMEDIAN_UNROLL
+  for (int i = 0; i < 2; ++i)
+  {
+    const auto lower = isUpper ? halves[i + 1] : halves[i];
+    const auto upper = isUpper ? halves[i + 2] : halves[i + 1];
+    const auto half = bits == 0 ? lower : lower >> bits | upper << (64 - bits);
+    vector.words[2 * i] = static_cast<std::uint32_t>(half);
+    vector.words[2 * i + 1] = static_cast<std::uint32_t>(half >> bitsOfWord);
+  }
+  return vector;
+}
+
+/** Reads pixels of a row wherever they begin, and nothing beyond it. \pre all of them lie in the row */
+template <int VCount, typename TBits>
+CUDAMEDIAN_HOST_DEVICE void
+ReadVectors(const PixelRow<TBits> & row, const TBits * first, Vector (&vectors)[VCount])
+{
+  const int    shift = GetVectorShift(first);
+  const auto * source = reinterpret_cast<const Vector *>(reinterpret_cast<const char *>(first) - shift);
+  if (shift == 0)
+  {
+    CUDAMEDIAN_UNROLL
+    for (int i = 0; i < VCount; ++i)
+    {
+      vectors[i] = source[i];
+    }
+  }
+  else if (static_cast<const void *>(source) >= row.begin && static_cast<const void *>(source + VCount + 1) <= row.end)
+  {
+    Vector aligned[VCount + 1];
+    CUDAMEDIAN_UNROLL
+    for (int i = 0; i <= VCount; ++i)
+    {
+      aligned[i] = source[i];
+    }
+    CUDAMEDIAN_UNROLL
+    for (int i = 0; i < VCount; ++i)
+    {
+      vectors[i] = ShiftVectors(aligned[i], aligned[i + 1], shift);
+    }
+  }
+  else
+  {
+    CUDAMEDIAN_UNROLL
+    for (int i = 0; i < VCount; ++i)
+    {
+      const auto * pixels = first + i * pixelsOfVector<TBits>;
+      vectors[i] = MakeVector<TBits>([pixels](int k) { return pixels[k]; });
+    }
+  }
 }
 
 /** Asks of 32 pixels of a row. \returns the flags of those for which it is so. */
 template <typename TBits, typename TIs>
 CUDAMEDIAN_HOST_DEVICE std::uint32_t
-                       CollectFlags(const TBits * first, const TIs & is)
+                       CollectFlags(const PixelRow<TBits> & row, const TBits * first, const TIs & is)
 {
-  constexpr int atOnce = pixelsOfVector<TBits>;
+  constexpr int perVector = pixelsOfVector<TBits>;
+  constexpr int count = bitsOfWord / perVector;
+  constexpr int atOnce = count < 4 ? count : 4;
   std::uint32_t flags = 0;
-  if (IsVectorAddress(first))
+  CUDAMEDIAN_UNROLL
+  for (int some = 0; some < count; some += atOnce)
   {
+    Vector pixels[atOnce];
+    ReadVectors(row, first + some * perVector, pixels);
     CUDAMEDIAN_UNROLL
-    for (int i = 0; i < bitsOfWord; i += atOnce)
+    for (int i = 0; i < atOnce * perVector; ++i)
     {
-      const Vector pixels = *reinterpret_cast<const Vector *>(first + i);
-      CUDAMEDIAN_UNROLL
-      for (int k = 0; k < atOnce; ++k)
-      {
-        flags |= is(pixels.template Get<TBits>(k)) ? 1U << (i + k) : 0U;
-      }
+      flags |= is(pixels[i / perVector].template Get<TBits>(i % perVector)) ? 1U << (some * perVector + i) : 0U;
     }
-    return flags;
-  }
-  CUDAMEDIAN_KEEP_LOOP
-  for (int i = 0; i < bitsOfWord; ++i)
-  {
-    flags |= is(first[i]) ? 1U << i : 0U;
   }
   return flags;
 }
@@ -215,30 +306,27 @@ CUDAMEDIAN_HOST_DEVICE std::uint32_t
 /** The flags of those of 32 pixels of a row whose bits are these. */
 template <typename TBits>
 CUDAMEDIAN_HOST_DEVICE std::uint32_t
-                       CollectEqual(const TBits * first, TBits bits)
+                       CollectEqual(const PixelRow<TBits> & row, const TBits * first, TBits bits)
 {
   if constexpr (sizeof(TBits) == 1)
   {
-    if (IsVectorAddress(first))
+    Vector pixels[2];
+    ReadVectors(row, first, pixels);
+    std::uint32_t different = 0;
+    CUDAMEDIAN_UNROLL
+    for (int i = 2 * Vector::count - 1; i >= 0; --i)
     {
-      std::uint32_t different = 0;
-      CUDAMEDIAN_UNROLL
-      for (int part = 1; part >= 0; --part)
-      {
-        const Vector pixels = reinterpret_cast<const Vector *>(first)[part];
-        CUDAMEDIAN_UNROLL
-        for (int i = Vector::count - 1; i >= 0; --i)
-        {
-          // The upper bit of each byte that is not 0, and those of four next to each other by a product.
-          const auto bytes = pixels.words[i] ^ (bits * 0x01010101U);
-          const auto upper = (((bytes & 0x7F7F7F7FU) + 0x7F7F7F7FU) | bytes) & 0x80808080U;
-          different = different << 4 | (upper * 0x00204081U) >> 28;
-        }
-      }
-      return ~different;
+      // The upper bit of each byte that is not 0, and those of four next to each other by a product.
+      const auto bytes = pixels[i / Vector::count].words[i % Vector::count] ^ (bits * 0x01010101U);
+      const auto upper = (((bytes & 0x7F7F7F7FU) + 0x7F7F7F7FU) | bytes) & 0x80808080U;
+      different = different << 4 | (upper * 0x00204081U) >> 28;
     }
+    return ~different;
   }
-  return CollectFlags(first, [bits](TBits other) { return other == bits; });
+  else
+  {
+    return CollectFlags(row, first, [bits](TBits other) { return other == bits; });
+  }
 }
 
 } // namespace cudamedian

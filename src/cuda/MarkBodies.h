@@ -98,8 +98,8 @@ private:
       (arguments.mask == nullptr || arguments.maskStride[0] == 1) && (!ReadsPixels() || arguments.imageStride[0] == 1);
     if (isInside && isInRows)
     {
-      const auto ofMask = arguments.mask == nullptr ? 0U : CollectUnset(line.inMask + first);
-      return ReadsPixels() ? ofMask | CollectInvalid(GetImage() + line.offset + first) : ofMask;
+      const auto ofMask = arguments.mask == nullptr ? 0U : CollectUnset(line.inMask, first);
+      return ReadsPixels() ? ofMask | CollectInvalid(GetImage() + line.offset, first) : ofMask;
     }
     std::uint32_t flags = 0;
     const auto    unseen = arguments.firstColumn - column;
@@ -168,20 +168,24 @@ private:
   }
 
   CUDAMEDIAN_HOST_DEVICE std::uint32_t
-                         CollectUnset(std::int64_t offset) const
+                         CollectUnset(std::int64_t row, std::int64_t first) const
   {
-    return OfMask(
-      [offset](const auto * mask) { return CollectEqual(mask + offset, std::decay_t<decltype(*mask)>{ 0 }); });
+    return OfMask([=](const auto * mask) {
+      using Number = std::decay_t<decltype(*mask)>;
+      const PixelRow<Number> pixels{ mask + row, mask + row + arguments.imageExtent[0] };
+      return CollectEqual(pixels, pixels.begin + first, Number{ 0 });
+    });
   }
 
   CUDAMEDIAN_HOST_DEVICE std::uint32_t
-                         CollectInvalid(const TBits * first) const
+                         CollectInvalid(const TBits * row, std::int64_t first) const
   {
+    const PixelRow<TBits> pixels{ row, row + arguments.imageExtent[0] };
     if (arguments.magnitudes == 0) // integers: there is no NaN, and no other zero
     {
-      return arguments.hasIgnored ? CollectEqual(first, static_cast<TBits>(arguments.ignored)) : 0U;
+      return arguments.hasIgnored ? CollectEqual(pixels, row + first, static_cast<TBits>(arguments.ignored)) : 0U;
     }
-    return CollectFlags(first, [this](TBits bits) { return IsInvalid(bits); });
+    return CollectFlags(pixels, row + first, [this](TBits bits) { return IsInvalid(bits); });
   }
 
   CUDAMEDIAN_HOST_DEVICE bool

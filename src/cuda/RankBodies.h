@@ -265,7 +265,7 @@ private:
     auto * ranks = static_cast<std::uint8_t *>(arguments.ranks) + offset;
     if constexpr (VDigits <= 8)
     {
-      if (count >= bitsOfWord && IsVectorAddress(ranks))
+      if (count >= bitsOfWord && GetVectorShift(ranks) == 0)
       {
         StoreVectors(sums, ranks);
         return;
