@@ -34,7 +34,6 @@ set(CudaMedian_CUDA_SRCS
   cuda/CurrentDevice.cxx
   cuda/DeviationKernels.cu
   cuda/DeviceContext.cxx
-  cuda/DeviceGather.cu
   cuda/DeviceImage.cxx
   cuda/DevicePool.cxx
   cuda/DeviceQuery.cxx
@@ -52,6 +51,7 @@ set(CudaMedian_CUDA_SRCS
   cuda/MergeStreams.cxx
   cuda/RuntimeCompiler.cxx
   cuda/SharedMemoryLimit.cxx
+  cuda/SlabCopy.cxx
   cuda/SlabKernel.cxx
   cuda/SlabPipeline.cxx
   cuda/SlabRun.cxx

@@ -19,8 +19,8 @@
 
 #include "BoxTransfer.h"
 #include "CudaError.h"
-#include "DeviceGather.h"
 #include "Gather.h"
+#include "SlabCopy.h"
 #include "StreamBuffer.h"
 
 #include <algorithm>
@@ -161,25 +161,6 @@ ClearPadding(char * input, const Slab & slab, std::size_t pixelBytes, cudaStream
 
 } // namespace
 
-void
-GatherSlab(const MedianRequest & request, const Slab & slab, void * copy, cudaStream_t stream)
-{
-  const auto pixelBytes = PixelBytes(request.pixelType);
-  CheckCuda(LaunchGather({ request.input,
-                           copy,
-                           slab.input.origin,
-                           slab.input.extent,
-                           GetInputStride(request),
-                           GetDeviceInputStride(slab, pixelBytes),
-                           request.inputExtent,
-                           request.border,
-                           request.borderValue,
-                           request.pixelType },
-                         stream),
-            "copying the image with its border");
-  ClearPadding(static_cast<char *>(copy), slab, pixelBytes, stream);
-}
-
 ImageLaunch::ImageLaunch(const MedianRequest & request, const Plan & plan)
   : m_Slabs(GetSlabs(request, plan)), m_CopiesInput(m_Slabs.size() > 1 || !IsReadInPlace(request)),
     m_CopiesOutput(m_Slabs.size() > 1 || !IsWrittenInPlace(request)),
@@ -244,7 +225,7 @@ ImageLaunch::CopyInput(const MedianRequest & request, const Slab & slab, char * 
   const auto pixelBytes = PixelBytes(request.pixelType);
   if (!IsReadAsItIs(request))
   {
-    GatherSlab(request, slab, copy, stream);
+    CheckCuda(LaunchFilling(MakeFillArguments(request, slab, copy), stream), "copying the image with its border");
     return;
   }
   const auto stride = GetPackedStride(request.inputExtent);
@@ -267,17 +248,7 @@ ImageLaunch::CopyOutput(const MedianRequest & request, const Slab & slab, const 
   const auto * results = copy + GetOutputLead(slab, pixelBytes) * bytes;
   if (!HasPackedOutput(request))
   {
-    CheckCuda(LaunchScatter({ results,
-                              request.output,
-                              slab.output.origin,
-                              slab.output.extent,
-                              GetDeviceOutputStride(slab, pixelBytes),
-                              request.outputStride,
-                              request.outputExtent,
-                              {},
-                              {},
-                              request.pixelType },
-                            stream),
+    CheckCuda(LaunchFinish(MakeFinishArguments(request, slab, const_cast<char *>(results)), stream),
               "copying results to their places");
     return;
   }

@@ -26,10 +26,6 @@
 namespace cudamedian
 {
 
-/** Copies what the windows of a slab see, with its border, to rows for kernels. Asynchronous. \throws CudaError */
-void
-GatherSlab(const MedianRequest & request, const Slab & slab, void * copy, cudaStream_t stream);
-
 /** What filters an image in device memory, on one device: the kernels' launches, and copies of what they cannot read or
  * write where it lies. Addresses are told at each launch: those of images of the same extents, strides and alignment.
  */

@@ -26,6 +26,7 @@
 #include "PixelBits.h"
 #include "PixelFormat.h"
 #include "RequestWindow.h"
+#include "SlabCopy.h"
 #include "StreamBuffer.h"
 
 #include <algorithm>
@@ -44,12 +45,6 @@ constexpr double mostCopied = 1e10;
 
 /** Pixels whose flags are in a word. */
 constexpr std::int64_t columnsOfWord = 32;
-
-void
-Copy(const Extent & extent, std::int64_t (&target)[Dimension])
-{
-  std::copy(extent.begin(), extent.end(), target);
-}
 
 /** Bytes of a buffer of a box with strides. */
 std::size_t
@@ -298,13 +293,13 @@ MaskedLaunch::GetMarkArguments(const MedianRequest & request, const Slab & slab,
   const auto &  validity = request.validity;
   MarkArguments arguments{};
   arguments.image = request.input;
-  Copy(GetInputStride(request), arguments.imageStride);
-  Copy(request.inputExtent, arguments.imageExtent);
+  CopyExtent(GetInputStride(request), arguments.imageStride);
+  CopyExtent(request.inputExtent, arguments.imageExtent);
   arguments.mask = validity.mask;
-  Copy(GetMaskStride(request), arguments.maskStride);
+  CopyExtent(GetMaskStride(request), arguments.maskStride);
   std::copy(request.border.begin(), request.border.end(), arguments.border);
-  Copy(slab.input.origin, arguments.origin);
-  Copy(slab.input.extent, arguments.extent);
+  CopyExtent(slab.input.origin, arguments.origin);
+  CopyExtent(slab.input.extent, arguments.extent);
   arguments.firstColumn = slab.GetPlace(0) - m_Window.radius[0];
   arguments.constant = GetPixelBits(request.borderValue, m_PixelBytes);
   arguments.ignored = GetPixelBits(validity.ignoredValue, m_PixelBytes);
@@ -326,7 +321,7 @@ MaskedLaunch::GetTurnArguments(const Slab & slab, char * memory) const
   TurnArguments arguments{};
   arguments.invalid = GetFlags(slab, memory + m_Memory.invalid);
   arguments.turns = GetFlags(slab, memory + m_Memory.turns);
-  Copy(cut.segments, arguments.segments);
+  CopyExtent(cut.segments, arguments.segments);
   arguments.segmentLength = cut.length;
   arguments.lineWords = cut.lineWords;
   arguments.parities = reinterpret_cast<std::uint32_t *>(memory + m_Memory.parities);
@@ -342,23 +337,13 @@ MaskedLaunch::GetFillArguments(const MedianRequest & request, const Slab & slab,
   const auto getKey = [&](bool isGreatest) {
     return Repeat(GetPixelBits(GetExtremePixel(copiedType, isGreatest), m_PixelBytes), m_PixelBytes);
   };
-  FillArguments arguments{};
-  arguments.image = request.input;
-  Copy(GetInputStride(request), arguments.imageStride);
-  Copy(request.inputExtent, arguments.imageExtent);
-  std::copy(request.border.begin(), request.border.end(), arguments.border);
-  Copy(slab.input.origin, arguments.origin);
-  arguments.copy = memory + m_Memory.copy;
-  Copy(GetDeviceInputStride(slab, m_PixelBytes), arguments.stride);
-  Copy(slab.input.extent, arguments.extent);
+  auto arguments = MakeFillArguments(request, slab, memory + m_Memory.copy);
   arguments.firstColumn = slab.GetPlace(0) - m_Window.radius[0];
   arguments.invalid = GetFlags(slab, memory + m_Memory.invalid);
   // The least value is found among greatest keys, and the greatest one among least ones: there are no turns.
   arguments.turns = GetFlags(slab, memory + (m_Ranks.HasTurns() ? m_Memory.turns : m_Memory.invalid));
-  arguments.constant = GetPixelBits(request.borderValue, m_PixelBytes);
   arguments.least = getKey(wanted == Wanted::Least);
   arguments.greatest = getKey(wanted != Wanted::Greatest);
-  arguments.pixelType = request.pixelType;
   return arguments;
 }
 
@@ -382,7 +367,7 @@ MaskedLaunch::LaunchRank(const Piece & piece, bool isLower, void * results, char
     arguments.invalid = GetFlags(slab, memory + m_Memory.invalid);
     arguments.turns = GetFlags(slab, memory + m_Memory.turns);
     arguments.first = GetFirstFlag(slab, GetFirstPlace(slab));
-    Copy(m_Window.GetExtent(), arguments.window);
+    CopyExtent(m_Window.GetExtent(), arguments.window);
     arguments.runs = m_Runs.empty() ? nullptr : reinterpret_cast<const FlagRun *>(memory + m_Memory.runs);
     arguments.members =
       m_Members.empty() ? nullptr : reinterpret_cast<const FootprintMember *>(memory + m_Memory.members);
@@ -391,8 +376,8 @@ MaskedLaunch::LaunchRank(const Piece & piece, bool isLower, void * results, char
     arguments.axis = m_Axis;
     arguments.empty = GetOutputFlags(slab.output.extent, memory + m_Memory.empty);
     arguments.ranks = ranks == nullptr ? nullptr : ranks + lead * static_cast<std::int64_t>(m_RankBytes);
-    Copy(slab.output.extent, arguments.extent);
-    Copy(stride, arguments.stride);
+    CopyExtent(slab.output.extent, arguments.extent);
+    CopyExtent(stride, arguments.stride);
     arguments.rowRanks = ranks == nullptr ? slab.output.extent[0] : stride[1] - lead;
     arguments.added =
       static_cast<std::int32_t>(m_Window.CountPixels() - (isLower ? 1 : 0) - m_RunCount - 2 * m_Ranks.span.least);
@@ -407,21 +392,13 @@ FinishArguments
 MaskedLaunch::GetFinishArguments(const MedianRequest & request, const Slab & slab, char * memory) const
 {
   const auto & validity = request.validity;
-  const auto   bytes = static_cast<std::int64_t>(m_PixelBytes);
-  const auto   inputStride = GetInputStride(request);
   Extent       own;
   for (int axis = 0; axis < Dimension; ++axis)
   {
     own[axis] = slab.output.origin[axis] - slab.input.origin[axis];
   }
-  FinishArguments arguments{};
-  Copy(GetDeviceOutputStride(slab, m_PixelBytes), arguments.resultStride);
-  Copy(slab.output.extent, arguments.extent);
-  arguments.input = static_cast<const char *>(request.input) + GetOffset(slab.output.origin, inputStride) * bytes;
-  Copy(inputStride, arguments.inputStride);
-  arguments.output = static_cast<char *>(request.output) + GetOffset(slab.output.origin, request.outputStride) * bytes;
-  Copy(request.outputStride, arguments.outputStride);
-  arguments.results = IsWrittenInPlace(request, slab, m_Ranks) ? arguments.output : memory + m_Memory.results;
+  auto arguments = MakeFinishArguments(request, slab, memory + m_Memory.results);
+  arguments.results = IsWrittenInPlace(request, slab, m_Ranks) ? arguments.output : arguments.results;
   arguments.others = m_Ranks.isMean ? memory + m_Memory.others : nullptr;
   arguments.invalid = GetFlags(slab, memory + m_Memory.invalid);
   arguments.empty = m_Ranks.hasMarks ? GetOutputFlags(slab.output.extent, memory + m_Memory.empty) : Flags{};
@@ -431,7 +408,6 @@ MaskedLaunch::GetFinishArguments(const MedianRequest & request, const Slab & sla
   arguments.times = request.outlierThreshold;
   arguments.emptyValue = GetPixelBits(validity.emptyValue, m_PixelBytes);
   arguments.invalidValue = GetPixelBits(validity.invalidValue, m_PixelBytes);
-  arguments.pixelType = request.pixelType;
   arguments.emptyWindow = validity.emptyWindow;
   arguments.invalidOutput = validity.invalidOutput;
   return arguments;
@@ -475,13 +451,13 @@ MaskedLaunch::LaunchAllDeviations(const MedianRequest & request,
   const auto         first = GetFirstPlace(slab);
   DeviationArguments arguments{};
   arguments.pixels = memory + m_Memory.copy + GetOffset(first, stride) * bytes;
-  Copy(stride, arguments.stride);
+  CopyExtent(stride, arguments.stride);
   arguments.invalid = GetFlags(slab, memory + m_Memory.invalid);
   arguments.first = GetFirstFlag(slab, first);
   arguments.medians = memory + m_Memory.results + GetOutputLead(slab, m_PixelBytes) * bytes;
-  Copy(GetDeviceOutputStride(slab, m_PixelBytes), arguments.medianStride);
-  Copy(slab.output.extent, arguments.extent);
-  Copy(m_Window.GetExtent(), arguments.window);
+  CopyExtent(GetDeviceOutputStride(slab, m_PixelBytes), arguments.medianStride);
+  CopyExtent(slab.output.extent, arguments.extent);
+  CopyExtent(m_Window.GetExtent(), arguments.window);
   arguments.members =
     m_Members.empty() ? nullptr : reinterpret_cast<const FootprintMember *>(memory + m_Memory.members);
   arguments.count = static_cast<std::int64_t>(m_Members.size());

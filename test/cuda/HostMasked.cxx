@@ -29,25 +29,35 @@ namespace cudamedian
 namespace
 {
 
+template <typename TBody>
+void
+RunBody(const TBody & body)
+{
+  for (std::int64_t row = 0; row < body.GetHeight() * body.CountSlices(); ++row)
+  {
+    const auto place = body.GetRow(row % body.GetHeight(), row / body.GetHeight());
+    for (std::int64_t x = 0; x < body.GetWidth(); ++x)
+    {
+      body(place, x);
+    }
+  }
+}
+
+cudaError_t
+LaunchWork(std::function<void()> work, cudaStream_t stream)
+{
+  void * pointers[] = { &work };
+  static_cast<void>(cudaLaunchKernel(nullptr, dim3(), dim3(), pointers, 0, stream));
+  return cudaGetLastError();
+}
+
 struct Launcher
 {
   template <typename TBody>
   cudaError_t
   operator()(const TBody & body) const
   {
-    std::function<void()> work = [body] {
-      for (std::int64_t row = 0; row < body.GetHeight() * body.CountSlices(); ++row)
-      {
-        const auto place = body.GetRow(row % body.GetHeight(), row / body.GetHeight());
-        for (std::int64_t x = 0; x < body.GetWidth(); ++x)
-        {
-          body(place, x);
-        }
-      }
-    };
-    void * pointers[] = { &work };
-    static_cast<void>(cudaLaunchKernel(nullptr, dim3(), dim3(), pointers, 0, stream));
-    return cudaGetLastError();
+    return LaunchWork([body] { RunBody(body); }, stream);
   }
 
   cudaStream_t stream;
@@ -76,7 +86,15 @@ LaunchTurns(const TurnArguments & arguments, cudaStream_t stream)
 cudaError_t
 LaunchFilling(const FillArguments & arguments, cudaStream_t stream)
 {
-  return DispatchWidth<FillBody>(arguments, Launcher{ stream });
+  const auto pixels = static_cast<std::size_t>(arguments.stride[3] * arguments.extent[3]);
+  return DispatchWidth<FillBody>(arguments, [&](const auto & body) {
+    return LaunchWork(
+      [=] {
+        RunBody(body);
+        hostruntime::MarkInitialized(arguments.copy, pixels * PixelBytes(arguments.pixelType));
+      },
+      stream);
+  });
 }
 
 cudaError_t
