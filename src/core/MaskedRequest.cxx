@@ -72,7 +72,15 @@ MakeCopiedRequest(const MedianRequest & request)
 {
   static constexpr std::int32_t aMap = 0;
   const auto                    ranks = GetMaskedRanks(request);
+  const auto                    window = GetWindow(request);
   auto                          copied = request;
+  // The image is the copy: what algorithms cut off of windows that are wider than an image would be its border.
+  copied.inputExtent = window.GetFootprint(request.inputExtent);
+  copied.outputOrigin = request.outputOrigin;
+  for (int axis = 0; axis < Dimension; ++axis)
+  {
+    copied.outputOrigin[axis] += window.radius[axis];
+  }
   copied.inputStride = {};
   copied.outputStride = GetPackedStride(request.outputExtent);
   copied.border = {};

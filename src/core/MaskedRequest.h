@@ -48,8 +48,8 @@ struct MaskedRanks
 MaskedRanks
 GetMaskedRanks(const MedianRequest & request);
 
-/** What is asked of algorithms for a masked request: the ranks, in copies that have borders and keys in them. Its map
- * of ranks is no more than a sign that there is one. */
+/** What is asked of algorithms for a masked request: the ranks, in a copy that has borders and keys in it, and is the
+ * image of what is asked. Its map of ranks is no more than a sign that there is one. */
 MedianRequest
 MakeCopiedRequest(const MedianRequest & request);
 

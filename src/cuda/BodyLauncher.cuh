@@ -58,8 +58,7 @@ struct BodyLauncher
     constexpr std::int64_t warp = 32;
     constexpr std::int64_t block = 256;
     const auto             getBlocks = [](std::int64_t count) {
-      constexpr std::int64_t most = 65535;
-      return static_cast<unsigned int>(std::min(count, most));
+      return static_cast<unsigned int>(std::min<std::int64_t>(count, largestGrid));
     };
     const auto width = body.GetWidth();
     const auto height = body.GetHeight();

@@ -19,6 +19,8 @@
 
 #include "Clamp.h"
 #include "CudaMedianTestSeed.h"
+#include "ExtremumPolicy.h"
+#include "MaskedRequest.h"
 #include "PixelFormat.h"
 #include "RequestWindow.h"
 #include "Slab.h"
@@ -171,6 +173,27 @@ TEST(CudaMedianExtremum, OtherRanksAreRefused)
   catch (const RequestError & error)
   {
     EXPECT_NE(std::string(error.what()).find("the rank is 4 of 9"), std::string::npos) << error.what();
+  }
+}
+
+// A window is cut off where an image ends, but a copy of a masked image has its border too: along an axis of one pixel,
+// or beside pixels that a shift leaves behind, all that a window sees may be there.
+TEST(CudaMedianExtremum, WindowsReachIntoTheBordersOfMaskedCopies)
+{
+  MedianRequest request;
+  request.pixelType = PixelType::Int16;
+  request.inputExtent = request.outputExtent = { { 1, 7, 1, 9 } };
+  request.radius = { { 2, 2, 1, 0 } };
+  request.rank = 0;
+  EXPECT_EQ(GetExtremumReach(request).before, (Extent{ { 0, 2, 0, 0 } })) << "nothing else lies along those axes";
+  request.validity.hasIgnoredValue = true;
+  request.border = { { Border::Constant, Border::Constant, Border::Mirror, Border::Constant } };
+  for (const auto shift : { 0, 2, -1 })
+  {
+    request.shift = { { shift, 0, 0, 0 } };
+    const auto reach = GetExtremumReach(MakeCopiedRequest(request));
+    EXPECT_EQ(reach.before, request.radius) << shift;
+    EXPECT_EQ(reach.behind, request.radius) << shift;
   }
 }
 
