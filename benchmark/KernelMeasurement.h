@@ -268,6 +268,7 @@ public:
     row.pixel = pixel.name;
     row.window = JoinShort(Window(radius).GetExtent());
     row.size = JoinShort(size);
+    row.policy.tile = row.policy.tiling.root = { { 1, 1, 1, 1 } };
     row.how = std::to_string(passes.shapes.size()) + " passes, model " +
               std::to_string(static_cast<double>(Volume(size)) / passes.seconds * 1e-9).substr(0, 5);
     row.floorGigapixels = m_Device.copyBytes / (2.0 * pixelBytes) * 1e-9;
