@@ -235,9 +235,9 @@ TEST(CudaMedianLineKernels, ShapeIsThatOfThePolicy)
 
 TEST(CudaMedianLineKernels, WindowsAlongOneAxisAreFilteredInLines)
 {
-  EXPECT_TRUE(IsFilteredInLines(Extent{ { 0, 15, 0, 0 } }));
+  EXPECT_TRUE(IsFilteredInLines(Extent{ { 0, 31, 0, 0 } }));
   EXPECT_TRUE(IsFilteredInLines(Window(Extent{ { 0, 0, 1, 0 } }, Extent{ { 0, 0, 1, 0 } }, 0)));
-  EXPECT_FALSE(IsFilteredInLines(Extent{ { 16, 0, 0, 0 } }));
+  EXPECT_FALSE(IsFilteredInLines(Extent{ { 32, 0, 0, 0 } }));
   EXPECT_FALSE(IsFilteredInLines(Extent{ { 1, 1, 0, 0 } }));
   EXPECT_FALSE(IsFilteredInLines(Extent{ { 0, 0, 0, 0 } }));
   EXPECT_FALSE(IsFilteredInLines(Window(Footprint::MakeCross({ { 0, 2, 0, 0 } }), -1)));

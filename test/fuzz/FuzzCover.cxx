@@ -112,7 +112,7 @@ GetDeviceBoxCover(const Case & c, const WindowMeasures & measures)
   switch (c.algorithm)
   {
     case Algorithm::TileProgram:
-      return OnlyIf(largest <= (flat ? 5 : 2) || (largest <= 15 && window <= 289));
+      return OnlyIf(largest <= (flat ? 5 : 2) || (largest <= 31 && window <= 289));
     case Algorithm::LocalRank:
       // Between these it depends on the shared memory of the device; the first are those of 64 KiB.
       return largest <= (flat ? (wide ? 24 : 30) : (wide ? 4 : 6)) ? Cover::Must

@@ -536,8 +536,10 @@ TEST(CudaMedianKernelPolicy, NamesThePackingOfEachArchitecture)
 TEST(CudaMedianKernelPolicy, EveryCoveredWindowFitsABlock)
 {
   for (const Extent & radius : std::vector<Extent>{ { { 0, 0, 0, 0 } },
-                                                    { { 15, 0, 0, 0 } },
-                                                    { { 0, 0, 0, 15 } },
+                                                    { { 31, 0, 0, 0 } },
+                                                    { { 0, 0, 0, 31 } },
+                                                    { { 31, 1, 0, 0 } },
+                                                    { { 1, 31, 0, 0 } },
                                                     { { 8, 8, 0, 0 } },
                                                     { { 15, 4, 0, 0 } },
                                                     { { 0, 8, 0, 8 } },
@@ -560,7 +562,7 @@ TEST(CudaMedianKernelPolicy, EveryCoveredWindowFitsABlock)
       EXPECT_TRUE(IsFilteredInLines(radius) || shape.threads % (shape.block[0] / (pixelBytes == 1 ? 8 : 2)) == 0);
     }
   }
-  EXPECT_FALSE(IsCoveredByKernels({ { 16, 0, 0, 0 } }));
+  EXPECT_FALSE(IsCoveredByKernels({ { 32, 0, 0, 0 } }));
   EXPECT_FALSE(IsCoveredByKernels({ { 10, 10, 0, 0 } }));
   EXPECT_FALSE(IsCoveredByKernels({ { 1, 1, 1, 1 } }));
 }
