@@ -32,6 +32,7 @@
 #include <cstring>
 #include <stdexcept>
 #include <string>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -190,6 +191,7 @@ struct Options
   bool               pinned{ false };
   bool               fresh{ false };
   std::vector<int>   devices;
+  bool               inPlace{ false };
 };
 
 /** Cases whose names do not contain this are left out. */
@@ -222,15 +224,27 @@ MeasureImage(const char *                name,
   {
     filter->GetOutput()->SetPixelContainer(itk::CudaMedianPinnedImageContainer<itk::SizeValueType, short>::New());
   }
-  filter->Update();
-  const auto   seconds = MedianSeconds(repeats, [&] {
-    if (options.fresh)
+  filter->SetInPlace(options.inPlace);
+  const auto update = [&] {
+    if (options.inPlace && filter->GetOutput()->GetBufferPointer() != nullptr)
+    {
+      // What was written over the input is the next input.
+      input.SetBufferedRegion(input.GetLargestPossibleRegion());
+      input.SetPixelContainer(filter->GetOutput()->GetPixelContainer());
+    }
+    if (options.fresh || options.inPlace)
     {
       filter->GetOutput()->Initialize();
     }
     filter->Modified();
     filter->Update();
-  });
+  };
+  update();
+  if (filter->IsFilteredInPlace() != options.inPlace)
+  {
+    throw std::runtime_error("not in place: " + filter->GetInPlaceReason());
+  }
+  const auto   seconds = MedianSeconds(repeats, update);
   const auto & report = filter->GetExecutionReport();
   std::printf("| %-34s | %zux%zux%zu | %4zu | %8.2f | %8.2f | %5.2f | %8.2f | %8.1f |\n",
               name,
@@ -318,7 +332,7 @@ MeasureDevices(const std::vector<int> & devices, double transferSeconds, int rep
           continue;
         }
         const double seconds =
-          MeasureImage(name.c_str(), *input, radius, { 0, pinned, false, group }, transferSeconds, repeats);
+          MeasureImage(name.c_str(), *input, radius, { 0, pinned, false, group, false }, transferSeconds, repeats);
         one = group.size() == 1 ? seconds : one;
         char text[32];
         std::snprintf(text, sizeof(text), " %.2f", one / seconds);
@@ -360,7 +374,7 @@ MeasureAgainstItk(int repeats, double transferSeconds)
       const double seconds = Measure(pinned ? "pinned, repeated" : "ordinary, repeated",
                                      size,
                                      radius,
-                                     { 0, pinned, false, {} },
+                                     { 0, pinned, false, {}, false },
                                      transferSeconds,
                                      repeats);
       char text[64];
@@ -408,28 +422,33 @@ main(int argc, char * argv[])
     PrintHeader();
     for (const itk::SizeValueType r : { 1, 2, 5 })
     {
-      Measure("pinned, repeated", flat, { { r, r, 0 } }, { 0, true, false, {} }, transfer, repeats);
+      Measure("pinned, repeated", flat, { { r, r, 0 } }, { 0, true, false, {}, false }, transfer, repeats);
     }
     for (const itk::SizeValueType r : { 1, 2 })
     {
-      Measure("pinned, repeated", deep, { { r, r, r } }, { 0, true, false, {} }, transfer, repeats);
+      Measure("pinned, repeated", deep, { { r, r, r } }, { 0, true, false, {}, false }, transfer, repeats);
     }
     const itk::SizeValueType budget = itk::SizeValueType{ 256 } << 20;
-    Measure("pinned, repeated, 256 MiB", flat, { { 2, 2, 0 } }, { budget, true, false, {} }, transfer, repeats);
+    Measure("pinned, repeated, 256 MiB", flat, { { 2, 2, 0 } }, { budget, true, false, {}, false }, transfer, repeats);
     for (const itk::SizeValueType r : { 1, 5 })
     {
-      Measure("ordinary, repeated", flat, { { r, r, 0 } }, { 0, false, false, {} }, transfer, repeats);
+      Measure("ordinary, repeated", flat, { { r, r, 0 } }, { 0, false, false, {}, false }, transfer, repeats);
     }
-    Measure("ordinary, repeated", deep, { { 1, 1, 1 } }, { 0, false, false, {} }, transfer, repeats);
-    Measure("ordinary, repeated, 256 MiB", flat, { { 1, 1, 0 } }, { budget, false, false, {} }, transfer, repeats);
-    Measure("ordinary, fresh output", flat, { { 1, 1, 0 } }, { 0, false, true, {} }, transfer, repeats);
+    Measure("ordinary, repeated", deep, { { 1, 1, 1 } }, { 0, false, false, {}, false }, transfer, repeats);
+    Measure(
+      "ordinary, repeated, 256 MiB", flat, { { 1, 1, 0 } }, { budget, false, false, {}, false }, transfer, repeats);
+    Measure("ordinary, fresh output", flat, { { 1, 1, 0 } }, { 0, false, true, {}, false }, transfer, repeats);
+    Measure("ordinary, in place", flat, { { 1, 1, 0 } }, { 0, false, false, {}, true }, transfer, repeats);
+    Measure("ordinary, fresh output", deep, { { 1, 1, 1 } }, { 0, false, true, {}, false }, transfer, repeats);
+    Measure("ordinary, in place", deep, { { 1, 1, 1 } }, { 0, false, false, {}, true }, transfer, repeats);
     const ImageType::SizeType small{ { 512, 512, 64 } };
-    Measure("ordinary, repeated, 512x512x64",
-            small,
-            { { 1, 1, 1 } },
-            { 0, false, false, {} },
-            TimeTransfer(std::size_t{ 1 } << 25, { 0 }, repeats),
-            repeats);
+    const double              smallTransfer = TimeTransfer(std::size_t{ 1 } << 25, { 0 }, repeats);
+    for (const auto & [name, isFresh, isInPlace] : { std::tuple{ "ordinary, repeated, 512x512x64", false, false },
+                                                     std::tuple{ "ordinary, fresh output, 512x512x64", true, false },
+                                                     std::tuple{ "ordinary, in place, 512x512x64", false, true } })
+    {
+      Measure(name, small, { { 1, 1, 1 } }, { 0, false, isFresh, {}, isInPlace }, smallTransfer, repeats);
+    }
     if (!devices.empty())
     {
       MeasureDevices(devices, transfer, repeats);

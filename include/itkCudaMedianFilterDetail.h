@@ -19,6 +19,7 @@
 #define itkCudaMedianFilterDetail_h
 
 #include "itkCudaMedianEngine.h"
+#include "itkCudaMedianInPlace.h"
 
 #include "itkFixedArray.h"
 #include "itkImage.h"
@@ -480,6 +481,16 @@ RunRequest(TFilter & filter, cudamedian::MedianRequest & request, float start = 
   request.progress = [&filter, start, end](float fraction) { TellProgress(filter, start + (end - start) * fraction); };
   request.progress(0.0F);
   return cudamedian::RunMedian(request);
+}
+
+/** The same in the input's own memory. */
+template <typename TFilter>
+cudamedian::InPlaceReport
+RunRequestInPlace(TFilter & filter, cudamedian::MedianRequest & request)
+{
+  UseThreads(filter, request);
+  request.progress = [&filter](float fraction) { TellProgress(filter, fraction); };
+  return cudamedian::RunMedianInPlace(request);
 }
 
 /** Names a type of images. */

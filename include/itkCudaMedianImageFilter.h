@@ -123,6 +123,29 @@ public:
   itkGetConstMacro(SliceWise, bool);
   itkBooleanMacro(SliceWise);
 
+  /** Whether the output may be written over the input, where CUDA filters a whole image of numbers: memory for a second
+   * image is neither taken nor given pages. The input has no pixels afterwards, and what is before it in the pipeline
+   * makes them again where they are asked for. An image that nothing makes is lost, also for others that look at it.
+   * GetInPlaceReason() says why it was not so: on the CPU, with other borders, masks or outliers, of several components
+   * or devices, or of a part of the image. An error on the way leaves neither image. Default: off. */
+  itkSetMacro(InPlace, bool);
+  itkGetConstMacro(InPlace, bool);
+  itkBooleanMacro(InPlace);
+
+  /** Whether the last Update() wrote the output over the input. */
+  bool
+  IsFilteredInPlace() const
+  {
+    return m_IsFilteredInPlace;
+  }
+
+  /** Why it did not, where it was to; else empty. */
+  const std::string &
+  GetInPlaceReason() const
+  {
+    return m_InPlaceReason;
+  }
+
   /** What windows see beyond the image, along all axes or along one. The boundary is that of the whole image, whatever
    * part of it is requested: `Wrap` asks for all of its input along an axis where windows reach beyond the image.
    * Default: `ZeroFluxNeumann`. */
@@ -391,6 +414,14 @@ private:
   void
   RunEngine(const RadiusType & radius);
 
+  /** The same with memory of the output's own. */
+  void
+  RunBeside(const RadiusType & radius);
+
+  /** The same in the input's memory. \returns why nothing was done; empty where all is. */
+  std::string
+  RunInPlace(const RadiusType & radius);
+
   /** The request for all values of the pixels, or for the first of them, without the places of images and mask. */
   cudamedian::MedianRequest
   MakeRequest(const RadiusType & radius);
@@ -419,6 +450,9 @@ private:
   RunSuperclass(const RadiusType & radius, const std::string & reason);
 
   bool                          m_SliceWise{ false };
+  bool                          m_InPlace{ false };
+  bool                          m_IsFilteredInPlace{ false };
+  std::string                   m_InPlaceReason;
   BoundaryArray                 m_BoundaryMode{ BoundaryArray::Filled(BoundaryEnum::ZeroFluxNeumann) };
   InputPixelType                m_BoundaryConstant{};
   EvenArray                     m_EvenWindow{ EvenArray::Filled(false) };

@@ -128,6 +128,8 @@ CudaMedianImageFilter<TInputImage, TOutputImage>::GenerateData()
                 "the pixels of input and output have one value both, or several both");
   const auto radius = this->GetEffectiveRadius();
   m_ExecutionReport = cudamedian::ExecutionReport();
+  m_IsFilteredInPlace = false;
+  m_InPlaceReason.clear();
   CudaMedianFilterDetail::GenerateOrRelease(*this, [&] { this->Generate(radius); });
 }
 
@@ -183,6 +185,7 @@ CudaMedianImageFilter<TInputImage, TOutputImage>::RunSuperclass(const RadiusType
     m_ExecutionReport.algorithm = "itk::MedianImageFilter";
     m_ExecutionReport.algorithmReason = reason;
     m_ExecutionReport.workUnits = this->GetNumberOfWorkUnits();
+    m_InPlaceReason = m_InPlace ? reason : "";
     m_SuperclassRadius = &radius;
     try
     {
@@ -372,6 +375,80 @@ CudaMedianImageFilter<TInputImage, TOutputImage>::DescribeStep(cudamedian::Media
 template <typename TInputImage, typename TOutputImage>
 void
 CudaMedianImageFilter<TInputImage, TOutputImage>::RunEngine(const RadiusType & radius)
+{
+  m_InPlaceReason = m_InPlace ? this->RunInPlace(radius) : "";
+  m_IsFilteredInPlace = m_InPlace && m_InPlaceReason.empty();
+  if (!m_IsFilteredInPlace)
+  {
+    this->RunBeside(radius);
+  }
+}
+
+template <typename TInputImage, typename TOutputImage>
+std::string
+CudaMedianImageFilter<TInputImage, TOutputImage>::RunInPlace(const RadiusType & radius)
+{
+  using ImageOfNumbers = Image<InputPixelType, InputImageDimension>;
+  if constexpr (!std::is_same<TInputImage, TOutputImage>::value ||
+                !std::is_base_of<ImageOfNumbers, TInputImage>::value ||
+                !CudaMedianFilterDetail::ImageTraits<TInputImage>::isScalar)
+  {
+    static_cast<void>(radius);
+    return "pixels have several values, or the input and the output are not images of one type";
+  }
+  else
+  {
+    auto *     input = const_cast<TInputImage *>(this->GetInput());
+    auto *     output = this->GetOutput();
+    const auto region = output->GetRequestedRegion();
+    if (CudaMedianFilterDetail::DeviceImages<TInputImage, TOutputImage>(*input, *output).IsAny())
+    {
+      return "the images have pixels on a device";
+    }
+    if (this->GetMaskImage() != nullptr)
+    {
+      return "there is a mask";
+    }
+    if (input->GetBufferedRegion() != region)
+    {
+      return "the input in memory is not the part that is asked for";
+    }
+    CudaMedianFilterDetail::TellProgress(*this, 0.0F);
+    const typename TOutputImage::PixelContainerPointer own = output->GetPixelContainer();
+    output->SetBufferedRegion(region);
+    output->SetPixelContainer(input->GetPixelContainer());
+    auto request = this->MakeRequest(radius);
+    CudaMedianFilterDetail::SetPixels(*input, *output, region, request);
+    try
+    {
+      const auto report = CudaMedianFilterDetail::RunRequestInPlace(*this, request);
+      if (report.whyNot.empty())
+      {
+        m_ExecutionReport = report.whole;
+        input->ReleaseData();
+      }
+      else
+      {
+        output->SetPixelContainer(own);
+      }
+      return report.whyNot;
+    }
+    catch (const cudamedian::DeviceError & error)
+    {
+      input->ReleaseData();
+      itkExceptionMacro(<< error.what());
+    }
+    catch (...)
+    {
+      input->ReleaseData();
+      throw;
+    }
+  }
+}
+
+template <typename TInputImage, typename TOutputImage>
+void
+CudaMedianImageFilter<TInputImage, TOutputImage>::RunBeside(const RadiusType & radius)
 {
   this->AllocateOutputs();
   const auto count = CudaMedianFilterDetail::CountValues(*this->GetInput());

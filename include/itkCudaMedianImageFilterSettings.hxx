@@ -243,6 +243,10 @@ CudaMedianImageFilter<TInputImage, TOutputImage>::GetExecutionReportAsString() c
 {
   std::ostringstream text;
   m_ExecutionReport.Print(text);
+  if (m_IsFilteredInPlace || !m_InPlaceReason.empty())
+  {
+    text << "In place: " << (m_IsFilteredInPlace ? "yes" : m_InPlaceReason) << "\n";
+  }
   return text.str();
 }
 
@@ -322,6 +326,7 @@ CudaMedianImageFilter<TInputImage, TOutputImage>::PrintSelf(std::ostream & os, I
 {
   Superclass::PrintSelf(os, indent);
   os << indent << "SliceWise: " << (m_SliceWise ? "On" : "Off") << std::endl;
+  os << indent << "InPlace: " << (m_InPlace ? "On" : "Off") << std::endl;
   os << indent << "BoundaryMode: " << m_BoundaryMode << std::endl;
   os << indent
      << "BoundaryConstant: " << static_cast<typename NumericTraits<InputPixelType>::PrintType>(m_BoundaryConstant)

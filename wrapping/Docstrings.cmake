@@ -41,6 +41,7 @@ As an object it takes observers, can be stopped by AbortGenerateDataOn(), and te
 # What the methods do, method and text in turn.
 set(CudaMedian_METHOD_DOCSTRINGS
   SetSliceWise "Filter a volume slice by slice: the radius along the last axis counts as 0. Off by default."
+  SetInPlace "Whether the output may be written over the input, where CUDA filters a whole image. Off by default."
   SetBoundaryMode "What windows see beyond the image, along all axes or along one, whose number comes first: a value of itk.CudaMedianImageFilterEnums.Boundary."
   SetBoundaryConstant "The value beyond the image where the boundary is constant."
   SetEvenWindow "Windows of 2 * radius pixels, along all axes or along one, whose number comes first: one pixel fewer behind the output than before. Off by default."

@@ -134,6 +134,12 @@ StartChainRun(const MedianRequest &, const std::vector<MedianRequest> &, std::si
   Refuse();
 }
 
+std::string
+FindOverwrittenInput(const MedianRequest &, const Plan &)
+{
+  Refuse();
+}
+
 void
 OrderStreams(const void *, void *, void *)
 {

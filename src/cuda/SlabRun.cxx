@@ -423,6 +423,18 @@ private:
   std::vector<ExecutionReport> &     m_Reports;
 };
 
+/** The outermost axis along which an image has several pixels, or 0: the one that slabs follow each other along. */
+int
+FindOutermostAxis(const Extent & extent)
+{
+  int axis = Dimension - 1;
+  while (axis > 0 && extent[axis] == 1)
+  {
+    --axis;
+  }
+  return axis;
+}
+
 } // namespace
 
 std::unique_ptr<BackendRun>
@@ -438,6 +450,25 @@ StartChainRun(const MedianRequest &              images,
               std::vector<ExecutionReport> &     reports)
 {
   return std::make_unique<ChainRun>(images, steps, FindDevices(images, slabs), reports);
+}
+
+std::string
+FindOverwrittenInput(const MedianRequest & request, const Plan & plan)
+{
+  const int axis = FindOutermostAxis(request.outputExtent);
+  for (std::size_t i = 1; i < plan.slabs.size(); ++i)
+  {
+    const auto & before = plan.slabs[i - 1];
+    const auto & slab = plan.slabs[i];
+    auto         next = before.output.origin;
+    next[axis] += before.output.extent[axis];
+    const auto fresh = GetFreshInput(slab, plan.slabsInFlight > 1 ? &before : nullptr, PixelBytes(request.pixelType));
+    if (slab.output.origin != next || fresh.box.origin[axis] < next[axis])
+    {
+      return "slabs read again what others have written: " + plan.slabReason;
+    }
+  }
+  return "";
 }
 
 } // namespace cudamedian

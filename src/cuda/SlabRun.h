@@ -21,6 +21,7 @@
 #include "MedianBackend.h"
 
 #include <memory>
+#include <string>
 #include <vector>
 
 namespace cudamedian
@@ -41,6 +42,13 @@ StartChainRun(const MedianRequest &              images,
               const std::vector<MedianRequest> & steps,
               std::size_t                        slabs,
               std::vector<ExecutionReport> &     reports);
+
+/** Why a plan's outputs cannot be written over its inputs while one device filters it; empty where they can.
+ *
+ * The device takes slabs in their order, and reads each before its outputs are written. What it shares with the slab
+ * before stays on the device. So nothing that was written is read again, if slabs follow each other along one axis. */
+std::string
+FindOverwrittenInput(const MedianRequest & request, const Plan & plan);
 
 } // namespace cudamedian
 
