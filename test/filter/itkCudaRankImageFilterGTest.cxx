@@ -31,6 +31,7 @@
 #include <algorithm>
 #include <cmath>
 #include <iterator>
+#include <random>
 #include <sstream>
 #include <string>
 #include <vector>
@@ -476,6 +477,31 @@ TEST(CudaRankImageFilter, InAChain)
                   "filter 1, CudaRankImageFilter: In device memory no windows are clipped as ITK's are");
       }
       ExpectEqualImages(*expected, *chain->GetOutput());
+    }
+  }
+}
+
+// A byte of 0 or 1 is a number like others. This did not compile once.
+TEST(CudaRankImageFilter, BooleansHaveRanks)
+{
+  CUDAMEDIAN_TRACE_SEED();
+  using ImageType = itk::Image<bool, 2>;
+  const auto   image = cudamediantest::MakeImage<ImageType>(ImageType::RegionType({ { 0, 0 } }, { { 83, 61 } }));
+  std::mt19937 generator(static_cast<std::mt19937::result_type>(cudamediantest::Seed()));
+  std::generate_n(image->GetBufferPointer(), 83 * 61, [&generator] { return generator() % 2 == 1; });
+  for (const itk::SizeValueType radius : { 1, 2, 5 })
+  {
+    const auto expected = ItkRank(*image, ImageType::SizeType::Filled(radius), 0.25F);
+    for (const auto backend : BackendsUnderTest())
+    {
+      SCOPED_TRACE(BackendText(backend) + ", radius " + std::to_string(radius));
+      const auto filter = itk::CudaRankImageFilter<ImageType>::New();
+      filter->SetBackend(backend);
+      filter->SetInput(image);
+      filter->SetRadius(radius);
+      filter->SetRank(0.25F);
+      filter->Update();
+      ExpectEqualImages(*expected, *filter->GetOutput());
     }
   }
 }
