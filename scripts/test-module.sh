@@ -1,10 +1,11 @@
 #!/usr/bin/env bash
-# Builds the module the two ways that need ITK's own sources, and runs tests in each:
+# Builds the module the ways that need ITK's own sources, and runs tests in each:
 #   external  against an ITK build tree, through ITKModuleExternal
 #   remote    inside ITK, as a remote module
+#   plain     as any other project, with its programs and all of their tests, against an ITK build tree
 # Takes long the first time: it builds a minimal ITK, which it keeps outside the checkout.
 #
-# usage: scripts/test-module.sh [external|remote ...]   (default: both)
+# usage: scripts/test-module.sh [external|remote|plain ...]   (default: the first two)
 #
 # CUDAMEDIAN_ITK_CACHE   where ITK's sources and build trees are kept (default: ~/.cache/cudamedian-itk)
 # CUDAMEDIAN_ITK_SOURCE  ITK's sources (default: the source package of a Debian suite)
@@ -42,16 +43,31 @@ itk_options=(
   "${no_style_tools[@]}"
 )
 
+# build_minimal_itk <module>...: builds a minimal ITK in itk_build. Modules that an earlier run asked for stay in it.
+build_minimal_itk() {
+  say "building the minimal ITK in ${itk_build}"
+  cmake -S "${itk_source}" -B "${itk_build}" "${itk_options[@]}" -DBUILD_TESTING=OFF "${@/%/=ON}"
+  ninja -C "${itk_build}" -j "${jobs}"
+}
+
 build_external() {
   local itk_build="${cache}/build${suite:+-${suite}}" build="${build_root}/module-external"
-  say "building the minimal ITK in ${itk_build}"
-  cmake -S "${itk_source}" -B "${itk_build}" "${itk_options[@]}" \
-    -DBUILD_TESTING=OFF -DModule_ITKSmoothing=ON -DModule_ITKGoogleTest=ON
-  ninja -C "${itk_build}" -j "${jobs}"
+  build_minimal_itk -DModule_ITKSmoothing -DModule_ITKGoogleTest
   say "building CudaMedian as an external module in ${build}"
   # ITK's conventions put the module's library and description into ITK's build tree.
   cmake -S "${repository_root}" -B "${build}" -G Ninja -DCMAKE_BUILD_TYPE=Release \
     -DITK_DIR="${itk_build}" -DBUILD_TESTING=ON "${no_style_tools[@]}" "${cuda_options[@]}"
+  ninja -C "${build}" -j "${jobs}"
+  ctest --test-dir "${build}" --output-on-failure -j "${jobs}" --no-tests=error
+}
+
+build_plain() {
+  local itk_build="${cache}/build${suite:+-${suite}}" build="${build_root}/module-plain${suite:+-${suite}}" formats=()
+  mapfile -t formats < <(printf -- '-DModule_ITKIO%s\n' GDCM Meta NIFTI NRRD PNG)
+  build_minimal_itk -DModule_ITKSmoothing -DModule_ITKImageNoise -DModule_ITKMathematicalMorphology "${formats[@]}"
+  say "building CudaMedian as any other project in ${build}"
+  configure_tests "${build}" -DCUDAMEDIAN_PLAIN_CMAKE=ON -DITK_DIR="${itk_build}" -DCUDAMEDIAN_BUILD_BENCHMARKS=OFF \
+    -DCUDAMEDIAN_QUICK_BUILD=ON -DCUDAMEDIAN_CAMPAIGN_SECONDS=15
   ninja -C "${build}" -j "${jobs}"
   ctest --test-dir "${build}" --output-on-failure -j "${jobs}" --no-tests=error
 }
@@ -78,7 +94,8 @@ for way in "${ways[@]}"; do
   case "${way}" in
     external) build_external ;;
     remote) build_remote ;;
-    *) fail "unknown way to build: ${way} (external or remote)" ;;
+    plain) build_plain ;;
+    *) fail "unknown way to build: ${way} (external, remote or plain)" ;;
   esac
 done
 say "built and tested: ${ways[*]}"
