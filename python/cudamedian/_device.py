@@ -292,5 +292,5 @@ def median_filter(
     with reading, _in_order(destination.address, own, number):
         report = _engine.run_on_device(*work, number, **options)
     if key is not None and stream is None and array is given and own == number:
-        _plans.keep(key, _device_plans.make(array, _engine.PreparedOnDevice(*work, **options)))
+        _plans.keep_on_device(key, array, _engine.PreparedOnDevice(*work, **options))
     return result, report

@@ -86,29 +86,29 @@ class TorchPlan:
         torch: Any = sys.modules["torch"]
         return torch.cuda.current_stream(device).cuda_stream
 
-    def run(self, tensor: Any, output: Any) -> Any:
+    def run(self, array: Any, output: Any) -> Any:
         """Filter a tensor to `output`, or to a new one; return that, or None where they are not as they were."""
         if (
-            not tensor.is_cuda
-            or tensor.requires_grad
-            or tensor.is_neg()
-            or not tensor.is_contiguous()
+            not array.is_cuda
+            or array.requires_grad
+            or array.is_neg()
+            or not array.is_contiguous()
             # Who writes down a graph would not see what happens here.
             or self._watchers()
             or self._trace() is not None
         ):
             return None
         try:
-            source = tensor.data_ptr()
+            source = array.data_ptr()
         except RuntimeError:  # a tensor of torch.func stands for others, and has no memory
             return None
-        device = tensor.get_device()
+        device = array.get_device()
         if output is None:
-            output = self._make(tensor)
+            output = self._make(array)
         elif (
-            type(output) is not type(tensor)
-            or output.dtype != tensor.dtype
-            or output.shape != tensor.shape
+            type(output) is not type(array)
+            or output.dtype != array.dtype
+            or output.shape != array.shape
             or not output.is_cuda
             or output.requires_grad
             or output.is_neg()
@@ -118,8 +118,3 @@ class TorchPlan:
             return None
         stream = self._stream(device) or LEGACY_STREAM
         return None if self._run(source, output.data_ptr(), stream) else output
-
-
-def make(array: Any, prepared: _engine.PreparedOnDevice) -> CuPyPlan | TorchPlan:
-    """Return a plan for arrays like one whose type is a kind that calls are kept of."""
-    return CuPyPlan(prepared) if type(array).__module__ == "cupy" else TorchPlan(prepared)

@@ -403,26 +403,40 @@ def run(*work: Any, progress: Callable[[float], object] | None = None, **wanted:
     return _report(status, text)
 
 
+def _address(function: Any) -> int:
+    """Return where a function of the library lies, for what calls it without ctypes."""
+    return ctypes.cast(function, ctypes.c_void_p).value or 0
+
+
 class Prepared:
-    """A request whose arrays are told at each run: for work so short that no signal need interrupt it."""
+    """A request whose arrays are told at each run: for work so short that no signal need interrupt it.
+
+    `request` is the structure, and `function` the address of the C function that takes it.
+    """
 
     def __init__(self, *work: Any, **wanted: Any) -> None:
         """Keep the request. The arguments are those of `_host_request`."""
         request = _host_request(*work, **wanted)
         request.is_quiet = 1
         self._request = request  # keeps what it points to
-        self._bytes = bytes(request)
-        self._function = _library().CudaMedianRun
+        self.request = bytes(request)
+        self._run = _library().CudaMedianRun
+        self.function = _address(self._run)
 
     def run(self, input_address: int, output_address: int) -> None:
         """Filter one array to another. Any thread may run it, several at the same time."""
-        request = _Request.from_buffer_copy(self._bytes)
+        request = _Request.from_buffer_copy(self.request)
         request.input = input_address
         request.output = output_address
         text = ctypes.create_string_buffer(_TEXT_BYTES)
-        status = self._function(ctypes.byref(request), text, _TEXT_BYTES)
+        status = self._run(ctypes.byref(request), text, _TEXT_BYTES)
         if status != 0:
-            _report(status, text.value.decode(errors="replace"))
+            self.fail(status, text.value)
+
+    @staticmethod
+    def fail(status: int, text: bytes) -> None:
+        """Raise what a run ended with."""
+        _report(status, text.decode(errors="replace"))
 
 
 def run_on_device(
@@ -446,10 +460,13 @@ class PreparedOnDevice:
     """A request in device memory whose arrays and stream are told at each run.
 
     `run` takes the addresses of the input and of the output, and the number of a stream. It returns 0 when that went
-    well; where it did not, `run_on_device` says why. Any thread may run it, several at the same time.
+    well; where it did not, `run_on_device` says why. Any thread may run it, several at the same time. `function` is the
+    address of the C function that runs it, and `handle` what that takes for the request.
     """
 
     run: Callable[[int, int, int], int]
+    function: int
+    handle: int
 
     def __init__(self, *work: Any, **wanted: Any) -> None:
         """Keep the request. The arguments are those of `_request`."""
@@ -459,6 +476,8 @@ class PreparedOnDevice:
         request = _request(*work, **wanted)
         _report(*_call("CudaMedianPrepareOnDevice", ctypes.byref(request), ctypes.byref(self._handle)))
         self.run = functools.partial(library.CudaMedianRunPrepared, self._handle)
+        self.function = _address(library.CudaMedianRunPrepared)
+        self.handle = self._handle.value or 0
 
     def __del__(self) -> None:
         """Give the request back."""

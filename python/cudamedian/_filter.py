@@ -315,9 +315,23 @@ def median_filter(
         and empty == "input"
         and invalid == "computed"
     ):
-        shape_of_call = (size, radius, axes, mode, origin, rank, even_median, backend, algorithm, memory, threads)
-        key = _plans.make_median_key(input, cval, percentile, *shape_of_call)
-        result = None if key is None else _plans.run(key, input, output)
+        result, key = _plans.calls.median(
+            input,
+            output,
+            cval,
+            percentile,
+            size,
+            radius,
+            axes,
+            mode,
+            origin,
+            rank,
+            even_median,
+            backend,
+            algorithm,
+            memory,
+            threads,
+        )
         if result is not None:
             return result
     shape_of_window: _types.Window = {

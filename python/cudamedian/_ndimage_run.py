@@ -340,8 +340,9 @@ def run(
         _run_extremum(job, source, destination, rank == 0)
     else:
         job.run(source, destination)
-        if key is not None and direct and source.dtype == array.dtype and array.dtype == result.dtype:
-            _plans.keep(key, job.prepare(source, destination))
+        is_kept = direct and source.dtype == array.dtype and array.dtype == result.dtype
+        if key is not None and is_kept and (prepared := job.prepare(source, destination)) is not None:
+            _plans.keep_on_host(key, prepared)
     if not direct:
         with np.errstate(invalid="ignore"):
             np.copyto(result, destination, casting="unsafe")

@@ -188,7 +188,7 @@ def median_filter(
     report = _engine.run(*work, progress=progress, **options)
     is_kept = direct and array.dtype == result.dtype and source.ctypes.data == array.ctypes.data
     if key is not None and is_kept and values <= MOST_PREPARED_VALUES:
-        _plans.keep(key, _engine.Prepared(*work, **options))
+        _plans.keep_on_host(key, _engine.Prepared(*work, **options))
     if not direct:
         np.copyto(result, destination, casting="unsafe")
     return result, report

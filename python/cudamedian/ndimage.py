@@ -54,9 +54,11 @@ def _filter_rank(
     """Filter with a rank, which `wanted` is or, by the name of the filter, tells for a number of pixels."""
     kind: type[Any] = type(array)  # pyright: ignore[reportUnknownVariableType]
     traced = kind is not np.ndarray and _tensors.is_compiling() and _tensors.is_tensor(array)
-    key = None if traced else _plans.make_key(array, name, wanted, size, footprint, mode, cval, origin, axes)
-    if key is not None and (result := _plans.run(key, array, output)) is not None:
-        return result
+    key = None
+    if not traced:
+        result, key = _plans.calls.ranked(array, output, name, wanted, size, footprint, mode, cval, origin, axes)
+        if result is not None:
+            return result
     if kind is not np.ndarray:
         window = {"size": size, "footprint": footprint, "mode": mode, "cval": cval, "origin": origin, "axes": axes}
         more = {} if name == "median" else {name: wanted}
@@ -138,9 +140,11 @@ def _filter_extremum(
     filter_name = "minimum" if is_minimum else "maximum"
     kind: type[Any] = type(array)  # pyright: ignore[reportUnknownVariableType]
     traced = kind is not np.ndarray and _tensors.is_compiling() and _tensors.is_tensor(array)
-    key = None if traced else _plans.make_key(array, filter_name, 0, size, footprint, mode, cval, origin, axes)
-    if key is not None and (result := _plans.run(key, array, output)) is not None:
-        return result
+    key = None
+    if not traced:
+        result, key = _plans.calls.ranked(array, output, filter_name, 0, size, footprint, mode, cval, origin, axes)
+        if result is not None:
+            return result
     if kind is not np.ndarray:
         window = {"size": size, "footprint": footprint, "mode": mode, "cval": cval, "origin": origin, "axes": axes}
         if traced or _tensors.needs_operator(array, footprint):

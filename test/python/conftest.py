@@ -65,6 +65,16 @@ def import_library(name):
 
 
 @pytest.fixture
+def calls():
+    """Return what finds plans, where there is no plan yet."""
+    from cudamedian import _plans
+
+    _plans._plans.clear()
+    yield _plans.calls
+    _plans._plans.clear()
+
+
+@pytest.fixture
 def gpu():
     """Skip without a usable GPU, or fail where CUDAMEDIAN_REQUIRE_GPU=1 says that there must be one."""
     import cudamedian

@@ -4,6 +4,7 @@
 
 import os
 import threading
+import types
 
 import dask.array
 import numpy as np
@@ -172,7 +173,9 @@ def runs(monkeypatch):
             under_way.pop()
 
     monkeypatch.setattr(_engine, "run", count)
-    monkeypatch.setattr(_plans, "run", lambda *arguments: None)  # no call takes what an earlier one meant
+    # No call takes what an earlier one meant.
+    unlike = types.SimpleNamespace(median=lambda *_: (None, None), ranked=lambda *_: (None, None))
+    monkeypatch.setattr(_plans, "calls", unlike)
     return seen
 
 

@@ -2,6 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Calls on device arrays that are like earlier ones. What needs a GPU skips without one."""
 
+import collections
+import ctypes
 import gc
 import sys
 import threading
@@ -15,10 +17,13 @@ import pytest
 from conftest import import_library, make_array
 from cudamedian import MedianError, _device_plans, _engine, _plans, _tensors, median_filter, ndimage
 
+pytestmark = pytest.mark.usefixtures("calls")
 
-@pytest.fixture(autouse=True)
-def _forget():
-    _plans._plans.clear()
+# What `median_filter(array, 3)` looks for a plan with, behind cval and percentile.
+PLAIN = (3, None, None, "nearest", 0, None, "upper", "auto", "automatic", 0, None)
+
+# The C function that runs a prepared request.
+RUN = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_uint64)
 
 
 class Memory:
@@ -114,10 +119,16 @@ class Library:
         monkeypatch.setattr(
             _engine, "run_on_device", lambda *work, **_: self.planned.append((*work[1:3], work[-1])) or ""
         )
-        monkeypatch.setattr(_engine, "PreparedOnDevice", lambda *_, **__: types.SimpleNamespace(run=self.run))
+        self.function = RUN(lambda handle, *addresses_and_stream: self.run(*addresses_and_stream))
+        monkeypatch.setattr(_engine, "PreparedOnDevice", lambda *_, **__: self.prepare())
         monkeypatch.setattr(
             _tensors, "filter_tensor", lambda function, tensor, *_: self.through_operator.append((function, tensor))
         )
+
+    def prepare(self):
+        """Return what the engine prepares."""
+        address = ctypes.cast(self.function, ctypes.c_void_p).value
+        return types.SimpleNamespace(run=self.run, function=address, handle=4096)
 
     def run(self, *addresses_and_stream):
         """Stand in for the engine."""
@@ -331,6 +342,116 @@ def test_what_a_kept_call_cannot_do_is_told_by_another(library, monkeypatch):
     with pytest.raises(MedianError, match="what is wrong"):
         median_filter(make(library), 3)
     assert len(library.ran) == 1
+
+
+@pytest.mark.parametrize("own", [True, False])
+def test_what_cupy_says_of_its_order(monkeypatch, own):
+    library = Library("cupy", monkeypatch)
+    if own:
+        library.kind._c_contiguous = property(lambda array: array.flags.c_contiguous)
+    for _ in range(2):
+        median_filter(make(library), 3)
+    median_filter(make(library), 3, output=make(library))
+    assert (len(library.planned), len(library.ran)) == (1, 2)
+    copied = make(library, contiguous=False)
+    median_filter(copied, 3)
+    assert (len(library.planned), len(library.ran)) == (2, 2)
+    with pytest.raises(ValueError, match="not C-contiguous"):
+        median_filter(make(library), 3, output=make(library, contiguous=False))
+    assert len(library.ran) == 2
+
+
+def test_arrays_that_lie_on_other_devices(monkeypatch):
+    library = Library("cupy", monkeypatch)
+    for array, output in ((0, 0), (1, None), (0, 1), (1, 1)):
+        median_filter(make(library, device=array), 3, output=None if output is None else make(library, device=output))
+    assert (len(library.planned), library.ran) == (4, [])
+    tensors = Library("torch", monkeypatch)
+    for device in (0, 1):
+        median_filter(make(tensors, device=device), 3, output=make(tensors, device=device))
+    median_filter(make(tensors), 3, output=make(tensors, device=1))
+    assert (len(tensors.planned), len(tensors.ran)) == (2, 1)
+
+
+@pytest.mark.parametrize("number", [0, None, 1, 2, 2**47, 2**64 - 1])
+def test_streams_go_to_the_engine_as_numbers(library, number):
+    median_filter(make(library), 3)
+    library.stream = number
+    median_filter(make(library), 3)
+    assert [call[2] for call in library.ran] == [number or 1]
+
+
+def test_what_a_library_raises_is_told(library):
+    median_filter(make(library), 3)
+
+    class BrokenError(Exception):
+        pass
+
+    def fail(*_):
+        raise BrokenError
+
+    broken = "data" if library.kind.__module__ == "cupy" else "data_ptr"
+    setattr(library.kind, broken, property(fail, lambda array, value: None) if broken == "data" else fail)
+    array = library.kind.__new__(library.kind)
+    array.__dict__.update(
+        {"shape": (4, 5), "dtype": np.dtype("uint8"), "flags": types.SimpleNamespace(c_contiguous=True)}
+    )
+    array.__dict__.update(
+        {"is_cuda": True, "is_meta": False, "requires_grad": False, "negated": False, "watched": False}
+    )
+    with pytest.raises(BrokenError):
+        median_filter(array, 3)
+    assert library.ran == []
+
+
+def test_python_runs_while_a_launch_waits(library):
+    # The C library's own function, which waits for as many microseconds as its first argument says.
+    sleep = ctypes.CDLL(None).usleep
+    address = ctypes.cast(sleep, ctypes.c_void_p).value
+    library.prepare = lambda: types.SimpleNamespace(run=lambda *_: sleep(300_000), function=address, handle=300_000)
+    median_filter(make(library), 3)
+    spans = []
+
+    def work():
+        start = time.perf_counter()
+        median_filter(make(library), 3)
+        spans.append((start, time.perf_counter()))
+
+    thread = threading.Thread(target=work)
+    thread.start()
+    ticks = []
+    while thread.is_alive():
+        ticks.append(time.perf_counter())
+        time.sleep(0.001)
+    ((start, end),) = spans
+    assert end - start > 0.25
+    assert len([tick for tick in ticks if start < tick < end]) > 20
+
+
+def test_ten_thousand_calls_keep_no_reference(library):
+    array, output, wrong = make(library), make(library), make(library, contiguous=False)
+    library.planned = library.ran = collections.deque(maxlen=1)
+    median_filter(array, 3)
+
+    def call():
+        median_filter(array, 3)
+        median_filter(array, 3, output=output)
+        for one, other in ((wrong, None), (array, wrong)):
+            assert _plans.calls.median(one, other, 0, None, *PLAIN)[0] is None
+
+    def count():
+        gc.collect()
+        kept = [array, output, wrong, library.kind, array.shape, array.dtype, *_plans._plans.values()]
+        return [sys.getrefcount(one) for one in kept], sys.getallocatedblocks()
+
+    for _ in range(100):
+        call()
+    before, blocks_before = count()
+    for _ in range(10_000):
+        call()
+    after, blocks_after = count()
+    assert all(abs(one - other) < 20 for one, other in zip(before, after, strict=True))
+    assert blocks_after - blocks_before < 500
 
 
 def test_the_engine_prepares_and_releases():

@@ -20,9 +20,13 @@ START = f"""
 import os, signal, sys, threading, time
 import numpy as np
 import cudamedian as m
+import cudamedian.ndimage
 array = np.random.default_rng({SEED}).integers(0, 4096, (1400, 800), "uint16")
 def slow(**options):
     return m.median_filter(array, 9, backend="cpu", algorithm="selection", **options)
+small = array[:20, :30].copy()
+def again(**options):
+    return m.median_filter(small, 3, backend="cpu", threads=1, **options)
 """
 
 
@@ -224,6 +228,9 @@ print("leaving", flush=True)
         "slow(progress=lambda fraction: None)",
         "m.median_filter(array, 3, progress=lambda fraction: None, threads=3, backend='cpu')",
         "m.median_filter(array[:20, :30], 3, backend='cpu', progress=lambda fraction: time.sleep(0.001))",
+        "again()",
+        "again(output=np.empty_like(small))",
+        "m.ndimage.rank_filter(small, 2, 3)",
     ],
 )
 def test_a_daemon_thread_at_the_end_of_the_interpreter(run, call, pause):
@@ -251,6 +258,46 @@ def test_a_filter_in_atexit(run):
     assert "done" in run("""
 import atexit
 atexit.register(lambda: print("done", m.median_filter(array, 3, threads=3, progress=lambda fraction: None).shape))
+""")
+
+
+def test_a_call_like_an_earlier_one_while_the_interpreter_ends(run):
+    # Before the package says that it ends, behind that, and where its modules are taken apart.
+    out = run("""
+import atexit, builtins
+expected = again()
+def check(where):
+    print(where, (again() == expected).all(), (again(output=np.empty_like(small)) == expected).all(), flush=True)
+atexit._run_exitfuncs()
+check("behind the end")
+atexit.register(check, "at the end")
+class Late:
+    # The filter as it is where modules go: its own are there, or an exception says that they are not.
+    def __init__(self):
+        self.call, self.expected, self.array, self.print = m.median_filter, expected, small, builtins.print
+    def __del__(self):
+        try:
+            result = self.call(self.array, 3, backend="cpu", threads=1)
+        except Exception:
+            return
+        if not (result == self.expected).all():
+            self.print("wrong")
+sys.late = Late()
+np.late = Late()
+""")
+    assert out == "behind the end True True\nat the end True True\n"
+
+
+def test_a_forked_child_makes_calls_like_an_earlier_one(run):
+    run(f"""
+{FORK}
+wanted = again()
+def check():
+    for _ in range(100):
+        assert (again() == wanted).all()
+for _ in range(5):
+    in_child(check)
+check()
 """)
 
 
