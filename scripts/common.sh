@@ -105,19 +105,20 @@ find_cuda() {
 }
 
 # Sets environment_python to the Python of a virtual environment that holds what a list of PyPI's packages names, made
-# once for every version of the list; empty where it cannot be made.
+# once for every version of the list; empty where it cannot be made. A third argument names the interpreter, instead of
+# Debian's own.
 find_environment() {
-  local name="$1" list="$2" environment
+  local name="$1" list="$2" python="${3:-/usr/bin/python3}" environment
   environment="${XDG_CACHE_HOME:-${HOME}/.cache}/cudamedian/${name}-$(sha256sum "${list}" | cut -c 1-12)"
   environment_python="${environment}/bin/python"
   if [ -e "${environment}/.complete" ]; then
     return
   fi
-  install_missing python3 python3-venv
+  [ -n "${3:-}" ] || install_missing python3 python3-venv
   rm -rf "${environment}"
   mkdir -p "$(dirname "${environment}")"
   # Debian's own Python, not one that happens to be on PATH: the packages are made for it.
-  if /usr/bin/python3 -m venv "${environment}" && "${environment}/bin/pip" install --quiet --requirement "${list}"; then
+  if "${python}" -m venv "${environment}" && "${environment}/bin/pip" install --quiet --requirement "${list}"; then
     touch "${environment}/.complete"
     return
   fi

@@ -8,8 +8,10 @@
 #   --from FOLDER   take the libraries of a build that there is, as scripts/test.sh has, instead of compiling the engine
 #
 # Compiled here, it has the CPU backend alone. CUDAMEDIAN_USE_CUDA=ON adds CUDA, for the GPUs that
-# CUDAMEDIAN_CUDA_ARCHITECTURES names.
-# JOBS            parallel compile jobs (default: all cores)
+# CUDAMEDIAN_CUDA_ARCHITECTURES names. The wheel is for the interpreter's version; one of 3.12 or later makes the wheel of
+# all versions from 3.12 on.
+# CUDAMEDIAN_PYTHON   interpreter to build and test with, 3.11 or later with its headers (default: Debian's)
+# JOBS                parallel compile jobs (default: all cores)
 set -euo pipefail
 # shellcheck source=scripts/common.sh
 source "$(dirname "$0")/common.sh"
@@ -18,6 +20,7 @@ wheelhouse="${build_root}/engine-wheelhouse"
 unrepaired="${build_root}/engine-wheel-unrepaired"
 libraries="${build_root}/engine-libraries"
 test_environment="${build_root}/engine-wheel-test"
+python="${CUDAMEDIAN_PYTHON:-/usr/bin/python3}"
 run_tests=false
 from=""
 
@@ -43,7 +46,7 @@ take_libraries() {
   cmake --install "${from}" --prefix "${libraries}" --component CudaMedianPython --strip
   settings=(
     "--config-settings=cmake.define.CUDAMEDIAN_PYTHON_LIBRARIES=${libraries}/cudamedian"
-    "--config-settings=build-dir=${build_root}/engine-wheel-taken"
+    "--config-settings=build-dir=${build_root}/engine-wheel-taken/{wheel_tag}"
   )
 }
 
@@ -80,7 +83,7 @@ build_wheel() {
 test_wheel() {
   local site
   rm -rf "${test_environment}"
-  /usr/bin/python3 -m venv --without-pip "${test_environment}"
+  "${python}" -m venv --without-pip "${test_environment}"
   "${environment_python}" -m pip --python "${test_environment}/bin/python" install --quiet --no-index --no-deps \
     "${wheelhouse}"/*.whl
   site="$("${test_environment}/bin/python" -c 'import sysconfig; print(sysconfig.get_path("purelib"))')"
@@ -92,7 +95,13 @@ test_wheel() {
 
 read_arguments "$@"
 install_missing g++ gcc cmake ninja-build libhwy-dev
-find_environment engine "${repository_root}/scripts/engine-requirements.txt"
+if [ -n "${CUDAMEDIAN_PYTHON:-}" ]; then
+  version="$("${python}" -c 'import sys; print("{}.{}".format(*sys.version_info))')"
+  find_environment "engine-${version}" "${repository_root}/scripts/engine-requirements.txt" "${python}"
+else
+  install_missing python3-dev
+  find_environment engine "${repository_root}/scripts/engine-requirements.txt"
+fi
 [ -n "${environment_python}" ] ||
   fail "PyPI's packages of scripts/engine-requirements.txt could not be installed, which the engine's wheel is made and tested with"
 start="${SECONDS}"
