@@ -11,6 +11,11 @@ from typing import Any
 
 from . import _device_plans, _engine, _python_calls
 
+try:
+    from ._calls import Calls
+except ModuleNotFoundError:  # the wheel itk-cudamedian, whose files are for Python's stable ABI of 3.11
+    from ._python_calls import Calls
+
 Key = _python_calls.Key
 Plan = _python_calls.HostPlan | _device_plans.CuPyPlan | _device_plans.TorchPlan
 
@@ -19,7 +24,7 @@ _MOST_PLANS = 256
 _plans: dict[Key, Plan] = {}
 
 # What finds them and runs them.
-calls = _python_calls.Calls(_plans, _device_plans.kinds, _device_plans.is_kind)
+calls = Calls(_plans, _device_plans.kinds, _device_plans.is_kind)
 
 
 def _keep(key: Key, plan: Plan) -> None:

@@ -64,13 +64,18 @@ def import_library(name):
     return importlib.import_module(name) if gpu_is_required() else pytest.importorskip(name)
 
 
-@pytest.fixture
-def calls():
-    """Return what finds plans, where there is no plan yet."""
-    from cudamedian import _plans
+@pytest.fixture(params=["_calls", "_python_calls"])
+def calls(request, monkeypatch):
+    """Return what finds plans, compiled and in Python, where there is no plan yet. It takes the package's place."""
+    from cudamedian import _device_plans, _plans
 
+    name = f"cudamedian.{request.param}"
+    if importlib.util.find_spec(name) is None:
+        pytest.skip("the wheel itk-cudamedian has no compiled calls")
     _plans._plans.clear()
-    yield _plans.calls
+    found = importlib.import_module(name).Calls(_plans._plans, _device_plans.kinds, _device_plans.is_kind)
+    monkeypatch.setattr(_plans, "calls", found)
+    yield found
     _plans._plans.clear()
 
 

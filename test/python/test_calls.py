@@ -481,3 +481,10 @@ def test_a_run_that_fails_says_what_the_engine_says(calls):
     prepared.request = prepared.request[:place] + struct.pack("q", -1) + prepared.request[place + 8 :]
     with pytest.raises(_engine.RequestError, match="The radius along axis 0 is -1"):
         calls.HostPlan(prepared).run(array, output)
+
+
+def test_a_request_of_another_version_is_refused():
+    compiled = pytest.importorskip("cudamedian._calls")
+    prepared = type("Prepared", (), {"request": b"short", "function": 4096})
+    with pytest.raises(ValueError, match="different versions"):
+        compiled.HostPlan(prepared)

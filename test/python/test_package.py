@@ -74,7 +74,7 @@ def test_urls_that_are_placeholders_say_so():
 
 def test_notices_name_what_the_library_may_hold():
     text = (ROOT / "THIRD-PARTY-NOTICES.txt").read_text(encoding="utf-8")
-    for part in ("Highway,", "The CUDA runtime,", "CUB,", "ITK,"):
+    for part in ("Highway,", "The CUDA runtime,", "CUB,", "nanobind,", "ITK,"):
         assert f"\n{part}" in text
 
 
@@ -131,3 +131,30 @@ def test_archive_of_sources_holds_what_the_wheel_is_made_of(tmp_path):
     sources = {path.relative_to(ROOT).as_posix() for path in (ROOT / "python" / "cudamedian").rglob("*.py")}
     assert {*sources, "python/cudamedian/napari.yaml", "python/cudamedian/py.typed", "python/README.md"} <= names
     assert not [name for name in names if re.search(r"\.so$|\.pyc$|__pycache__|/\.", name)]
+
+
+def test_the_wheel_without_itk_holds_compiled_calls():
+    if not any(metadata.distributions(name="cudamedian")):
+        pytest.skip("the wheel cudamedian is not installed")
+    from cudamedian import _calls, _plans
+
+    assert type(_plans.calls) is _calls.Calls
+    # One file for all versions from 3.12 on.
+    names = {".abi3.so"} if sys.version_info >= (3, 12) else {f".cpython-3{sys.version_info[1]}-x86_64-linux-gnu.so"}
+    assert {"".join(Path(_calls.__file__).suffixes)} == names
+
+
+def test_compiled_calls_are_those_in_python():
+    """Both have the same functions with the same arguments."""
+    compiled = pytest.importorskip("cudamedian._calls")
+    from cudamedian import _python_calls
+
+    for name in _python_calls.__all__:
+        one, other = getattr(compiled, name), getattr(_python_calls, name)
+        methods = {method for method in vars(other) if not method.startswith("_")}
+        assert methods <= set(dir(one)), name
+        for method in methods:
+            if inspect.isfunction(getattr(other, method)):
+                listed = list(inspect.signature(getattr(other, method)).parameters)
+                text = getattr(one, method).__nb_signature__[0][0]
+                assert re.findall(r"(?:[(]|, )[*]?(\w+)", text.partition("->")[0]) == listed, method
