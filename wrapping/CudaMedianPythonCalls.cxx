@@ -15,8 +15,9 @@
  *  limitations under the License.
  *
  *=========================================================================*/
-#include "CudaMedianPythonDevicePlans.h"
+#include "CudaMedianPythonCuPyPlan.h"
 #include "CudaMedianPythonHostPlan.h"
+#include "CudaMedianPythonTorchPlan.h"
 
 /** The module cudamedian._calls: what a call that is like an earlier one does, as _python_calls.py does it in Python.
  * It links no engine, but calls the one that the package has loaded. */

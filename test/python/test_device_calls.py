@@ -5,6 +5,7 @@
 import collections
 import ctypes
 import gc
+import math
 import sys
 import threading
 import time
@@ -24,6 +25,60 @@ PLAIN = (3, None, None, "nearest", 0, None, "upper", "auto", "automatic", 0, Non
 
 # The C function that runs a prepared request.
 RUN = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_uint64)
+
+
+class Described(ctypes.Structure):
+    """A tensor as DLPack lays it out."""
+
+    _fields_ = [
+        ("data", ctypes.c_void_p),
+        ("device_type", ctypes.c_int32),
+        ("device_id", ctypes.c_int32),
+        ("ndim", ctypes.c_int32),
+        ("code", ctypes.c_uint8),
+        ("bits", ctypes.c_uint8),
+        ("lanes", ctypes.c_uint16),
+        ("shape", ctypes.POINTER(ctypes.c_int64)),
+        ("strides", ctypes.POINTER(ctypes.c_int64)),
+        ("byte_offset", ctypes.c_uint64),
+    ]
+
+
+class Exchange(ctypes.Structure):
+    """The functions in C that PyTorch has for its tensors from 2.10 on, as DLPack lays them out."""
+
+    DESCRIBE = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.py_object, ctypes.POINTER(Described))
+    _fields_ = [
+        ("major", ctypes.c_uint32),
+        ("minor", ctypes.c_uint32),
+        ("others", ctypes.c_void_p * 4),
+        ("describe", DESCRIBE),
+        ("get_stream", ctypes.c_void_p),
+    ]
+
+
+def describe(array, found):
+    """Tell where a stand-in lies, as PyTorch tells it of a tensor."""
+    if array.watched or array.is_meta:
+        return -1
+    contiguous = tuple(math.prod(array.shape[axis + 1 :]) for axis in range(array.ndim))
+    strides = contiguous if array.flags.c_contiguous else contiguous[::-1]
+    numbers = ctypes.c_int64 * array.ndim
+    # What is one pixel wide may have any stride.
+    stepping = [stride if extent > 1 else 77 for stride, extent in zip(strides, array.shape, strict=True)]
+    array.told = numbers(*array.shape), numbers(*stepping)
+    kind = "iufb".index(array.dtype.kind)
+    found[0] = Described(
+        *(array.data.ptr - 64, 2 if array.is_cuda else 1, array.data.device_id, array.ndim),
+        *((0, 1, 2, 6)[kind], 8 * array.dtype.itemsize, 1, *array.told, 64),
+    )
+    return 0
+
+
+def make_capsule(structure, name):
+    """Return a capsule with the address of a structure. The name has to live as long."""
+    make = ctypes.PYFUNCTYPE(ctypes.py_object, ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p)
+    return make(("PyCapsule_New", ctypes.pythonapi))(ctypes.addressof(structure), name, None)
 
 
 class Memory:
@@ -94,10 +149,15 @@ class Library:
     """A library of stand-ins, and what the engine was asked to do with them."""
 
     def __init__(self, name, monkeypatch):
-        """Take the place of a library, and of the engine's device functions."""
+        """Take the place of a library, and of the engine's device functions. It may have functions in C."""
+        name, _, functions = name.partition(" with ")
         self.stream, self.device, self.status, self.watchers, self.trace = 0, 0, 0, 0, None
         self.planned, self.ran, self.through_operator = [], [], []
         self.kind = type(_device_plans._KINDS[name], (StandIn,), {"__module__": name})
+        self.exchange = Exchange(1, 3, (ctypes.c_void_p * 4)(), Exchange.DESCRIBE(describe))
+        self.name_of_exchange = b"dlpack_exchange_api"
+        if functions:
+            self.kind.__dlpack_c_exchange_api__ = make_capsule(self.exchange, self.name_of_exchange)
         module = types.ModuleType(name)
         setattr(module, self.kind.__name__, self.kind)
         module.empty_like = lambda array: make(self, array.shape, array.dtype)
@@ -148,9 +208,15 @@ class DeviceOfCuPy:
         """Do nothing."""
 
 
-@pytest.fixture(params=["cupy", "torch"])
+@pytest.fixture(params=["cupy", "torch", "torch with functions"])
 def library(request, monkeypatch):
     """Return a library of stand-ins."""
+    return Library(request.param, monkeypatch)
+
+
+@pytest.fixture(params=["torch", "torch with functions"])
+def tensors(request, monkeypatch):
+    """Return PyTorch, of stand-ins."""
     return Library(request.param, monkeypatch)
 
 
@@ -265,8 +331,8 @@ def test_another_device_is_none_of_cupys_plan(monkeypatch):
     assert (len(library.planned), library.ran) == (2, [])
 
 
-def test_tensors_with_gradients_are_none_of_pytorchs_plan(monkeypatch):
-    library = Library("torch", monkeypatch)
+def test_tensors_with_gradients_are_none_of_pytorchs_plan(tensors):
+    library = tensors
     median_filter(make(library), 3)
     tensor = make(library, grad=True)
     median_filter(tensor, 3)
@@ -276,8 +342,8 @@ def test_tensors_with_gradients_are_none_of_pytorchs_plan(monkeypatch):
 
 
 @pytest.mark.parametrize("name", ["median", "maximum"])
-def test_tensors_that_stand_for_others_are_none_of_pytorchs_plan(monkeypatch, name):
-    library = Library("torch", monkeypatch)
+def test_tensors_that_stand_for_others_are_none_of_pytorchs_plan(tensors, name):
+    library = tensors
     function = getattr(ndimage, f"{name}_filter")
     function(make(library), 3)
     tensors = [make(library) for _ in range(4)]
@@ -297,8 +363,8 @@ def test_tensors_that_stand_for_others_are_none_of_pytorchs_plan(monkeypatch, na
 
 
 @pytest.mark.parametrize("function", [median_filter, ndimage.median_filter])
-def test_negated_tensors_are_copied_and_none_of_pytorchs_plan(monkeypatch, function):
-    library = Library("torch", monkeypatch)
+def test_negated_tensors_are_copied_and_none_of_pytorchs_plan(tensors, function):
+    library = tensors
     negated = make(library, negated=True)
     for _ in range(2):
         function(negated, 3)
@@ -316,15 +382,15 @@ def test_negated_tensors_are_copied_and_none_of_pytorchs_plan(monkeypatch, funct
     assert (len(library.planned), len(library.ran)) == (4, 1)
 
 
-def test_a_stream_that_is_named_takes_no_negated_tensor(monkeypatch):
-    library = Library("torch", monkeypatch)
+def test_a_stream_that_is_named_takes_no_negated_tensor(tensors):
+    library = tensors
     with pytest.raises(ValueError, match="memory has its values"):
         median_filter(make(library, negated=True), 3, output=make(library), stream=5)
     assert library.planned == []
 
 
-def test_a_pytorch_without_its_compilers_stream(monkeypatch):
-    library = Library("torch", monkeypatch)
+def test_a_pytorch_without_its_compilers_stream(tensors):
+    library = tensors
     del sys.modules["torch"]._C._cuda_getCurrentRawStream
     library.stream = 9
     for _ in range(2):
@@ -366,11 +432,60 @@ def test_arrays_that_lie_on_other_devices(monkeypatch):
     for array, output in ((0, 0), (1, None), (0, 1), (1, 1)):
         median_filter(make(library, device=array), 3, output=None if output is None else make(library, device=output))
     assert (len(library.planned), library.ran) == (4, [])
-    tensors = Library("torch", monkeypatch)
+
+
+def test_tensors_that_lie_on_other_devices(tensors):
     for device in (0, 1):
         median_filter(make(tensors, device=device), 3, output=make(tensors, device=device))
     median_filter(make(tensors), 3, output=make(tensors, device=1))
     assert (len(tensors.planned), len(tensors.ran)) == (2, 1)
+
+
+@pytest.mark.parametrize(
+    "shape", [(), (5,), (1, 5), (5, 1), (1, 1, 1), (0, 5), (5, 0, 1), (2, 3, 4), (1, 4, 1, 5)], ids=str
+)
+@pytest.mark.parametrize("dtype", ["bool", "int8", "uint16", "float16", "float32", "int64", "float64"])
+def test_all_shapes_and_types_of_tensors(tensors, shape, dtype):
+    work = (tensors.kind, 0, None, (), shape, np.dtype(dtype))
+    _plans.keep_on_device(work, make(tensors), tensors.prepare())
+    for output in (None, make(tensors, shape, dtype)):
+        array = make(tensors, shape, dtype)
+        result, key = _plans.calls.median(array, output, 0, None)
+        assert key == work
+        assert (result.shape, result.dtype) == (shape, dtype)
+        assert tensors.ran.pop() == (array.data.ptr, result.data.ptr, 1)
+    for other in (make(tensors, (*shape, 2), dtype), make(tensors, (*shape, 1), dtype), make(tensors, shape, "uint64")):
+        assert _plans.calls.median(make(tensors, shape, dtype), other, 0, None)[0] is None
+
+
+def test_functions_in_c_are_asked_where_there_are_some(monkeypatch, calls):
+    if type(calls).__module__.endswith("_python_calls"):
+        pytest.skip("Python asks the attributes")
+    library = Library("torch with functions", monkeypatch)
+    median_filter(make(library), 3)
+    for name in ("data_ptr", "is_contiguous", "get_device"):
+        monkeypatch.setattr(library.kind, name, None)
+    output = make(library)
+    assert median_filter(make(library), 3, output=output) is output
+    assert len(library.ran) == 1
+
+
+@pytest.mark.parametrize(
+    ("change", "name"), [({}, b"another"), ({"major": 2}, None), ({"describe": Exchange.DESCRIBE()}, None)], ids=str
+)
+def test_functions_in_c_of_another_kind_are_left_alone(monkeypatch, change, name):
+    library = Library("torch with functions", monkeypatch)
+    for field, value in {
+        "describe": Exchange.DESCRIBE(lambda *_: library.ran.append("described") or -1),
+        **change,
+    }.items():
+        setattr(library.exchange, field, value)
+    if name is not None:
+        library.kind.__dlpack_c_exchange_api__ = make_capsule(library.exchange, name)
+    for _ in range(2):
+        median_filter(make(library), 3)
+    assert (len(library.planned), len(library.ran)) == (1, 1)
+    assert "described" not in library.ran
 
 
 @pytest.mark.parametrize("number", [0, None, 1, 2, 2**47, 2**64 - 1])
@@ -390,7 +505,7 @@ def test_what_a_library_raises_is_told(library):
     def fail(*_):
         raise BrokenError
 
-    broken = "data" if library.kind.__module__ == "cupy" else "data_ptr"
+    broken = "data" if library.kind.__module__ == "cupy" else "is_neg"
     setattr(library.kind, broken, property(fail, lambda array, value: None) if broken == "data" else fail)
     array = library.kind.__new__(library.kind)
     array.__dict__.update(
