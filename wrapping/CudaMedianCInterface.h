@@ -21,8 +21,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/** The engine as plain C functions, which Python calls through ctypes: no NumPy, no ITK and no Python headers, and the
- * interpreter's lock is released meanwhile. Enumerations have the numbers of itkCudaMedianEngine.h. */
+/** The engine as plain C functions, which Python calls through ctypes, and a call that is like an earlier one through a
+ * compiled module (CudaMedianPythonCalls.cxx): no NumPy, no ITK and no Python headers, and the interpreter's lock is
+ * released meanwhile. Enumerations have the numbers of itkCudaMedianEngine.h. */
 
 #if defined(_WIN32)
 #  define CUDAMEDIAN_C_EXPORT __declspec(dllexport)
