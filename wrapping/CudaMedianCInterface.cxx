@@ -20,8 +20,8 @@
 #include "CudaMedianCFootprint.h"
 #include "CudaMedianCRules.h"
 #include "CudaMedianInterpreterEnd.h"
-#include "CudaMedianRunInThreads.h"
 #include "itkCudaMedianDevice.h"
+#include "itkCudaMedianThreads.h"
 
 #include <algorithm>
 #include <array>
@@ -202,7 +202,7 @@ ToEngine(const CudaMedianRequest & given)
   request.algorithm = static_cast<cudamedian::Algorithm>(given.algorithm);
   request.deviceMemoryBudget = static_cast<std::size_t>(given.deviceMemoryBudget);
   request.workUnits = given.workUnits != 0 ? given.workUnits : std::max(1U, std::thread::hardware_concurrency());
-  request.parallelFor = cudamedian::RunInThreads;
+  request.parallelFor = cudamedian::RunInKeptThreads;
   if (given.progress != nullptr)
   {
     request.progress = Progress(given);

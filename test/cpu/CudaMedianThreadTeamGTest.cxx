@@ -16,12 +16,14 @@
  *
  *=========================================================================*/
 #include "ThreadTeam.h"
+#include "itkCudaMedianThreads.h"
 
 #include <gtest/gtest.h>
 
 #include <atomic>
 #include <chrono>
 #include <memory>
+#include <stdexcept>
 #include <thread>
 #include <vector>
 
@@ -143,5 +145,96 @@ TEST(CudaMedianThreadTeam, ATeamEndsInAForkedProcess)
     team->Finish(task);
     EXPECT_EQ(done, 10);
   }
+}
+#endif
+
+TEST(CudaMedianKeptThreads, EveryBodyRunsOnce)
+{
+  // More than before, and fewer.
+  for (const std::size_t count : { 0, 1, 2, 7, 3, 1, 12, 2 })
+  {
+    for (int repeat = 0; repeat < 200; ++repeat)
+    {
+      std::vector<std::atomic<int>> done(count);
+      std::thread::id               first;
+      cudamedian::RunInKeptThreads(count, [&](std::size_t number) {
+        first = number == 0 ? std::this_thread::get_id() : first;
+        ++done[number];
+      });
+      for (const auto & runs : done)
+      {
+        ASSERT_EQ(runs, 1) << count << " bodies";
+      }
+      ASSERT_TRUE(count == 0 || first == std::this_thread::get_id());
+    }
+  }
+}
+
+// One in the other, and several threads at once.
+TEST(CudaMedianKeptThreads, CallsAtTheSameTimeHaveThreadsOfTheirOwn)
+{
+  std::atomic<int> done{ 0 };
+  const auto       call = [&done] {
+    for (int repeat = 0; repeat < 50; ++repeat)
+    {
+      cudamedian::RunInKeptThreads(3,
+                                   [&](std::size_t) { cudamedian::RunInKeptThreads(2, [&](std::size_t) { ++done; }); });
+    }
+  };
+  std::thread other(call);
+  call();
+  other.join();
+  EXPECT_EQ(done, 2 * 50 * 3 * 2);
+}
+
+TEST(CudaMedianKeptThreads, AnExceptionWaitsForTheOthers)
+{
+  for (int repeat = 0; repeat < 50; ++repeat)
+  {
+    std::atomic<int> done{ 0 };
+    EXPECT_THROW(cudamedian::RunInKeptThreads(4,
+                                              [&](std::size_t number) {
+                                                if (number == 0)
+                                                {
+                                                  throw std::runtime_error("of the first");
+                                                }
+                                                std::this_thread::sleep_for(std::chrono::microseconds(100));
+                                                ++done;
+                                              }),
+                 std::runtime_error);
+    ASSERT_EQ(done, 3);
+  }
+}
+
+#ifndef _WIN32
+// The threads do not come along, whether or not a call had them when the process was forked.
+TEST(CudaMedianKeptThreads, AForkedProcessHasItsOwn)
+{
+  const auto forkOne = [] {
+    const auto child = fork();
+    if (child == 0)
+    {
+      std::atomic<int> done{ 0 };
+      for (int repeat = 0; repeat < 20; ++repeat)
+      {
+        cudamedian::RunInKeptThreads(4, [&](std::size_t) { ++done; });
+      }
+      _exit(done == 80 ? 0 : 1);
+    }
+    int status = -1;
+    waitpid(child, &status, 0);
+    EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0) << status;
+  };
+  cudamedian::RunInKeptThreads(4, [](std::size_t) {});
+  forkOne();
+  cudamedian::RunInKeptThreads(4, [&](std::size_t number) {
+    if (number == 0)
+    {
+      forkOne();
+    }
+  });
+  int done = 0;
+  cudamedian::RunInKeptThreads(2, [&](std::size_t number) { done += number == 0 ? 1 : 0; });
+  EXPECT_EQ(done, 1);
 }
 #endif
