@@ -48,7 +48,7 @@ def test_every_wrapped_type_equals_one_filter_after_the_other(random, dtype, dim
 
 
 def test_wraps_what_the_median_wraps():
-    assert {(key, key) for key in itk.CudaMedianChainImageFilter.keys()} == set(itk.CudaMedianImageFilter.keys())
+    assert {2 * key for key in itk.CudaMedianChainImageFilter.keys()} == set(itk.CudaMedianImageFilter.keys())
 
 
 def test_it_says_what_ran(random):
