@@ -34,16 +34,16 @@ namespace cudamedian
  *
  * Along an axis extremes of 5 neighbours are taken, then of 5 such that lie 5 apart, and so on, the last ones
  * overlapping: a window of w takes some 1.7 log2 w comparisons (in the way of doubling; van Herk 1992 takes 3, with
- * more traffic). */
+ * more traffic). Integers are compared as they are, and the last step writes them to the output. */
 template <typename TKey, KeyMapping VMapping>
 class ExtremumBlockRunner
 {
 public:
   ExtremumBlockRunner(const MedianRequest & request, const PixelBox & output)
     : m_Image(request), m_Window(GetWindow(request)), m_Output(output), m_Block(ChooseBlock(request, output)),
-      m_IsMax(m_Window.rank > 0)
+      m_IsMax(m_Window.rank > 0), m_IsSigned(isInteger && GetSignMask(request.pixelType) != 0)
   {
-    m_Keys.resize(static_cast<std::size_t>(Volume(m_Window.GetFootprint(m_Block))));
+    m_Keys.resize(static_cast<std::size_t>(Volume(PadRows(m_Window.GetFootprint(m_Block)))));
   }
 
   static std::size_t
@@ -78,16 +78,32 @@ public:
       outputs.extent[axis] = std::min(m_Block[axis], m_Output.extent[axis] - first);
     }
     m_Size = m_Window.GetFootprint(outputs.extent);
-    m_Stride = GetPackedStride(m_Size);
+    m_Stride = GetPackedStride(PadRows(m_Size));
     LoadKeys(outputs.origin);
-    for (int axis = Dimension - 1; axis >= 0; --axis)
+    for (int axis = Dimension - 1; axis > 0; --axis)
     {
       Reduce(axis, outputs.extent[axis]);
     }
-    StoreKeys(outputs);
+    const bool isDirect = isInteger && m_Image.StoresBits() && m_Window.GetSize(0) > 1;
+    Reduce(0, outputs.extent[0], isDirect ? &outputs : nullptr);
+    if (!isDirect)
+    {
+      StoreKeys(outputs);
+    }
   }
 
 private:
+  static constexpr bool isInteger = VMapping == KeyMapping::Integer;
+
+  /** Rows begin where lines of the caches do: a vector that lies in two of them takes twice as long. */
+  static Extent
+  PadRows(Extent size)
+  {
+    constexpr std::int64_t line = 64 / sizeof(TKey);
+    size[0] = RoundUp(size[0], line);
+    return size;
+  }
+
   /** Blocks stay in the nearest caches, as far as their halo is not larger than they are. */
   static Extent
   ChooseBlock(const MedianRequest & request, const PixelBox & output)
@@ -146,15 +162,23 @@ private:
           const TKey * row = m_Image.GetRow(m_Image.Clamp(1, origin[1] - m_Window.radius[1] + y),
                                             m_Image.Clamp(2, origin[2] - m_Window.radius[2] + z),
                                             m_Image.Clamp(3, origin[3] - m_Window.radius[3] + w));
-          m_Image.LoadRow(row, first, m_Size[0], GetKeys(y, z, w));
+          if (isInteger)
+          {
+            m_Image.CopyRow(row, first, m_Size[0], GetKeys(y, z, w));
+          }
+          else
+          {
+            m_Image.LoadRow(row, first, m_Size[0], GetKeys(y, z, w));
+          }
         }
       }
     }
   }
 
-  /** Replaces keys by the extremes of the window along an axis that begins with them, for so many positions. */
+  /** Replaces keys by the extremes of the window along an axis that begins with them, for so many positions. The last
+   * step along axis 0 writes to the image, where its outputs are given. */
   void
-  Reduce(int axis, std::int64_t positions)
+  Reduce(int axis, std::int64_t positions, const PixelBox * outputs = nullptr)
   {
     const auto window = m_Window.GetSize(axis);
     for (std::int64_t reached = 1; reached < window;)
@@ -167,8 +191,14 @@ private:
       {
         offsets[i] = std::min(i * reached, next - reached) * m_Stride[axis];
       }
-      const auto kept = positions + window - next;
-      TakeAlong(axis, kept, offsets, number);
+      if (outputs != nullptr && next == window)
+      {
+        TakeToImage(*outputs, offsets, number);
+      }
+      else
+      {
+        TakeAlong(axis, positions + window - next, offsets, number);
+      }
       reached = next;
     }
     m_Size[axis] = positions;
@@ -194,22 +224,61 @@ private:
       {
         rows[i] = target + offsets[i];
       }
-      TakeExtremes(target, rows, number, static_cast<std::size_t>(count), sizeof(TKey), m_IsMax);
+      TakeExtremes(target, rows, number, static_cast<std::size_t>(count), sizeof(TKey), m_IsMax, m_IsSigned);
+    });
+  }
+
+  /** Calls function(position, keys) for each row of outputs and where it begins among the keys. */
+  template <typename TFunction>
+  void
+  ForEachRow(const PixelBox & outputs, const TFunction & function)
+  {
+    Extent position = outputs.origin;
+    for (std::int64_t w = 0; w < outputs.extent[3]; ++w)
+    {
+      position[3] = outputs.origin[3] + w;
+      for (std::int64_t z = 0; z < outputs.extent[2]; ++z)
+      {
+        position[2] = outputs.origin[2] + z;
+        for (std::int64_t y = 0; y < outputs.extent[1]; ++y)
+        {
+          position[1] = outputs.origin[1] + y;
+          function(position, GetKeys(y, z, w));
+        }
+      }
+    }
+  }
+
+  /** The last step along axis 0. */
+  void
+  TakeToImage(const PixelBox & outputs, const std::int64_t * offsets, int number)
+  {
+    ForEachRow(outputs, [&](const Extent & position, const TKey * keys) {
+      const void * rows[mostExtremumRows];
+      for (int i = 0; i < number; ++i)
+      {
+        rows[i] = keys + offsets[i];
+      }
+      TakeExtremes(m_Image.GetOutput(position),
+                   rows,
+                   number,
+                   static_cast<std::size_t>(outputs.extent[0]),
+                   sizeof(TKey),
+                   m_IsMax,
+                   m_IsSigned);
     });
   }
 
   void
   StoreKeys(const PixelBox & outputs)
   {
-    const auto rows = outputs.extent[1] * outputs.extent[2] * outputs.extent[3];
-    for (std::int64_t row = 0; row < rows; ++row)
-    {
-      const auto position = GetRowOfBox(outputs, row);
-      TKey *     keys =
-        GetKeys(position[1] - outputs.origin[1], position[2] - outputs.origin[2], position[3] - outputs.origin[3]);
-      m_Image.ToBits(keys, outputs.extent[0]);
+    ForEachRow(outputs, [&](const Extent & position, TKey * keys) {
+      if (!isInteger)
+      {
+        m_Image.ToBits(keys, outputs.extent[0]);
+      }
       m_Image.StoreRow(position, keys, outputs.extent[0]);
-    }
+    });
   }
 
   KeyedImage<TKey, VMapping> m_Image;
@@ -217,7 +286,8 @@ private:
   PixelBox                   m_Output;
   Extent                     m_Block;
   bool                       m_IsMax;
-  AlignedVector<TKey>        m_Keys; ///< of a block with its halo; later extremes
+  bool                       m_IsSigned; ///< whether keys are signed integers
+  AlignedVector<TKey>        m_Keys;     ///< of a block with its halo; later extremes
   Extent                     m_Size{};
   Extent                     m_Stride{};
 };

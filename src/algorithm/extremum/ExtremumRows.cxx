@@ -20,6 +20,7 @@
 #include "PixelFormat.h"
 
 #include <cstdint>
+#include <type_traits>
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "ExtremumRows.cxx"
@@ -111,9 +112,14 @@ TakeExtremesHere(void *               target,
                  int                  number,
                  std::size_t          count,
                  std::size_t          keyBytes,
-                 bool                 isMax)
+                 bool                 isMax,
+                 bool                 isSigned)
 {
-  DispatchBytes(keyBytes, [=](auto key) HWY_ATTR { TakeEither<decltype(key)>(target, rows, number, count, isMax); });
+  DispatchBytes(keyBytes, [=](auto key) HWY_ATTR {
+    using Key = decltype(key);
+    isSigned ? TakeEither<std::make_signed_t<Key>>(target, rows, number, count, isMax)
+             : TakeEither<Key>(target, rows, number, count, isMax);
+  });
 }
 
 } // namespace
@@ -129,9 +135,15 @@ namespace cudamedian
 HWY_EXPORT(TakeExtremesHere);
 
 void
-TakeExtremes(void * target, const void * const * rows, int number, std::size_t count, std::size_t keyBytes, bool isMax)
+TakeExtremes(void *               target,
+             const void * const * rows,
+             int                  number,
+             std::size_t          count,
+             std::size_t          keyBytes,
+             bool                 isMax,
+             bool                 isSigned)
 {
-  HWY_DYNAMIC_DISPATCH(TakeExtremesHere)(target, rows, number, count, keyBytes, isMax);
+  HWY_DYNAMIC_DISPATCH(TakeExtremesHere)(target, rows, number, count, keyBytes, isMax, isSigned);
 }
 
 } // namespace cudamedian

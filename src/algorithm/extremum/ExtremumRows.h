@@ -31,9 +31,16 @@ constexpr int mostExtremumRows = 5;
  *
  * \param rows their number is 1 to mostExtremumRows
  * \param count keys of a row
- * \param keyBytes 1, 2, 4 or 8: keys are unsigned integers */
+ * \param keyBytes 1, 2, 4 or 8
+ * \param isSigned whether keys are signed integers, or else unsigned ones */
 void
-TakeExtremes(void * target, const void * const * rows, int number, std::size_t count, std::size_t keyBytes, bool isMax);
+TakeExtremes(void *               target,
+             const void * const * rows,
+             int                  number,
+             std::size_t          count,
+             std::size_t          keyBytes,
+             bool                 isMax,
+             bool                 isSigned = false);
 
 } // namespace cudamedian
 

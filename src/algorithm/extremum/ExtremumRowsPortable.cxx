@@ -21,6 +21,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <type_traits>
 
 namespace cudamedian
 {
@@ -47,9 +48,19 @@ TakeKeys(void * target, const void * const * rows, int number, std::size_t count
 } // namespace
 
 void
-TakeExtremes(void * target, const void * const * rows, int number, std::size_t count, std::size_t keyBytes, bool isMax)
+TakeExtremes(void *               target,
+             const void * const * rows,
+             int                  number,
+             std::size_t          count,
+             std::size_t          keyBytes,
+             bool                 isMax,
+             bool                 isSigned)
 {
-  DispatchBytes(keyBytes, [=](auto key) { TakeKeys<decltype(key)>(target, rows, number, count, isMax); });
+  DispatchBytes(keyBytes, [=](auto key) {
+    using Key = decltype(key);
+    isSigned ? TakeKeys<std::make_signed_t<Key>>(target, rows, number, count, isMax)
+             : TakeKeys<Key>(target, rows, number, count, isMax);
+  });
 }
 
 } // namespace cudamedian
