@@ -41,7 +41,8 @@ class ExtremumBlockRunner
 public:
   ExtremumBlockRunner(const MedianRequest & request, const PixelBox & output)
     : m_Image(request), m_Window(GetWindow(request)), m_Output(output), m_Block(ChooseBlock(request, output)),
-      m_IsMax(m_Window.rank > 0), m_IsSigned(isInteger && GetSignMask(request.pixelType) != 0)
+      m_InputRow(request.inputExtent[0]), m_IsMax(m_Window.rank > 0),
+      m_IsSigned(isInteger && GetSignMask(request.pixelType) != 0)
   {
     m_Keys.resize(static_cast<std::size_t>(Volume(PadRows(m_Window.GetFootprint(m_Block)))));
   }
@@ -79,13 +80,17 @@ public:
     }
     m_Size = m_Window.GetFootprint(outputs.extent);
     m_Stride = GetPackedStride(PadRows(m_Size));
-    LoadKeys(outputs.origin);
+    const int first = isInteger ? FindOutermostAxis() : 0;
+    if (first == 0)
+    {
+      LoadKeys(outputs.origin);
+    }
     for (int axis = Dimension - 1; axis > 0; --axis)
     {
-      Reduce(axis, outputs.extent[axis]);
+      Reduce(axis, outputs.extent[axis], axis == first ? TakeFromImage(axis, outputs) : 1);
     }
     const bool isDirect = isInteger && m_Image.StoresBits() && m_Window.GetSize(0) > 1;
-    Reduce(0, outputs.extent[0], isDirect ? &outputs : nullptr);
+    Reduce(0, outputs.extent[0], 1, isDirect ? &outputs : nullptr);
     if (!isDirect)
     {
       StoreKeys(outputs);
@@ -175,13 +180,64 @@ private:
     }
   }
 
-  /** Replaces keys by the extremes of the window along an axis that begins with them, for so many positions. The last
-   * step along axis 0 writes to the image, where its outputs are given. */
+  /** The outermost axis but axis 0 along which the window has several pixels; 0 where it has them along none. */
+  int
+  FindOutermostAxis() const
+  {
+    int axis = Dimension - 1;
+    while (axis > 0 && m_Window.GetSize(axis) == 1)
+    {
+      --axis;
+    }
+    return axis;
+  }
+
+  /** The first step along an axis, from the pixels of the image. \returns the length of window that is reached. */
+  std::int64_t
+  TakeFromImage(int axis, const PixelBox & outputs)
+  {
+    const auto       number = std::min<std::int64_t>(mostExtremumRows, m_Window.GetSize(axis));
+    const auto       first = outputs.origin[0] - m_Window.radius[0];
+    const InsidePart inside(first, m_Size[0], m_InputRow);
+    PixelBox         box;
+    box.extent = m_Size;
+    box.extent[axis] -= number - 1;
+    for (int i = 0; i < Dimension; ++i)
+    {
+      box.origin[i] = outputs.origin[i] - m_Window.radius[i];
+    }
+    ForEachRow(box, [&](const Extent & position, TKey * keys) {
+      const void * rows[mostExtremumRows];
+      auto         from = position;
+      for (std::int64_t i = 0; i < number; ++i)
+      {
+        from[axis] = position[axis] + i;
+        rows[i] = m_Image.GetRow(m_Image.Clamp(1, from[1]), m_Image.Clamp(2, from[2]), m_Image.Clamp(3, from[3])) +
+                  (first + inside.begin);
+      }
+      TakeExtremes(keys + inside.begin,
+                   rows,
+                   static_cast<int>(number),
+                   static_cast<std::size_t>(inside.end - inside.begin),
+                   sizeof(TKey),
+                   m_IsMax,
+                   m_IsSigned);
+      // Beyond the image is the nearest pixel of each of these rows, and so their extreme.
+      std::fill(keys, keys + inside.begin, keys[inside.begin]);
+      std::fill(keys + inside.end, keys + m_Size[0], keys[inside.end - 1]);
+    });
+    return number;
+  }
+
+  /** Replaces keys by the extremes of the window along an axis that begins with them, for so many positions; they are
+   * those of a window of `reached` already. The last step along axis 0 writes to the image, where its outputs are
+   * given.
+   */
   void
-  Reduce(int axis, std::int64_t positions, const PixelBox * outputs = nullptr)
+  Reduce(int axis, std::int64_t positions, std::int64_t reached, const PixelBox * outputs = nullptr)
   {
     const auto window = m_Window.GetSize(axis);
-    for (std::int64_t reached = 1; reached < window;)
+    while (reached < window)
     {
       // Windows of the length reached so far, side by side; the last overlaps the one before.
       const auto   number = static_cast<int>(std::min<std::int64_t>(mostExtremumRows, DivideUp(window, reached)));
@@ -285,6 +341,7 @@ private:
   Window                     m_Window;
   PixelBox                   m_Output;
   Extent                     m_Block;
+  std::int64_t               m_InputRow; ///< pixels of a row of the image
   bool                       m_IsMax;
   bool                       m_IsSigned; ///< whether keys are signed integers
   AlignedVector<TKey>        m_Keys;     ///< of a block with its halo; later extremes
