@@ -104,7 +104,7 @@ TEST(CudaMedianPixelFormat, WhatIsNoneIsAnError)
 
   std::uint8_t keys[8]{};
   const void * rows[] = { keys, keys };
-  EXPECT_EQ(getText([&] { TakeExtremes(keys, rows, 1, 1, 3, false); }), "There is no width in bytes 3");
+  EXPECT_EQ(getText([&] { TakeExtremes(keys, rows, 1, 1, { 3 }); }), "There is no width in bytes 3");
   EXPECT_EQ(getText([&] { InterpretBytes(ProgramSchedule(), rows, 16, 0); }), "There is no width in bytes 16");
 }
 

@@ -34,15 +34,15 @@ namespace cudamedian
  *
  * Along an axis extremes of 5 neighbours are taken, then of 5 such that lie 5 apart, and so on, the last ones
  * overlapping: a window of w takes some 1.7 log2 w comparisons (in the way of doubling; van Herk 1992 takes 3, with
- * more traffic). Integers are compared as they are, and the last step writes them to the output. */
+ * more traffic). The first step reads the image where it can, and the last one
+ * writes to it. */
 template <typename TKey, KeyMapping VMapping>
 class ExtremumBlockRunner
 {
 public:
   ExtremumBlockRunner(const MedianRequest & request, const PixelBox & output)
     : m_Image(request), m_Window(GetWindow(request)), m_Output(output), m_Block(ChooseBlock(request, output)),
-      m_InputRow(request.inputExtent[0]), m_IsMax(m_Window.rank > 0),
-      m_IsSigned(isInteger && GetSignMask(request.pixelType) != 0)
+      m_InputRow(request.inputExtent[0]), m_Step(MakeStep(request, m_Window))
   {
     m_Keys.resize(static_cast<std::size_t>(Volume(PadRows(m_Window.GetFootprint(m_Block)))));
   }
@@ -80,7 +80,8 @@ public:
     }
     m_Size = m_Window.GetFootprint(outputs.extent);
     m_Stride = GetPackedStride(PadRows(m_Size));
-    const int first = isInteger ? FindOutermostAxis() : 0;
+    const int first = AreLong(m_Size) ? FindOutermostAxis() : 0;
+    m_AreKeys = isInteger;
     if (first == 0)
     {
       LoadKeys(outputs.origin);
@@ -89,7 +90,7 @@ public:
     {
       Reduce(axis, outputs.extent[axis], axis == first ? TakeFromImage(axis, outputs) : 1);
     }
-    const bool isDirect = isInteger && m_Image.StoresBits() && m_Window.GetSize(0) > 1;
+    const bool isDirect = m_Image.StoresBits() && m_Window.GetSize(0) > 1;
     Reduce(0, outputs.extent[0], 1, isDirect ? &outputs : nullptr);
     if (!isDirect)
     {
@@ -100,12 +101,43 @@ public:
 private:
   static constexpr bool isInteger = VMapping == KeyMapping::Integer;
 
-  /** Rows begin where lines of the caches do: a vector that lies in two of them takes twice as long. */
+  static ExtremumRowStep
+  MakeStep(const MedianRequest & request, const Window & window)
+  {
+    ExtremumRowStep step;
+    step.keyBytes = sizeof(TKey);
+    step.isMax = window.rank > 0;
+    step.order = !isInteger                            ? ExtremumOrder::Float
+                 : GetSignMask(request.pixelType) != 0 ? ExtremumOrder::Signed
+                                                       : ExtremumOrder::Unsigned;
+    return step;
+  }
+
+  /** The next step; what follows sees keys. */
+  ExtremumRowStep
+  BeginStep(bool writesPixels)
+  {
+    auto step = m_Step;
+    step.readsPixels = !m_AreKeys;
+    step.writesPixels = writesPixels && !isInteger;
+    m_AreKeys = true;
+    return step;
+  }
+
+  /** Whether rows are so long that one is worth a call, and that what is added to them is little. */
+  static bool
+  AreLong(const Extent & size)
+  {
+    return size[0] * static_cast<std::int64_t>(sizeof(TKey)) >= 512;
+  }
+
+  /** Long rows begin where lines of the caches do: a vector that lies in two of them takes twice as long. Short ones
+   * follow each other without gaps. */
   static Extent
   PadRows(Extent size)
   {
     constexpr std::int64_t line = 64 / sizeof(TKey);
-    size[0] = RoundUp(size[0], line);
+    size[0] = AreLong(size) ? RoundUp(size[0], line) : size[0];
     return size;
   }
 
@@ -167,14 +199,7 @@ private:
           const TKey * row = m_Image.GetRow(m_Image.Clamp(1, origin[1] - m_Window.radius[1] + y),
                                             m_Image.Clamp(2, origin[2] - m_Window.radius[2] + z),
                                             m_Image.Clamp(3, origin[3] - m_Window.radius[3] + w));
-          if (isInteger)
-          {
-            m_Image.CopyRow(row, first, m_Size[0], GetKeys(y, z, w));
-          }
-          else
-          {
-            m_Image.LoadRow(row, first, m_Size[0], GetKeys(y, z, w));
-          }
+          m_Image.CopyRow(row, first, m_Size[0], GetKeys(y, z, w));
         }
       }
     }
@@ -206,6 +231,7 @@ private:
     {
       box.origin[i] = outputs.origin[i] - m_Window.radius[i];
     }
+    const auto step = BeginStep(false);
     ForEachRow(box, [&](const Extent & position, TKey * keys) {
       const void * rows[mostExtremumRows];
       auto         from = position;
@@ -215,13 +241,8 @@ private:
         rows[i] = m_Image.GetRow(m_Image.Clamp(1, from[1]), m_Image.Clamp(2, from[2]), m_Image.Clamp(3, from[3])) +
                   (first + inside.begin);
       }
-      TakeExtremes(keys + inside.begin,
-                   rows,
-                   static_cast<int>(number),
-                   static_cast<std::size_t>(inside.end - inside.begin),
-                   sizeof(TKey),
-                   m_IsMax,
-                   m_IsSigned);
+      TakeExtremes(
+        keys + inside.begin, rows, static_cast<int>(number), static_cast<std::size_t>(inside.end - inside.begin), step);
       // Beyond the image is the nearest pixel of each of these rows, and so their extreme.
       std::fill(keys, keys + inside.begin, keys[inside.begin]);
       std::fill(keys + inside.end, keys + m_Size[0], keys[inside.end - 1]);
@@ -273,6 +294,7 @@ private:
     {
       outer[i] = 1;
     }
+    const auto step = BeginStep(false);
     ForEachBox(outer, { { 1, 1, 1, 1 } }, [&](const PixelBox & box) {
       TKey *       target = m_Keys.data() + GetOffset(box.origin, m_Stride);
       const void * rows[mostExtremumRows];
@@ -280,7 +302,7 @@ private:
       {
         rows[i] = target + offsets[i];
       }
-      TakeExtremes(target, rows, number, static_cast<std::size_t>(count), sizeof(TKey), m_IsMax, m_IsSigned);
+      TakeExtremes(target, rows, number, static_cast<std::size_t>(count), step);
     });
   }
 
@@ -309,19 +331,14 @@ private:
   void
   TakeToImage(const PixelBox & outputs, const std::int64_t * offsets, int number)
   {
+    const auto step = BeginStep(true);
     ForEachRow(outputs, [&](const Extent & position, const TKey * keys) {
       const void * rows[mostExtremumRows];
       for (int i = 0; i < number; ++i)
       {
         rows[i] = keys + offsets[i];
       }
-      TakeExtremes(m_Image.GetOutput(position),
-                   rows,
-                   number,
-                   static_cast<std::size_t>(outputs.extent[0]),
-                   sizeof(TKey),
-                   m_IsMax,
-                   m_IsSigned);
+      TakeExtremes(m_Image.GetOutput(position), rows, number, static_cast<std::size_t>(outputs.extent[0]), step);
     });
   }
 
@@ -329,7 +346,7 @@ private:
   StoreKeys(const PixelBox & outputs)
   {
     ForEachRow(outputs, [&](const Extent & position, TKey * keys) {
-      if (!isInteger)
+      if (!isInteger && m_AreKeys)
       {
         m_Image.ToBits(keys, outputs.extent[0]);
       }
@@ -342,11 +359,11 @@ private:
   PixelBox                   m_Output;
   Extent                     m_Block;
   std::int64_t               m_InputRow; ///< pixels of a row of the image
-  bool                       m_IsMax;
-  bool                       m_IsSigned; ///< whether keys are signed integers
-  AlignedVector<TKey>        m_Keys;     ///< of a block with its halo; later extremes
-  Extent                     m_Size{};
-  Extent                     m_Stride{};
+  ExtremumRowStep            m_Step;
+  bool                m_AreKeys{ false }; ///< whether the memory of keys has keys, and not pixels of floating point
+  AlignedVector<TKey> m_Keys;             ///< of a block with its halo; later extremes
+  Extent              m_Size{};
+  Extent              m_Stride{};
 };
 
 } // namespace cudamedian

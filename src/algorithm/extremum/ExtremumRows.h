@@ -26,21 +26,31 @@ namespace cudamedian
 /** The most rows that are taken together. */
 constexpr int mostExtremumRows = 5;
 
-/** Writes the least, or the greatest, of the keys that rows have at each place. The target may be the first row, also
- * where the others begin behind it in the same memory.
+/** What rows of pixels are compared as. */
+enum class ExtremumOrder
+{
+  Unsigned, ///< integers, or keys
+  Signed,   ///< integers
+  Float     ///< floating point, by the keys of PixelKey.h, which are unsigned
+};
+
+/** A step of a search for extremes. */
+struct ExtremumRowStep
+{
+  std::size_t   keyBytes{ 1 }; ///< 1, 2, 4 or 8
+  bool          isMax{ false };
+  ExtremumOrder order{ ExtremumOrder::Unsigned };
+  bool          readsPixels{ false };  ///< of floating point: rows are pixels, and not keys
+  bool          writesPixels{ false }; ///< the same of the target
+};
+
+/** Writes the least, or the greatest, of what rows have at each place. The target may be the first row, also where the
+ * others begin behind it in the same memory.
  *
  * \param rows their number is 1 to mostExtremumRows
- * \param count keys of a row
- * \param keyBytes 1, 2, 4 or 8
- * \param isSigned whether keys are signed integers, or else unsigned ones */
+ * \param count places of a row */
 void
-TakeExtremes(void *               target,
-             const void * const * rows,
-             int                  number,
-             std::size_t          count,
-             std::size_t          keyBytes,
-             bool                 isMax,
-             bool                 isSigned = false);
+TakeExtremes(void * target, const void * const * rows, int number, std::size_t count, const ExtremumRowStep & step);
 
 } // namespace cudamedian
 

@@ -28,38 +28,45 @@ namespace cudamedian
 namespace
 {
 
-template <typename TKey>
+/** What values of a row are compared as. */
+template <typename TKey, KeyMapping VMapping>
 void
-TakeKeys(void * target, const void * const * rows, int number, std::size_t count, bool isMax)
+TakeKeys(void * target, const void * const * rows, int number, std::size_t count, const ExtremumRowStep & step)
 {
-  auto * keys = static_cast<TKey *>(target);
+  using PixelKeys = PixelKey<TKey, VMapping>;
+  const auto mask = static_cast<TKey>(step.order == ExtremumOrder::Signed ? TKey{ 1 } << (8 * sizeof(TKey) - 1) : 0);
+  const bool isSigned = step.order == ExtremumOrder::Signed;
+  const auto get = [&](int row, std::size_t i) {
+    const TKey value = static_cast<const TKey *>(rows[row])[i];
+    return step.readsPixels || isSigned ? PixelKeys::FromBits(value, mask) : value;
+  };
   for (std::size_t i = 0; i < count; ++i)
   {
-    TKey extreme = static_cast<const TKey *>(rows[0])[i];
+    TKey extreme = get(0, i);
     for (int row = 1; row < number; ++row)
     {
-      const TKey key = static_cast<const TKey *>(rows[row])[i];
-      extreme = isMax ? std::max(extreme, key) : std::min(extreme, key);
+      extreme = step.isMax ? std::max(extreme, get(row, i)) : std::min(extreme, get(row, i));
     }
-    keys[i] = extreme;
+    static_cast<TKey *>(target)[i] = step.writesPixels || isSigned ? PixelKeys::ToBits(extreme, mask) : extreme;
   }
 }
 
 } // namespace
 
 void
-TakeExtremes(void *               target,
-             const void * const * rows,
-             int                  number,
-             std::size_t          count,
-             std::size_t          keyBytes,
-             bool                 isMax,
-             bool                 isSigned)
+TakeExtremes(void * target, const void * const * rows, int number, std::size_t count, const ExtremumRowStep & step)
 {
-  DispatchBytes(keyBytes, [=](auto key) {
+  DispatchBytes(step.keyBytes, [&](auto key) {
     using Key = decltype(key);
-    isSigned ? TakeKeys<std::make_signed_t<Key>>(target, rows, number, count, isMax)
-             : TakeKeys<Key>(target, rows, number, count, isMax);
+    if constexpr (sizeof(Key) >= 4)
+    {
+      if (step.order == ExtremumOrder::Float)
+      {
+        TakeKeys<Key, KeyMapping::Float>(target, rows, number, count, step);
+        return;
+      }
+    }
+    TakeKeys<Key, KeyMapping::Integer>(target, rows, number, count, step);
   });
 }
 
