@@ -158,7 +158,10 @@ TEST(CudaMedianKeptThreads, EveryBodyRunsOnce)
       std::vector<std::atomic<int>> done(count);
       std::thread::id               first;
       cudamedian::RunInKeptThreads(count, [&](std::size_t number) {
-        first = number == 0 ? std::this_thread::get_id() : first;
+        if (number == 0)
+        {
+          first = std::this_thread::get_id();
+        }
         ++done[number];
       });
       for (const auto & runs : done)
@@ -210,6 +213,9 @@ TEST(CudaMedianKeptThreads, AnExceptionWaitsForTheOthers)
 // The threads do not come along, whether or not a call had them when the process was forked.
 TEST(CudaMedianKeptThreads, AForkedProcessHasItsOwn)
 {
+#  ifdef __SANITIZE_THREAD__
+  GTEST_SKIP() << "a process that was forked with threads may start none under ThreadSanitizer";
+#  endif
   const auto forkOne = [] {
     const auto child = fork();
     if (child == 0)
@@ -233,8 +239,8 @@ TEST(CudaMedianKeptThreads, AForkedProcessHasItsOwn)
       forkOne();
     }
   });
-  int done = 0;
-  cudamedian::RunInKeptThreads(2, [&](std::size_t number) { done += number == 0 ? 1 : 0; });
-  EXPECT_EQ(done, 1);
+  std::atomic<int> done{ 0 };
+  cudamedian::RunInKeptThreads(2, [&](std::size_t) { ++done; });
+  EXPECT_EQ(done, 2);
 }
 #endif
