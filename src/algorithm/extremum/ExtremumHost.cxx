@@ -42,7 +42,9 @@ public:
   double
   EstimateWork(const MedianRequest & request, const HostTraits &, double) const override
   {
-    // Vectors of 32 bytes: some four steps to load and store a key, and one a comparison.
+    // Some four steps to load and store 32 bytes, and one a comparison. On an AVX-512 machine (Zen 5), a20e3f0, 1024x1024
+    // in one thread: 8 bits 3x3 120 us (92 by this), 21x21 242 (186), 16 bits 169 (185), 341 (372), float 299 (370), 648
+    // (743).
     const auto window = GetWindow(request);
     double     steps = 4;
     for (int axis = 0; axis < Dimension; ++axis)
@@ -51,7 +53,7 @@ public:
     }
     const double bytes =
       static_cast<double>(Volume(request.outputExtent)) * static_cast<double>(PixelBytes(request.pixelType));
-    return bytes / 32 * steps * 0.5e-9;
+    return bytes / 32 * steps * 0.3e-9;
   }
 };
 
