@@ -42,9 +42,9 @@ public:
   double
   EstimateWork(const MedianRequest & request, const HostTraits &, double) const override
   {
-    // Some four steps to load and store 32 bytes, and one a comparison. On an AVX-512 machine (Zen 5), a20e3f0, 1024x1024
-    // in one thread: 8 bits 3x3 120 us (92 by this), 21x21 242 (186), 16 bits 169 (185), 341 (372), float 299 (370), 648
-    // (743).
+    // Some four steps to load and store 32 bytes, and one a comparison. On an AVX-512 machine (Zen 5), a20e3f0,
+    // 1024x1024 in one thread: 8 bits 3x3 120 us (92 by this), 21x21 242 (186), 16 bits 169 (185), 341 (372), float 299
+    // (370), 648 (743).
     const auto window = GetWindow(request);
     double     steps = 4;
     for (int axis = 0; axis < Dimension; ++axis)
