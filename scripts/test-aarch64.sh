@@ -60,7 +60,7 @@ targets=(CudaMedianCoreTest CudaMedianProgramTest CudaMedianEngineTest CudaMedia
 ninja -C "${build}" -j "${jobs}" "${targets[@]}"
 
 # The emulator itself gives up at times where a process forks while its threads run (cpu-exec.c: cpu == current_cpu).
-emulator='BackgroundWorker\.AForkHasAWorkerOfItsOwn'
+emulator='BackgroundWorker\.AForkHasAWorkerOfItsOwn|KeptThreads\.AForkedProcessHasItsOwn'
 
 # run_tests <processor of qemu> <instruction set of row programs> <CTest's selection>
 run_tests() {
