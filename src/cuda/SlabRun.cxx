@@ -21,6 +21,7 @@
 #include "ChainLaunch.h"
 #include "CudaError.h"
 #include "CurrentDevice.h"
+#include "OutermostAxis.h"
 #include "RequestWindow.h"
 #include "SlabKernel.h"
 #include "SlabPipeline.h"
@@ -422,18 +423,6 @@ private:
   const std::vector<MedianRequest> & m_Steps;
   std::vector<ExecutionReport> &     m_Reports;
 };
-
-/** The outermost axis along which an image has several pixels, or 0: the one that slabs follow each other along. */
-int
-FindOutermostAxis(const Extent & extent)
-{
-  int axis = Dimension - 1;
-  while (axis > 0 && extent[axis] == 1)
-  {
-    --axis;
-  }
-  return axis;
-}
 
 } // namespace
 

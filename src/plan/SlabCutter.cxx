@@ -18,6 +18,7 @@
 #include "SlabCutter.h"
 
 #include "MedianAlgorithm.h"
+#include "OutermostAxis.h"
 
 #include <algorithm>
 
@@ -44,18 +45,6 @@ GetKernelBytes(const Candidate & candidate)
 constexpr std::int64_t largestSlabExtent = std::int64_t{ 1 } << 30;
 /** Of a slab's input, which has the halo besides. */
 constexpr std::int64_t largestInputExtent = (std::int64_t{ 1 } << 31) - (std::int64_t{ 1 } << 16);
-
-/** The outermost axis along which an input extends: the one along which images are read and written piece by piece. */
-int
-GetStreamedAxis(const Extent & inputExtent)
-{
-  int axis = Dimension - 1;
-  while (axis > 0 && inputExtent[axis] == 1)
-  {
-    --axis;
-  }
-  return axis;
-}
 
 /** Pixels along an axis of the input of a slab with so many outputs, wherever it lies. */
 std::int64_t
@@ -91,7 +80,7 @@ SlabBytes
 GetSlabBytes(const MedianRequest & request, const Extent & extent, bool wholeHalo = false)
 {
   const auto  bytes = PixelBytes(request.pixelType);
-  const int   streamed = wholeHalo ? GetStreamedAxis(request.inputExtent) : -1;
+  const int   streamed = wholeHalo ? FindOutermostAxis(request.inputExtent) : -1;
   std::size_t inputPixels = 1;
   std::size_t outputPixels = 1;
   for (int axis = 0; axis < Dimension; ++axis)
@@ -219,12 +208,8 @@ ChooseSlabs(const MedianRequest & request, std::size_t budget, Plan & plan)
   {
     // A halo passes from slab to slab on the device. Slabs of long kernels are at least twice as long as what they
     // share.
-    int cut = Dimension - 1;
-    while (cut > 0 && request.outputExtent[cut] == 1)
-    {
-      --cut;
-    }
-    Extent slice = request.outputExtent;
+    const int cut = FindOutermostAxis(request.outputExtent);
+    Extent    slice = request.outputExtent;
     for (int axis = cut; axis < Dimension; ++axis)
     {
       slice[axis] = 1;

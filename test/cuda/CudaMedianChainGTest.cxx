@@ -19,9 +19,7 @@
 // upload and one download, and a reason in words where they are not run. On a GPU and on devices that are threads of
 // the host.
 
-#include "CudaFaults.h"
-#include "CudaMedianTestDevice.h"
-#include "CudaMedianTestRequests.h"
+#include "CudaMedianTestDeviceRuns.h"
 #include "Slab.h"
 #include "itkCudaMedianChain.h"
 #ifdef CUDAMEDIAN_TEST_ON_HOST
@@ -45,17 +43,8 @@ class Chain
 {
 public:
   Chain(const Extent & extent, PixelType type, std::vector<MedianRequest> windows)
-    : m_Steps(std::move(windows)), m_Input(Count(extent, type)), m_Output(m_Input.size(), 0)
+    : m_Steps(std::move(windows)), m_Input(MakeFewValues(extent, type)), m_Output(m_Input.size(), 0)
   {
-    std::mt19937_64 random(Seed());
-    // Few values, so that floats are no NaN and medians differ from their neighbours.
-    for (std::size_t i = 0; i < m_Input.size(); i += PixelBytes(type))
-    {
-      const auto value = static_cast<float>(random() % 200);
-      const auto small = static_cast<std::uint64_t>(value);
-      std::memcpy(
-        &m_Input[i], type == PixelType::Float32 ? static_cast<const void *>(&value) : &small, PixelBytes(type));
-    }
     for (auto & step : m_Steps)
     {
       step.pixelType = type;
@@ -144,12 +133,6 @@ public:
   }
 
 private:
-  static std::size_t
-  Count(const Extent & extent, PixelType type)
-  {
-    return static_cast<std::size_t>(Volume(extent)) * PixelBytes(type);
-  }
-
   std::vector<MedianRequest> m_Steps;
   Bytes                      m_Input;
   Bytes                      m_Output;
@@ -166,21 +149,8 @@ MakeWindow(const Extent & radius, std::int64_t rank = -1)
   return step;
 }
 
-class CudaMedianChain : public testing::Test
-{
-protected:
-  void
-  SetUp() override
-  {
-    CUDAMEDIAN_NEEDS_GPU();
-  }
-  void
-  TearDown() override
-  {
-    ClearCudaFaults();
-    ReleaseCachedMemory();
-  }
-};
+class CudaMedianChain : public DeviceRuns
+{};
 
 } // namespace
 
@@ -188,19 +158,14 @@ TEST_F(CudaMedianChain, RandomChainsEqualTheirSteps)
 {
   CUDAMEDIAN_TRACE_SEED();
   std::mt19937_64 random(Seed());
-  const auto      draw = [&](std::int64_t first, std::int64_t last) {
-    return first + static_cast<std::int64_t>(random() % static_cast<std::uint64_t>(last - first + 1));
-  };
-  int inSlabs = 0;
+  int             inSlabs = 0;
   for (int repeat = 0; repeat < 60 && !HasFailure(); ++repeat)
   {
-    const bool isDeep = draw(0, 1) == 1;
-    const auto row = draw(0, 1) == 1 ? 64 : draw(1, 70);
-    const auto extent =
-      isDeep ? Extent{ { row, draw(1, 24), draw(1, 40), draw(1, 2) } } : Extent{ { row, draw(1, 300), 1, 1 } };
-    const auto type = std::vector<PixelType>{
-      PixelType::UInt8, PixelType::Int16, PixelType::Float32, PixelType::Int64
-    }[static_cast<std::size_t>(draw(0, 3))];
+    DrawnImage   drawn(random);
+    const auto & extent = drawn.extent;
+    const auto   type = drawn.type;
+    const bool   isDeep = drawn.isDeep;
+    const auto   draw = [&drawn](std::int64_t first, std::int64_t last) { return drawn.Draw(first, last); };
     std::vector<MedianRequest> steps;
     for (auto count = draw(2, 4); count > 0; --count)
     {

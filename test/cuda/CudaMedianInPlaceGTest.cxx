@@ -18,9 +18,7 @@
 // Images that are filtered in their own memory: equal to those that have memory of their own, whatever the slabs, and
 // as they were where that cannot be. On a GPU and on devices that are threads of the host.
 
-#include "CudaFaults.h"
-#include "CudaMedianTestDevice.h"
-#include "CudaMedianTestRequests.h"
+#include "CudaMedianTestDeviceRuns.h"
 #include "Slab.h"
 #include "SlabRun.h"
 #include "itkCudaMedianInPlace.h"
@@ -41,17 +39,8 @@ using Bytes = std::vector<char>;
 class Image
 {
 public:
-  Image(const Extent & extent, PixelType type, const Extent & radius)
-    : m_Pixels(static_cast<std::size_t>(Volume(extent)) * PixelBytes(type))
+  Image(const Extent & extent, PixelType type, const Extent & radius) : m_Pixels(MakeFewValues(extent, type))
   {
-    std::mt19937_64 random(Seed());
-    for (std::size_t i = 0; i < m_Pixels.size(); i += PixelBytes(type))
-    {
-      const auto value = static_cast<float>(random() % 200);
-      const auto small = static_cast<std::uint64_t>(value);
-      std::memcpy(
-        &m_Pixels[i], type == PixelType::Float32 ? static_cast<const void *>(&value) : &small, PixelBytes(type));
-    }
     m_Before = m_Pixels;
     m_Expected = m_Pixels;
     m_Request.pixelType = type;
@@ -136,21 +125,8 @@ private:
   ExecutionReport m_Report;
 };
 
-class CudaMedianInPlace : public testing::Test
-{
-protected:
-  void
-  SetUp() override
-  {
-    CUDAMEDIAN_NEEDS_GPU();
-  }
-  void
-  TearDown() override
-  {
-    ClearCudaFaults();
-    ReleaseCachedMemory();
-  }
-};
+class CudaMedianInPlace : public DeviceRuns
+{};
 
 } // namespace
 
@@ -158,21 +134,16 @@ TEST_F(CudaMedianInPlace, RandomImagesEqualThoseWithMemoryOfTheirOwn)
 {
   CUDAMEDIAN_TRACE_SEED();
   std::mt19937_64 random(Seed());
-  const auto      draw = [&](std::int64_t first, std::int64_t last) {
-    return first + static_cast<std::int64_t>(random() % static_cast<std::uint64_t>(last - first + 1));
-  };
-  int done = 0;
+  int             done = 0;
   for (int repeat = 0; repeat < 60 && !HasFailure(); ++repeat)
   {
-    const bool isDeep = draw(0, 1) == 1;
-    const auto row = draw(0, 1) == 1 ? 64 : draw(1, 70);
-    const auto extent =
-      isDeep ? Extent{ { row, draw(1, 24), draw(1, 40), draw(1, 2) } } : Extent{ { row, draw(1, 300), 1, 1 } };
-    const auto type = std::vector<PixelType>{
-      PixelType::UInt8, PixelType::Int16, PixelType::Float32, PixelType::Int64
-    }[static_cast<std::size_t>(draw(0, 3))];
-    Image      image(extent, type, { { draw(0, 3), draw(0, 3), isDeep ? draw(0, 2) : 0, 0 } });
-    const auto budget = static_cast<std::size_t>(draw(0, 1) * draw(20000, 200000));
+    DrawnImage   drawn(random);
+    const auto & extent = drawn.extent;
+    const auto   type = drawn.type;
+    const bool   isDeep = drawn.isDeep;
+    const auto   draw = [&drawn](std::int64_t first, std::int64_t last) { return drawn.Draw(first, last); };
+    Image        image(extent, type, { { draw(0, 3), draw(0, 3), isDeep ? draw(0, 2) : 0, 0 } });
+    const auto   budget = static_cast<std::size_t>(draw(0, 1) * draw(20000, 200000));
     image.GetRequest().deviceMemoryBudget = budget;
     SCOPED_TRACE("image " + std::to_string(repeat) + ": " + Join(extent) + ", budget " + std::to_string(budget));
     const auto why = image.Run();

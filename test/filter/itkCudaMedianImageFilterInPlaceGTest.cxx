@@ -69,7 +69,7 @@ MakeFilter(BackendEnum backend, itk::SizeValueType radius)
 
 } // namespace
 
-TEST(CudaMedianInPlace, TheOutputTakesTheMemoryOfTheInput)
+TEST(CudaMedianImageFilterInPlace, TheOutputTakesTheMemoryOfTheInput)
 {
   const auto expected = MakeExpected(2);
   for (const auto backend : BackendsUnderTest())
@@ -96,7 +96,7 @@ TEST(CudaMedianInPlace, TheOutputTakesTheMemoryOfTheInput)
   }
 }
 
-TEST(CudaMedianInPlace, NothingIsDoneWhereItIsNotAskedFor)
+TEST(CudaMedianImageFilterInPlace, NothingIsDoneWhereItIsNotAskedFor)
 {
   for (const auto backend : BackendsUnderTest())
   {
@@ -114,7 +114,7 @@ TEST(CudaMedianInPlace, NothingIsDoneWhereItIsNotAskedFor)
   }
 }
 
-TEST(CudaMedianInPlace, APartOfTheImageHasMemoryOfItsOwn)
+TEST(CudaMedianImageFilterInPlace, APartOfTheImageHasMemoryOfItsOwn)
 {
   const auto expected = MakeExpected(1);
   for (const auto backend : BackendsUnderTest())
@@ -135,7 +135,7 @@ TEST(CudaMedianInPlace, APartOfTheImageHasMemoryOfItsOwn)
   }
 }
 
-TEST(CudaMedianInPlace, OtherSettingsAndTypesSayWhyNot)
+TEST(CudaMedianImageFilterInPlace, OtherSettingsAndTypesSayWhyNot)
 {
   const auto check = [](auto filter, auto image, const std::string & text) {
     using TImage = typename decltype(image)::ObjectType;
@@ -165,7 +165,7 @@ TEST(CudaMedianInPlace, OtherSettingsAndTypesSayWhyNot)
 }
 
 // Neither image is half written. What is before the filter makes its image again.
-TEST(CudaMedianInPlace, AnAbortLeavesNeitherImage)
+TEST(CudaMedianImageFilterInPlace, AnAbortLeavesNeitherImage)
 {
   const auto expected = MakeExpected(1);
   for (const auto backend : BackendsUnderTest())
@@ -191,7 +191,7 @@ TEST(CudaMedianInPlace, AnAbortLeavesNeitherImage)
 }
 
 // An image without a source is lost, as in itk::InPlaceImageFilter. That is an exception, and no filtered garbage.
-TEST(CudaMedianInPlace, AnImageThatNothingMakesIsNotReadAgain)
+TEST(CudaMedianImageFilterInPlace, AnImageThatNothingMakesIsNotReadAgain)
 {
   for (const auto backend : BackendsUnderTest())
   {
