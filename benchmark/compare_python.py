@@ -19,7 +19,8 @@ array with the same window, and marks it by ~. --libraries names those to measur
 
 A time is the least mean of three series of calls, each as long as --series, or the less of two calls which take longer,
 behind a first call that does not count. On a device a series ends when the device has done its work. Kernels that are
-compiled at first use are waited for.
+compiled at first use are waited for. CuPy compiles one for each function, type and window, which takes seconds, and
+keeps it in a folder: --compile makes the first calls in so many processes before anything is measured.
 """
 
 from __future__ import annotations
@@ -28,6 +29,7 @@ import argparse
 import functools
 import importlib.util
 import json
+import multiprocessing
 import os
 import platform
 import sys
@@ -136,6 +138,54 @@ def compare(result: Any, expected: np.ndarray, library: Library, size: int) -> s
     return "equal inside" if library.has_own_border else "equal"
 
 
+def open_libraries(place: str, names: list[str] | None) -> tuple[list[Library], list[str]]:
+    """Return the libraries of a place, those named or all, and which are not there, and why."""
+    libraries: list[Library] = []
+    missing: list[str] = []
+    for kind in LIBRARIES[place]:
+        if names and kind.name not in names:
+            continue
+        try:
+            libraries.append(kind())
+        except (UnavailableError, ImportError) as error:
+            missing.append(f"{kind.name} ({error})")
+    return libraries, missing
+
+
+@functools.cache
+def libraries_of_process(place: str, names: tuple[str, ...]) -> list[Library]:
+    """Return the libraries of a place, opened once a process."""
+    return open_libraries(place, list(names))[0]
+
+
+def make_first_calls(place: str, names: tuple[str, ...], case: Case) -> None:
+    """Call each library once, and cudamedian, with a small array, so that what they compile is there later."""
+    small = case._replace(shape=tuple(min(extent, 64) for extent in case.shape))
+    array = make_array(small)
+    for library in libraries_of_process(place, names):
+        if library.takes(case.function, case.dtype, case.size, len(case.shape)):
+            wait_for_kernels(small, library.give_us(array))
+            given = library.give(array)
+            library.call(case.function, given, case.size, make_footprint(small), PERCENTILE)()
+            library.finish()
+
+
+def compile_kernels(options: argparse.Namespace, cases: list[Case]) -> None:
+    """Make the first calls of cases, one of each function, type and window, in processes, until the time is over."""
+    kernels = {(case.function, case.dtype, case.size, len(case.shape)): case for case in cases}
+    longest_first = sorted(kernels.values(), key=lambda case: -(case.size ** len(case.shape)))
+    end = time.perf_counter() + options.seconds
+    with multiprocessing.get_context("spawn").Pool(options.compile) as pool:
+        calls = [
+            pool.apply_async(make_first_calls, (options.place, tuple(options.libraries or ()), case))
+            for case in longest_first
+        ]
+        for call in calls:
+            call.wait(max(0, end - time.perf_counter()))
+        # What failed does so again when it is measured, and that is written down.
+        print(f"{sum(call.ready() for call in calls)} of {len(calls)} first calls were made")
+
+
 class Run:
     """The measurements of one run."""
 
@@ -143,15 +193,7 @@ class Run:
         """Open the libraries."""
         self.options = options
         self.results = results
-        self.libraries: list[Library] = []
-        missing: list[str] = []
-        for kind in LIBRARIES[options.place]:
-            if options.libraries and kind.name not in options.libraries:
-                continue
-            try:
-                self.libraries.append(kind())
-            except (UnavailableError, ImportError) as error:
-                missing.append(f"{kind.name} ({error})")
+        self.libraries, missing = open_libraries(options.place, options.libraries)
         if not self.libraries:
             raise SystemExit(f"there is no library to compare with: {', '.join(missing)}")
         results["missing"] = missing
@@ -203,6 +245,8 @@ class Run:
         """Measure what has not been, until the time is over; write after each case, so that a stop loses none."""
         cases = list_cases(WHOLE if self.options.whole else SHORT)
         left = [case for case in cases if case.name() not in self.results["cases"]]
+        if self.options.compile:
+            compile_kernels(self.options, left)
         end = time.perf_counter() + self.options.seconds
         for number, case in enumerate(left):
             if time.perf_counter() > end:
@@ -253,6 +297,9 @@ def main() -> int:
     parser.add_argument("--seconds", type=float, default=120, help="when no other case is begun")
     parser.add_argument("--most", type=float, default=1.0, help="seconds that a call of another library may take")
     parser.add_argument("--series", type=float, default=0.01, help="seconds of a series of calls")
+    parser.add_argument(
+        "--compile", type=int, default=0, metavar="PROCESSES", help="make first calls before, for SECONDS"
+    )
     parser.add_argument("--whole", action="store_true", help="256x256, 4096x4096, 128x128x128 and 512x512x512, too")
     parser.add_argument("--libraries", nargs="+", choices=sorted(KINDS), help="measure no others")
     parser.add_argument("--print", type=Path, nargs="+", metavar="FILE", help="print the page about files alone")

@@ -113,6 +113,44 @@ TEST(CudaMedianBFloat, KeysThatHaveANumberAreInItsOrder)
   }
 }
 
+TEST(CudaMedianBFloat, SignedPixelsAreInTheOrderOfTheirNumbers)
+{
+  const auto   clamp = [](std::int32_t pixel) { return std::min(std::max(pixel, -32641), 32640); };
+  NumberedKeys numbered;
+  numbered.isMiddle = true;
+  std::uint32_t before = 0;
+  for (std::int32_t pixel = -32768; pixel < 32768; ++pixel)
+  {
+    for (const auto other : specialKeys)
+    {
+      // Halves do not disturb each other.
+      const auto half = static_cast<std::uint32_t>(pixel) & 0xFFFFU;
+      const auto otherNumber = NumberedKeys::NumberMiddle(other) & 0xFFFFU;
+      const auto number = NumberedKeys::NumberMiddle(half | other << 16);
+      ASSERT_EQ(number >> 16, otherNumber) << pixel << ", " << other;
+      ASSERT_EQ(NumberedKeys::NumberMiddle(other | half << 16), number >> 16 | number << 16) << pixel << ", " << other;
+    }
+    const auto number = NumberedKeys::NumberMiddle(static_cast<std::uint16_t>(pixel)) & 0xFFFFU;
+    ASSERT_FALSE(std::isnan(GetNumber(number))) << pixel;
+    const std::uint32_t numbers[] = { number, number << 16, number | 0x12340000U, 0 };
+    ASSERT_EQ(static_cast<std::int16_t>(numbered.MakePixels(numbers, 0, 0x8000).Get(0)), clamp(pixel));
+    ASSERT_EQ(static_cast<std::int16_t>(numbered.MakePixels(numbers, 1, 0x8000).Get(1)), clamp(pixel));
+    ASSERT_EQ(static_cast<std::int16_t>(numbered.MakePixels(numbers, 0, 0x8000).Get(2)), clamp(pixel));
+    // Whatever the sign of what was seen before, a limit is seen, and nothing else.
+    for (const std::uint32_t seen : { 0x00000000U, 0x80008000U, 0x7F7FFF7FU })
+    {
+      const bool isLimit = clamp(pixel) == -32641 || clamp(pixel) == 32640;
+      ASSERT_EQ(NumberedKeys::IsAtLimit(numbered.GetMoreExtreme(seen, number)), isLimit) << pixel;
+      ASSERT_EQ(NumberedKeys::IsAtLimit(numbered.GetMoreExtreme(seen, number << 16)), isLimit) << pixel;
+    }
+    if (pixel > -32768)
+    {
+      ASSERT_EQ(IsBelow(before, number), clamp(pixel - 1) != clamp(pixel)) << pixel;
+    }
+    before = number;
+  }
+}
+
 TEST(CudaMedianBFloat, OtherKeysAreNaN)
 {
   for (std::uint32_t key = 0; key < 65536; ++key)
@@ -171,6 +209,15 @@ TEST(CudaMedianBFloat, ComparesAsTheInstructionsDo)
       ASSERT_EQ(registers.Min(a | b << 16, b | a << 16), min | min << 16) << a << ", " << b;
       ASSERT_EQ(registers.Max(a | b << 16, b | a << 16), max | max << 16) << a << ", " << b;
       ASSERT_EQ(bfloat::HasNaN(bfloat::KeepNaN(a, b)), isNaN[0] || isNaN[1]) << a << ", " << b;
+      const auto positive = b & 0x7FFFU;
+      if (positive <= 0x7F80U)
+      {
+        const auto limited = std::min(a & 0x7FFFU, positive) | (a & 0x8000U);
+        ASSERT_EQ(bfloat::LimitMagnitudes(a | a << 16, positive | positive << 16), limited | limited << 16)
+          << a << ", " << b;
+        const auto greater = isNaN[0] ? positive : std::max(a & 0x7FFFU, positive);
+        ASSERT_EQ(bfloat::GetGreaterMagnitudes(a, b) & 0x7FFFU, greater) << a << ", " << b;
+      }
     }
   }
 }
@@ -208,8 +255,13 @@ CheckNumbered(PixelType type, std::int64_t rank = -1)
     CheckImage<std::uint16_t, Integer>(
       named.image, window, type, std::size_t{ 1 } << 30, [&](const KernelArguments & arguments) {
         const auto counts = RunBlocks<TProgram, std::uint16_t, Integer, BFloatPair>(arguments);
-        EXPECT_EQ(counts.clamped > 0, named.HasBrightKeys()) << counts.clamped << " of " << counts.all;
+        if (!named.isSigned)
+        {
+          EXPECT_EQ(counts.clamped > 0, named.HasBrightKeys()) << counts.clamped << " of " << counts.all;
+        }
         sum.all += counts.all;
+        sum.middle += counts.middle;
+        sum.repeatedForLimits += counts.repeatedForLimits;
         sum.clamped += counts.clamped;
         sum.repeatedForBright += counts.repeatedForBright;
         sum.repeatedForDark += counts.repeatedForDark;
@@ -222,6 +274,12 @@ CheckNumbered(PixelType type, std::int64_t rank = -1)
     EXPECT_GT(sum.clamped, sum.repeatedForBright + sum.repeatedForDark);
   }
   EXPECT_GT(sum.all, sum.clamped);
+  if (GetSignMask(type) != 0)
+  {
+    EXPECT_GT(sum.middle, 0);
+    EXPECT_EQ(sum.middle + sum.repeatedForLimits, sum.all);
+    EXPECT_GT(sum.repeatedForLimits, sum.clamped);
+  }
 }
 
 } // namespace

@@ -37,6 +37,8 @@ using cudamedian::KeyPacking;
 struct BlockCounts
 {
   int all{ 0 };
+  int middle{ 0 };            ///< right with keys numbered in the middle
+  int repeatedForLimits{ 0 }; ///< numbered in the middle, then otherwise
   int clamped{ 0 };
   int repeatedForBright{ 0 }; ///< numbered low, then high
   int repeatedForDark{ 0 };   ///< the other way
@@ -66,16 +68,23 @@ public:
     return ofAll;
   }
 
-  /** What a block counted: threads that staged keys without a number, and, if there are, threads with medians at the
-   * limit; then the same for the second time. */
+  /** What a block counted each time it ran: threads that staged keys without a number, and, if there are, or if its
+   * keys were numbered in the middle, which is the first time only, threads with medians at the limit. */
   void
-  AddTo(BlockCounts & counts)
+  AddTo(BlockCounts & counts, bool isMiddle)
   {
     ++counts.all;
-    counts.clamped += m_Counts.size() > 1 ? 1 : 0;
-    if (m_Counts.size() > 2)
+    auto each = m_Counts.begin();
+    if (isMiddle)
     {
-      ++(2 * m_Counts[0] > VThreads ? counts.repeatedForDark : counts.repeatedForBright);
+      ++(each[1] == 0 ? counts.middle : counts.repeatedForLimits);
+      each += 2;
+    }
+    const auto left = m_Counts.end() - each;
+    counts.clamped += left > 1 ? 1 : 0;
+    if (left > 2)
+    {
+      ++(2 * each[0] > VThreads ? counts.repeatedForDark : counts.repeatedForBright);
     }
     m_Counts.clear();
   }
@@ -123,7 +132,7 @@ RunBlocks(KernelArguments arguments)
       {
         const auto block = Kernel::GetBlock(arguments, x, y, z);
         cudamedian::RunTileKernelBlock<Kernel>(threads, arguments, block, shared.data());
-        threads.AddTo(counts);
+        threads.AddTo(counts, Kernel::IsNumbered && arguments.signMask != 0);
       }
     }
   }

@@ -182,10 +182,14 @@ TEST(CudaMedianBFloatDevice, InstructionsDoWhatTheHostDoes)
         const unsigned int a = pairs[2 * i];
         const unsigned int b = pairs[2 * i + 1];
         const unsigned int found[] = { bfloat::Min(a, b), bfloat::Max(a, b), bfloat::KeepNaN(a, b),
-                                       bfloat::GetNumbers(a), bfloat::GetPlaces(a) };
-        for (int k = 0; k < 5; ++k)
+                                       bfloat::GetNumbers(a), bfloat::GetPlaces(a),
+                                       bfloat::LimitMagnitudes(a, bfloat::infinities),
+                                       bfloat::GetGreaterMagnitudes(bfloat::Min(a, bfloat::infinities),
+                                                                    bfloat::Min(b, bfloat::infinities)) &
+                                         ~bfloat::signs };
+        for (int k = 0; k < 7; ++k)
         {
-          results[5 * i + k] = found[k];
+          results[7 * i + k] = found[k];
         }
       }
     })";
@@ -213,7 +217,7 @@ TEST(CudaMedianBFloatDevice, InstructionsDoWhatTheHostDoes)
     ASSERT_EQ(error, "");
     ASSERT_EQ(cudaLibraryLoadData(&library, ptx.data(), nullptr, nullptr, 0, nullptr, nullptr, 0), cudaSuccess);
     ASSERT_EQ(cudaLibraryGetKernel(&kernel, library, "Compare"), cudaSuccess);
-    const DeviceVector<std::uint32_t> output(std::size_t{ 5 } * count);
+    const DeviceVector<std::uint32_t> output(std::size_t{ 7 } * count);
     const std::uint32_t *             from = input.Get();
     std::uint32_t *                   to = output.Get();
     void *                            parameters[] = { &from, &count, &to };
@@ -225,12 +229,18 @@ TEST(CudaMedianBFloatDevice, InstructionsDoWhatTheHostDoes)
     {
       const auto          a = pairs[2 * i];
       const auto          b = pairs[2 * i + 1];
-      const std::uint32_t expected[] = {
-        bfloat::Min(a, b), bfloat::Max(a, b), bfloat::KeepNaN(a, b), bfloat::GetNumbers(a), bfloat::GetPlaces(a)
-      };
-      for (std::size_t k = 0; k < 5; ++k)
+      const std::uint32_t expected[] = { bfloat::Min(a, b),
+                                         bfloat::Max(a, b),
+                                         bfloat::KeepNaN(a, b),
+                                         bfloat::GetNumbers(a),
+                                         bfloat::GetPlaces(a),
+                                         bfloat::LimitMagnitudes(a, bfloat::infinities),
+                                         bfloat::GetGreaterMagnitudes(bfloat::Min(a, bfloat::infinities),
+                                                                      bfloat::Min(b, bfloat::infinities)) &
+                                           ~bfloat::signs };
+      for (std::size_t k = 0; k < 7; ++k)
       {
-        ASSERT_EQ(found[5 * i + k], expected[k]) << "function " << k << " of " << a << " and " << b;
+        ASSERT_EQ(found[7 * i + k], expected[k]) << "function " << k << " of " << a << " and " << b;
       }
     }
     cudaLibraryUnload(library);

@@ -128,6 +128,32 @@ CUDAMEDIAN_HOST_DEVICE std::uint32_t
 #endif
 }
 
+/** The lesser magnitudes, with the signs of `a`. NaN in `a` gives way to the magnitude of `b`. */
+CUDAMEDIAN_HOST_DEVICE std::uint32_t
+                       LimitMagnitudes(std::uint32_t a, std::uint32_t positive)
+{
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 860
+  std::uint32_t result;
+  asm("min.xorsign.abs.bf16x2 %0, %1, %2;" : "=r"(result) : "r"(a), "r"(positive));
+  return result;
+#else
+  return Min(a & ~signs, positive) | (a & signs);
+#endif
+}
+
+/** The greater magnitudes; the signs are any. */
+CUDAMEDIAN_HOST_DEVICE std::uint32_t
+                       GetGreaterMagnitudes(std::uint32_t a, std::uint32_t b)
+{
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 860
+  std::uint32_t result;
+  asm("max.xorsign.abs.bf16x2 %0, %1, %2;" : "=r"(result) : "r"(a), "r"(b));
+  return result;
+#else
+  return Max(a & ~signs, b & ~signs);
+#endif
+}
+
 CUDAMEDIAN_HOST_DEVICE bool
 HasNaN(std::uint32_t numbers)
 {
@@ -136,13 +162,17 @@ HasNaN(std::uint32_t numbers)
 
 } // namespace bfloat
 
-/** Which 16-bit keys have a number of bfloat16 each. There are 254 keys more than numbers, and either the highest go
- * without or the lowest. */
+/** Which 16-bit keys have a number of bfloat16 each. There are 254 keys more than numbers: the highest go without, the
+ * lowest, or half of both. */
 struct NumberedKeys
 {
+  using Pairs = KeyRegisters<std::uint16_t, KeyPacking::Pair>;
   static constexpr std::uint32_t highestOfLow = 65281;
   static constexpr std::uint32_t lowestOfHigh = 254;
 
+  /** Keys 127 to 65408 have a number, and all others the nearest one. A signed pixel is nearly the pattern of its
+   * number, so that this costs least. Few have their medians at either limit; unsigned pixels often have, at 0. */
+  bool isMiddle{ false };
   bool isHigh{ false }; ///< keys 254 to 65535 have a number, else 0 to 65281
   /** There are keys without: they have got the number of the nearest key that has one. Rank selection goes with
    * clamping, so a median is right unless it is that key. */
@@ -192,23 +222,76 @@ struct NumberedKeys
     }
   }
 
+  /** The patterns of the numbers of signed pixels, or the signed pixels that have these: of negative ones all bits but
+   * the sign are inverted. */
+  static CUDAMEDIAN_HOST_DEVICE std::uint32_t
+                                InvertNegative(std::uint32_t halves)
+  {
+    return halves ^ (bfloat::SpreadSigns(halves) & ~bfloat::signs);
+  }
+
+  /** The numbers of two signed pixels with isMiddle. */
+  static CUDAMEDIAN_HOST_DEVICE std::uint32_t
+                                NumberMiddle(std::uint32_t pixels)
+  {
+    return bfloat::LimitMagnitudes(InvertNegative(pixels), bfloat::infinities);
+  }
+
+  /** Those of neighbouring ones; pixels[0] become the low halves, pixels[1] the high ones. */
+  template <int VCount>
+  static CUDAMEDIAN_HOST_DEVICE PixelVector<std::uint32_t, VCount>
+                                NumberMiddle(const PixelVector<std::uint16_t, VCount> (&pixels)[2])
+  {
+    auto numbers = Pairs::MakeKeys<void>(pixels, 0);
+    CUDAMEDIAN_UNROLL
+    for (int i = 0; i < VCount; ++i)
+    {
+      numbers.words[i] = NumberMiddle(numbers.words[i]);
+    }
+    return numbers;
+  }
+
   CUDAMEDIAN_HOST_DEVICE std::uint32_t
                          GetKeys(std::uint32_t numbers) const
   {
     return bfloat::GetPlaces(numbers) + (isHigh ? bfloat::firstPlaces : 0U - bfloat::firstPlaces);
   }
 
-  /** The numbers that are nearer to what keys are clamped to: the greater ones, and with high keys, for which these
-   * have the other sign, the lesser ones. */
+  /** The pixels whose numbers are in the low (0) or high (1) halves. */
+  template <int VCount>
+  CUDAMEDIAN_HOST_DEVICE PixelVector<std::uint16_t, VCount>
+                         MakePixels(const std::uint32_t (&numbers)[VCount], int half, std::uint16_t signMask) const
+  {
+    const std::uint32_t                mask = signMask * 0x00010001U;
+    PixelVector<std::uint16_t, VCount> pixels{};
+    Pairs::GetPixels<PixelKey<std::uint16_t, KeyMapping::Integer>>(numbers, half, 0, pixels);
+    CUDAMEDIAN_UNROLL
+    for (int i = 0; i < (VCount + 1) / 2; ++i)
+    {
+      pixels.words[i] = isMiddle ? InvertNegative(pixels.words[i]) : GetKeys(pixels.words[i]) ^ mask;
+    }
+    return pixels;
+  }
+
+  /** Whether medians may be what keys are clamped to. */
+  CUDAMEDIAN_HOST_DEVICE bool
+  HasLimit() const
+  {
+    return isMiddle || isClamped;
+  }
+  /** The numbers that are nearer to what keys are clamped to: the greater magnitudes, the greater numbers, or with high
+   * keys, for which these have the other sign, the lesser ones. */
   CUDAMEDIAN_HOST_DEVICE std::uint32_t
                          GetMoreExtreme(std::uint32_t extreme, std::uint32_t numbers) const
   {
-    return bfloat::Max(extreme, isHigh ? numbers ^ bfloat::signs : numbers);
+    return isMiddle ? bfloat::GetGreaterMagnitudes(extreme, numbers)
+                    : bfloat::Max(extreme, isHigh ? numbers ^ bfloat::signs : numbers);
   }
   static CUDAMEDIAN_HOST_DEVICE bool
   IsAtLimit(std::uint32_t extreme)
   {
-    return (extreme & 0xFFFFU) == (bfloat::infinities & 0xFFFFU) || extreme >> 16 == bfloat::infinities >> 16;
+    const std::uint32_t magnitudes = extreme & ~bfloat::signs;
+    return (magnitudes & 0xFFFFU) == (bfloat::infinities & 0xFFFFU) || magnitudes >> 16 == bfloat::infinities >> 16;
   }
 
   /** Whether a median is written: all are the first time, and those that were not right the second time. They are the
@@ -255,7 +338,7 @@ public:
   static CUDAMEDIAN_HOST_DEVICE PixelVector<Keys, VCount>
                                 MakeKeys(const PixelVector<std::uint16_t, VCount> (&pixels)[2], std::uint16_t signMask)
   {
-    auto keys = KeyRegisters<std::uint16_t, KeyPacking::Pair>::MakeKeys<TKey>(pixels, signMask);
+    auto keys = NumberedKeys::Pairs::MakeKeys<TKey>(pixels, signMask);
     CUDAMEDIAN_UNROLL
     for (int i = 0; i < VCount; ++i)
     {

@@ -433,8 +433,8 @@ private:
   std::uint32_t m_MinusOne;
 };
 
-/** All keys. */
-struct AnyKey
+/** All pixels. */
+struct AnyPixel
 {
   CUDAMEDIAN_HOST_DEVICE bool
   operator()(std::uint64_t) const
@@ -443,21 +443,17 @@ struct AnyKey
   }
 };
 
-/** Writes the medians of neighbouring pixels from `output` on; those outside skip … columns-1 are left out, and those
- * that are not wanted. `isWhole` says that none is. */
-template <typename TRegisters, typename TKey, typename TPixelBits, int VCount, typename TIsWanted = AnyKey>
+/** Writes neighbouring pixels from `output` on; those outside skip … columns-1 are left out, and those that are not
+ * wanted. `isWhole` says that none is. */
+template <typename TPixelBits, int VCount, typename TIsWanted = AnyPixel>
 CUDAMEDIAN_HOST_DEVICE void
-StoreMedians(const typename TRegisters::Keys (&keys)[VCount],
-             int               half,
-             TPixelBits        signMask,
-             bool              isWhole,
-             std::int32_t      skip,
-             std::int32_t      columns,
-             TPixelBits *      output,
-             const TIsWanted & isWanted = {})
+StorePixels(const PixelVector<TPixelBits, VCount> & pixels,
+            bool                                    isWhole,
+            std::int32_t                            skip,
+            std::int32_t                            columns,
+            TPixelBits *                            output,
+            const TIsWanted &                       isWanted = {})
 {
-  PixelVector<TPixelBits, VCount> pixels{}; // which GCC 12 does not see to be set whole
-  TRegisters::template GetPixels<TKey>(keys, half, signMask, pixels);
   if (isWhole)
   {
     pixels.StoreOnce(output);
@@ -466,11 +462,27 @@ StoreMedians(const typename TRegisters::Keys (&keys)[VCount],
   CUDAMEDIAN_UNROLL
   for (int i = 0; i < VCount; ++i)
   {
-    if (i >= skip && i < columns && isWanted(TKey::FromBits(pixels.Get(i), signMask)))
+    if (i >= skip && i < columns && isWanted(pixels.Get(i)))
     {
       output[i] = pixels.Get(i);
     }
   }
+}
+
+/** Writes the medians of neighbouring pixels likewise. */
+template <typename TRegisters, typename TKey, typename TPixelBits, int VCount>
+CUDAMEDIAN_HOST_DEVICE void
+StoreMedians(const typename TRegisters::Keys (&keys)[VCount],
+             int          half,
+             TPixelBits   signMask,
+             bool         isWhole,
+             std::int32_t skip,
+             std::int32_t columns,
+             TPixelBits * output)
+{
+  PixelVector<TPixelBits, VCount> pixels{}; // which GCC 12 does not see to be set whole
+  TRegisters::template GetPixels<TKey>(keys, half, signMask, pixels);
+  StorePixels(pixels, isWhole, skip, columns, output);
 }
 
 } // namespace cudamedian

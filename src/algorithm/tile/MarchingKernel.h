@@ -152,7 +152,8 @@ public:
       const unsigned int line = thread / Vectors + round * LinesAtOnce;
       if ((round + 1) * LinesAtOnce <= StepLines || line < StepLines)
       {
-        Tiles::StageKeys(inner[round], signMask, shared + GetStagedLine(block, line) * Pitch + column, seen);
+        Tiles::StageKeys(
+          block.numbered, inner[round], signMask, shared + GetStagedLine(block, line) * Pitch + column, seen);
       }
     }
     CUDAMEDIAN_UNROLL
@@ -161,7 +162,8 @@ public:
       const unsigned int index = thread + round * Threads;
       if (index < StepLines * HaloVectors)
       {
-        Tiles::StageKeys(beside[round],
+        Tiles::StageKeys(block.numbered,
+                         beside[round],
                          signMask,
                          shared + GetStagedLine(block, index / HaloVectors) * Pitch +
                            GetHaloColumn(index % HaloVectors),

@@ -155,13 +155,7 @@ public:
   {
     if constexpr (TKernel::IsNumbered)
     {
-      Keys pairs[Program::TileX];
-      CUDAMEDIAN_UNROLL
-      for (int i = 0; i < Program::TileX; ++i)
-      {
-        pairs[i] = m_Numbered.GetKeys(keys[i]);
-      }
-      if (m_Numbered.isClamped)
+      if (m_Numbered.HasLimit())
       {
         CUDAMEDIAN_UNROLL
         for (int i = 0; i < Program::TileX; ++i)
@@ -169,12 +163,8 @@ public:
           m_Extreme = m_Numbered.GetMoreExtreme(m_Extreme, keys[i]);
         }
       }
-      StoreParts<KeyRegisters<PixelBits, KeyPacking::Pair>>(y, z, w, pairs);
     }
-    else
-    {
-      StoreParts<Registers>(y, z, w, keys);
-    }
+    StoreParts(y, z, w, keys);
   }
 
   /** Whether some median is what keys are clamped to. */
@@ -221,7 +211,6 @@ private:
   }
 
   /** Writes a row of medians in each part of the block. */
-  template <typename TRegisters>
   CUDAMEDIAN_HOST_DEVICE void
   StoreParts(int y, int z, int w, const Keys (&keys)[Program::TileX]) const
   {
@@ -242,14 +231,14 @@ private:
         m_Output + w * m_Arguments.outputPitch[3] + z * m_Arguments.outputPitch[2] + row * m_Arguments.outputPitch[1];
       if constexpr (TKernel::IsNumbered)
       {
-        StoreMedians<TRegisters, typename TKernel::Key>(
-          keys, part, signMask, m_Whole && !m_Numbered.isSecond, m_Skip, m_Columns, output, [this](std::uint32_t key) {
-            return m_Numbered.IsWanted(key);
-          });
+        const auto pixels = m_Numbered.MakePixels(keys, part, signMask);
+        StorePixels(pixels, m_Whole && !m_Numbered.isSecond, m_Skip, m_Columns, output, [&](std::uint32_t pixel) {
+          return m_Numbered.IsWanted(pixel ^ signMask);
+        });
       }
       else
       {
-        StoreMedians<TRegisters, typename TKernel::Key>(keys, part, signMask, m_Whole, m_Skip, m_Columns, output);
+        StoreMedians<Registers, typename TKernel::Key>(keys, part, signMask, m_Whole, m_Skip, m_Columns, output);
       }
     }
   }

@@ -93,7 +93,7 @@ public:
   }
 
   /** Filters the rows of a strip from one on. \returns the first that was not filtered, since there are keys without a
-   * number, or that of the next strip. */
+   * number, or medians that may be such keys, or that of the next strip. */
   template <typename TRegisters>
   static CUDAMEDIAN_HOST_DEVICE int
   RunRows(const TRegisters &      registers,
@@ -151,6 +151,13 @@ public:
       }
       Keys medians[2][Width];
       Filter(registers, lines, medians);
+      if constexpr (IsNumbered)
+      {
+        if (strip.GetNumbered().isMiddle && IsTrueOfWarp(HasLimit(strip.GetNumbered(), medians)))
+        {
+          return row;
+        }
+      }
       StoreRows(medians, signMask, isWhole, skip, columns, row, rows, stripRows, arguments.outputPitch[1], output);
       lines[0] = lines[2];
       lines[1] = lines[3];
@@ -198,6 +205,28 @@ private:
         place.row += arguments.stripRows;
       }
     }
+  }
+
+  /** How a strip's keys are numbered, if they are: signed ones in the middle. */
+  static CUDAMEDIAN_HOST_DEVICE NumberedKeys
+  GetNumbered(TPixelBits signMask)
+  {
+    NumberedKeys numbered;
+    numbered.isMiddle = signMask != 0;
+    return numbered;
+  }
+
+  /** Whether some median is what keys are clamped to. */
+  static CUDAMEDIAN_HOST_DEVICE bool
+  HasLimit(const NumberedKeys & numbered, const Keys (&medians)[2][Width])
+  {
+    Keys extreme = 0;
+    CUDAMEDIAN_UNROLL
+    for (int i = 0; i < 2 * Width; ++i)
+    {
+      extreme = numbered.GetMoreExtreme(extreme, medians[i / Width][i % Width]);
+    }
+    return NumberedKeys::IsAtLimit(extreme);
   }
 
   /** Whether something is true of a lane; the host has no warps. */
@@ -274,13 +303,13 @@ private:
     CUDAMEDIAN_HOST_DEVICE void
     MakeLine(const Pixels & pixels, Line & line, Keys & seen) const
     {
-      const auto inner = Registers::template MakeKeys<Key>(pixels.inner, m_SignMask);
+      const auto inner = MakeKeys(pixels.inner);
       CUDAMEDIAN_UNROLL
       for (int i = 0; i < Width; ++i)
       {
         line.keys[1 + i] = inner.Get(i);
       }
-      const Keys left = Registers::template MakeKeys<Key>(pixels.left, m_SignMask).Get(0);
+      const Keys left = MakeKeys(pixels.left).Get(0);
 #ifdef __CUDA_ARCH__
       const Keys fromLeft = __shfl_up_sync(0xFFFFFFFFU, line.keys[Width], 1);
       const Keys fromRight = __shfl_down_sync(0xFFFFFFFFU, line.keys[1], 1);
@@ -288,7 +317,7 @@ private:
       line.keys[Width + 1] = m_Lane == Lanes - 1 ? left : fromRight;
 #else
       line.keys[0] = left;
-      line.keys[Width + 1] = Registers::template MakeKeys<Key>(pixels.right, m_SignMask).Get(0);
+      line.keys[Width + 1] = MakeKeys(pixels.right).Get(0);
 #endif
       if (m_Columns <= Width)
       {
@@ -305,15 +334,38 @@ private:
       }
       if constexpr (IsNumbered)
       {
-        CUDAMEDIAN_UNROLL
-        for (int i = 0; i < Width + 2; ++i)
+        if (!GetNumbered().isMiddle)
         {
-          seen = bfloat::KeepNaN(seen, line.keys[i]);
+          CUDAMEDIAN_UNROLL
+          for (int i = 0; i < Width + 2; ++i)
+          {
+            seen = bfloat::KeepNaN(seen, line.keys[i]);
+          }
         }
       }
     }
 
+    CUDAMEDIAN_HOST_DEVICE NumberedKeys
+    GetNumbered() const
+    {
+      return StripKernel::GetNumbered(m_SignMask);
+    }
+
   private:
+    template <int VCount>
+    CUDAMEDIAN_HOST_DEVICE PixelVector<Keys, VCount>
+                           MakeKeys(const PixelVector<TPixelBits, VCount> (&pixels)[Halves]) const
+    {
+      if constexpr (IsNumbered)
+      {
+        if (GetNumbered().isMiddle)
+        {
+          return NumberedKeys::NumberMiddle(pixels);
+        }
+      }
+      return Registers::template MakeKeys<Key>(pixels, m_SignMask);
+    }
+
     const KernelArguments & m_Arguments;
     const TPixelBits *      m_Input;
     std::int32_t            m_Row;
@@ -391,21 +443,6 @@ private:
             std::int64_t pitch,
             TPixelBits * output)
   {
-    using Stored = KeyRegisters<TPixelBits, IsNumbered ? KeyPacking::Pair : VPacking>;
-    Keys keys[2][Width];
-    CUDAMEDIAN_UNROLL
-    for (int i = 0; i < 2 * Width; ++i)
-    {
-      const Keys median = medians[i / Width][i % Width];
-      if constexpr (IsNumbered)
-      {
-        keys[i / Width][i % Width] = NumberedKeys{}.GetKeys(median);
-      }
-      else
-      {
-        keys[i / Width][i % Width] = median;
-      }
-    }
     CUDAMEDIAN_UNROLL
     for (int half = 0; half < Halves; ++half)
     {
@@ -414,8 +451,15 @@ private:
       {
         if (row + i + half * stripRows < rows)
         {
-          StoreMedians<Stored, Key>(
-            keys[i], half, signMask, isWhole, skip, columns, output + (row + i + half * stripRows) * pitch);
+          TPixelBits * const target = output + (row + i + half * stripRows) * pitch;
+          if constexpr (IsNumbered)
+          {
+            StorePixels(GetNumbered(signMask).MakePixels(medians[i], half, signMask), isWhole, skip, columns, target);
+          }
+          else
+          {
+            StoreMedians<Registers, Key>(medians[i], half, signMask, isWhole, skip, columns, target);
+          }
         }
       }
     }

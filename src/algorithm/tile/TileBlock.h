@@ -97,7 +97,7 @@ RunTileKernelPhases(const TThreads &                threads,
     threads.Synchronize();
     return RunTileKernelPhases<TKernel, VPhase + 1>(threads, arguments, block, shared);
   }
-  return block.numbered.isClamped && threads.Count(atLimit) > 0;
+  return block.numbered.HasLimit() && threads.Count(atLimit) > 0;
 }
 
 /** The border and the phases of a block whose footprint is staged. */
@@ -157,6 +157,7 @@ RunStandingBlock(const TThreads &         threads,
   const auto stage = [&](unsigned int thread) { without += TKernel::Stage(arguments, block, thread, shared) ? 1 : 0; };
   if constexpr (TKernel::IsNumbered)
   {
+    block.numbered.isMiddle = arguments.signMask != 0;
     CUDAMEDIAN_KEEP_LOOP
     for (;;)
     {
@@ -178,7 +179,9 @@ RunStandingBlock(const TThreads &         threads,
       {
         return;
       }
-      block.numbered.isSecond = true;
+      // What was numbered in the middle is numbered in one way, and then, if need be, in the other.
+      block.numbered.isSecond = !block.numbered.isMiddle;
+      block.numbered.isMiddle = false;
     }
   }
   else

@@ -160,7 +160,7 @@ public:
         const unsigned int line = firstLine + (round + i) * linesAtOnce;
         if (line < Lines)
         {
-          StageKeys(pixels[i], signMask, shared + line * Pitch + column, seen);
+          StageKeys(block.numbered, pixels[i], signMask, shared + line * Pitch + column, seen);
         }
       }
     }
@@ -175,7 +175,7 @@ public:
         PixelVector<TPixelBits, StagePixels> pixels[Parts];
         LoadLine(
           arguments, block, input + ClampColumn(arguments, left + static_cast<std::int32_t>(haloColumn)), line, pixels);
-        StageKeys(pixels, signMask, shared + line * Pitch + haloColumn, seen);
+        StageKeys(block.numbered, pixels, signMask, shared + line * Pitch + haloColumn, seen);
       }
     }
     if constexpr (IsNumbered)
@@ -260,11 +260,20 @@ protected:
   /** Stages a vector, and keeps in mind whether keys are without a number. */
   template <int VPixels>
   static CUDAMEDIAN_HOST_DEVICE void
-  StageKeys(const PixelVector<TPixelBits, VPixels> (&pixels)[Parts],
-            TPixelBits signMask,
-            Keys *     destination,
-            Keys &     seen)
+  StageKeys([[maybe_unused]] const NumberedKeys & numbered,
+            const PixelVector<TPixelBits, VPixels> (&pixels)[Parts],
+            TPixelBits              signMask,
+            Keys *                  destination,
+            [[maybe_unused]] Keys & seen)
   {
+    if constexpr (IsNumbered)
+    {
+      if (numbered.isMiddle)
+      {
+        NumberedKeys::NumberMiddle(pixels).Store(destination);
+        return;
+      }
+    }
     const auto keys = Registers::template MakeKeys<Key>(pixels, signMask);
     if constexpr (IsNumbered)
     {
