@@ -32,6 +32,7 @@
 #include <algorithm>
 #include <chrono>
 #include <csignal>
+#include <fstream>
 #include <functional>
 #include <limits>
 #include <map>
@@ -755,6 +756,31 @@ TEST_F(CudaMedianCommandLine, WritesNoImageIntoAStreamThatIsClosed)
                   MedianByITK(itk::ReadImage<itk::Image<short, 3>>(input).GetPointer(), { { 1, 1, 1 } }).GetPointer());
 }
 
+namespace
+{
+
+/** Waits until a program catches a signal, as Linux says: a machine at work takes a while to start it. */
+void
+WaitUntilCaught(pid_t program, int signal)
+{
+  for (int tries = 0; tries < 3000; ++tries)
+  {
+    std::ifstream status("/proc/" + std::to_string(program) + "/status");
+    std::string   word;
+    while (status >> word && word != "SigCgt:")
+    {}
+    std::uint64_t caught = 0;
+    if (status >> std::hex >> caught && (caught >> (signal - 1) & 1U) != 0)
+    {
+      return;
+    }
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  }
+  ADD_FAILURE() << "the program does not catch signal " << signal;
+}
+
+} // namespace
+
 TEST_F(CudaMedianCommandLine, EndsByTheSignalItGets)
 {
   // Takes seconds, unless it is ended.
@@ -771,7 +797,8 @@ TEST_F(CudaMedianCommandLine, EndsByTheSignalItGets)
     const ProgramResult result = RunProgram(arguments,
                                             { [] { setenv("ITK_GLOBAL_DEFAULT_NUMBER_OF_THREADS", "1", 1); },
                                               [signal](pid_t program) {
-                                                std::this_thread::sleep_for(std::chrono::milliseconds(700));
+                                                WaitUntilCaught(program, signal);
+                                                std::this_thread::sleep_for(std::chrono::milliseconds(500));
                                                 kill(program, signal);
                                               } });
     EXPECT_EQ(result.signal, number);
