@@ -27,9 +27,10 @@ namespace cudamedian
  *
  * The request's buffers are addresses of the same device, which need not be the current one; input and output are
  * of any strides, of the same size and pixel type, and do not overlap. Nothing passes through the host. The call
- * returns when the work is in the stream, and before it is done; for windows whose kernels need memory of their own
- * (local ranks, sliding histograms and interpreted programs) it returns when it is done. Neither progress nor an abort
- * is asked for. Large images are filtered in several launches, each short enough for a display driver's watchdog.
+ * returns when the work is in the stream, and before it is done; interpreted programs, merge tiling and footprints
+ * whose pixels are listed on the device are waited for. Kernels take memory of their own, as local ranks do, in the
+ * order of the stream. Neither progress nor an abort is asked for. Large images are filtered in several launches, each
+ * short enough for a display driver's watchdog.
  *
  * Rows that are not a multiple of 16 bytes long, or arrays that do not start at one, are copied on the device to rows
  * that are, and the result is copied back, which takes longer; the report's slabReason says so.
@@ -39,8 +40,7 @@ namespace cudamedian
  * or of what a budget holds. Where such a window is a footprint, the call returns when the work is done.
  *
  * A call like an earlier one, whose request differs in addresses alone, plans and reserves nothing: it checks where its
- * images lie and launches the kernels that are ready. That holds without a budget, for kernels that need no memory of
- * their own.
+ * images lie and launches the kernels that are ready. That holds without a budget, and where nothing is waited for.
  *
  * \param stream a cudaStream_t: null is the default stream, 1 the legacy and 2 the per-thread one.
  * \throws RequestError when the request is inconsistent.

@@ -140,21 +140,19 @@ ValidateDeviceRequest(const MedianRequest & request)
 void
 ReserveKernelMemory(const MedianRequest & request,
                     const Candidate &     candidate,
-                    std::size_t           copyBytes,
+                    std::size_t           launchBytes,
                     DeviceContext &       context)
 {
-  const auto kernels = candidate.programBytes + candidate.scratchBytes;
-  const auto needed = kernels + copyBytes;
+  const auto needed = candidate.programBytes + launchBytes;
   if (request.deviceMemoryBudget != 0 && context.GetDeviceBytes() + needed > request.deviceMemoryBudget)
   {
     // An earlier request left too much for this budget.
     CheckCuda(context.ReleaseBuffers(), "cudaFree");
     ReleaseDevicePools();
   }
-  if (!context.program.Reserve(candidate.programBytes) ||
-      !context.ReservePixels(context.scratch, candidate.scratchBytes))
+  if (!context.program.Reserve(candidate.programBytes))
   {
-    throw DeviceError("Allocating the " + std::to_string(kernels) +
+    throw DeviceError("Allocating the " + std::to_string(candidate.programBytes) +
                       " bytes of device memory that the window's kernel needs failed");
   }
 }
@@ -179,7 +177,7 @@ public:
   {
     ++m_Reservations;
     m_Launch.emplace(m_Request, plan);
-    ReserveKernelMemory(m_Request, plan.candidate, m_Launch->GetCopyBytes(), *m_Context);
+    ReserveKernelMemory(m_Request, plan.candidate, m_Launch->GetLaunchBytes(), *m_Context);
     std::optional<SlabKernel> kernel;
     auto obstacle = PrepareKernel(m_Planned, plan.candidate, withoutProof, *m_Context, kernel, m_Origin);
     if (kernel)
@@ -197,7 +195,7 @@ public:
     report.algorithmReason += m_Origin;
     report.slabReason = m_Launch->DescribeCopies(m_Request);
     kernel.GetLauncher().Describe(report);
-    report.deviceBytes = m_Context->GetDeviceBytes() + m_Launch->GetCopyBytes();
+    report.deviceBytes = m_Context->GetDeviceBytes() + m_Launch->GetLaunchBytes();
     try
     {
       m_Launch->Launch(m_Request, m_Stream);
@@ -237,7 +235,7 @@ private:
     }
     auto kept = std::make_shared<KeptCall>(
       KeptCall{ m_Context->GetDevice(), cudaContext, m_VerdictChanges, std::move(*m_Launch), report });
-    kept->report.deviceBytes = kept->launch.GetCopyBytes();
+    kept->report.deviceBytes = kept->launch.GetLaunchBytes();
     KeepCall(CallKey(m_Request), std::move(kept));
   }
 

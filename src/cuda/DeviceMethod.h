@@ -43,9 +43,11 @@ class SlabLauncher
 public:
   virtual ~SlabLauncher() = default;
 
-  /** Launches them for a slab, or a part of one. Asynchronous on the stream. \returns CUDA's error. */
+  /** Launches them for a slab, or a part of one. Asynchronous on the stream.
+   * \param scratch device memory, as much as the candidate's scratchBytes; nothing in it outlives the launch.
+   * \returns CUDA's error. */
   virtual cudaError_t
-  Launch(const KernelArguments & arguments, cudaStream_t stream) const = 0;
+  Launch(const KernelArguments & arguments, void * scratch, cudaStream_t stream) const = 0;
 
   /** The most pixels of a launch that ends soon enough for a display driver's watchdog. Larger launches are cut. */
   virtual std::int64_t
@@ -86,7 +88,7 @@ public:
   virtual KernelMeans
   GetMeans() const = 0;
 
-  /** Prepares them for a request on the current device, whose context has the candidate's program and scratch memory.
+  /** Prepares them for a request on the current device, whose context has the candidate's program memory.
    * \throws KernelMissing, DeviceError */
   virtual std::unique_ptr<SlabLauncher>
   Prepare(const MedianRequest & request, const Candidate & candidate, DeviceContext & context) const = 0;

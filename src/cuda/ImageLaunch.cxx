@@ -165,7 +165,8 @@ ImageLaunch::ImageLaunch(const MedianRequest & request, const Plan & plan)
   : m_Slabs(GetSlabs(request, plan)), m_CopiesInput(m_Slabs.size() > 1 || !IsReadInPlace(request)),
     m_CopiesOutput(m_Slabs.size() > 1 || !IsWrittenInPlace(request)),
     m_InputBytes(m_CopiesInput ? GetLargest(m_Slabs, PixelBytes(request.pixelType), GetDeviceInputStride) : 0),
-    m_OutputBytes(m_CopiesOutput ? GetLargest(m_Slabs, PixelBytes(request.pixelType), GetDeviceOutputStride) : 0)
+    m_OutputBytes(m_CopiesOutput ? GetLargest(m_Slabs, PixelBytes(request.pixelType), GetDeviceOutputStride) : 0),
+    m_ScratchBytes(plan.candidate.scratchBytes)
 {}
 
 std::string
@@ -192,6 +193,11 @@ ImageLaunch::Launch(const MedianRequest & request, cudaStream_t stream) const
 {
   std::optional<StreamBuffer> input;
   std::optional<StreamBuffer> output;
+  std::optional<StreamBuffer> scratch;
+  if (m_ScratchBytes > 0)
+  {
+    scratch.emplace(m_ScratchBytes, stream);
+  }
   if (m_CopiesInput)
   {
     input.emplace(m_InputBytes, stream);
@@ -210,6 +216,7 @@ ImageLaunch::Launch(const MedianRequest & request, cudaStream_t stream) const
                                m_CopiesInput ? input->Get() : request.input,
                                m_CopiesOutput ? output->Get() : request.output,
                                nullptr,
+                               scratch ? scratch->Get() : nullptr,
                                stream),
               "launching the kernel");
     if (m_CopiesOutput)

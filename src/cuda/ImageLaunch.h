@@ -44,11 +44,11 @@ public:
   std::string
   DescribeCopies(const MedianRequest & request) const;
 
-  /** Bytes of device memory that copies take at a time. */
+  /** Bytes of device memory that a launch takes, for copies and kernels. */
   std::size_t
-  GetCopyBytes() const
+  GetLaunchBytes() const
   {
-    return m_InputBytes + m_OutputBytes;
+    return m_InputBytes + m_OutputBytes + m_ScratchBytes;
   }
 
   /** Sets the kernels, without which nothing is launched. */
@@ -76,6 +76,7 @@ private:
   bool                                 m_CopiesOutput;
   std::size_t                          m_InputBytes;
   std::size_t                          m_OutputBytes;
+  std::size_t                          m_ScratchBytes;
   std::optional<SlabKernel>            m_Kernel;
   std::vector<std::vector<SlabLaunch>> m_Launches; ///< of each slab
 };

@@ -38,15 +38,11 @@ public:
   {}
 
   cudaError_t
-  Launch(const KernelArguments & arguments, cudaStream_t stream) const override
+  Launch(const KernelArguments & arguments, void * scratch, cudaStream_t stream) const override
   {
-    if (m_Context == nullptr)
-    {
-      static auto & none = *new MergeStreams; // never destroyed: a thread may be at work when the process ends
-      return m_Launch(arguments, { m_KeyFormat, nullptr, 0, none }, stream);
-    }
-    return m_Launch(
-      arguments, { m_KeyFormat, m_Context->scratch.Get(), m_ScratchBytes, m_Context->mergeStreams }, stream);
+    static auto & none = *new MergeStreams; // never destroyed: a thread may be at work when the process ends
+    auto &        mergeStreams = m_Context == nullptr ? none : m_Context->mergeStreams;
+    return m_Launch(arguments, { m_KeyFormat, scratch, m_ScratchBytes, mergeStreams }, stream);
   }
 
   bool
@@ -90,7 +86,7 @@ public:
     {
       largest = m_GetLargestLaunch(request);
     }
-    const bool isIndependent = candidate.scratchBytes == 0 && m_Means != KernelMeans::Merges;
+    const bool isIndependent = m_Means != KernelMeans::Merges;
     return std::make_unique<FunctionLauncher>(
       m_Launch, GetKeyFormat(request.pixelType), candidate.scratchBytes, isIndependent ? nullptr : &context, largest);
   }

@@ -121,14 +121,15 @@ CheckCopy(const Slab & slab, const Window & window)
 } // namespace
 
 MaskedLaunch::MaskedLaunch(const MedianRequest & request, const Plan & plan)
-  : m_Window(GetWindow(request)), m_PixelBytes(PixelBytes(request.pixelType)), m_Ranks(GetMaskedRanks(request)),
+  : m_Window(GetWindow(request)), m_PixelBytes(PixelBytes(request.pixelType)),
+    m_ScratchBytes(plan.candidate.scratchBytes), m_Ranks(GetMaskedRanks(request)),
     m_RankBytes(GetDeviceRankBytes(MakeCopiedRequest(request))), m_Axis(GetFilledAxis(m_Window)),
     m_HasDeviations(request.outlierRule == OutlierRule::Deviations)
 {
   m_Members = m_Ranks.hasMarks || m_HasDeviations ? ListMembers(m_Window) : m_Members;
   m_Runs = m_Ranks.hasMarks && m_RankBytes > 0 ? ListRuns(m_Window, m_Axis) : m_Runs;
   m_RunCount = CountRuns(m_Window, m_Axis, m_Runs);
-  const auto kernels = plan.candidate.programBytes + plan.candidate.scratchBytes;
+  const auto kernels = plan.candidate.programBytes;
   const auto budget = request.deviceMemoryBudget == 0
                         ? std::numeric_limits<std::size_t>::max()
                         : request.deviceMemoryBudget - std::min(request.deviceMemoryBudget, kernels);
@@ -186,6 +187,7 @@ MaskedLaunch::LayOut(const Slab & slab, bool hasResults) const
   const auto   results = GetBytes(stride, slab.output.extent, m_PixelBytes);
   memory.copy = memory.Add(GetBytes(GetDeviceInputStride(slab, m_PixelBytes), slab.input.extent, m_PixelBytes));
   memory.results = memory.Add(hasResults ? results : 0);
+  memory.scratch = memory.Add(m_ScratchBytes);
   memory.members = memory.Add(m_Members.size() * sizeof(FootprintMember));
   memory.runs = memory.Add(m_Runs.size() * sizeof(FlagRun));
   memory.deviations = memory.Add(m_HasDeviations ? static_cast<std::size_t>(Volume(slab.output.extent)) * 4 : 0);
@@ -385,7 +387,8 @@ MaskedLaunch::LaunchRank(const Piece & piece, bool isLower, void * results, char
     arguments.rankBytes = static_cast<int>(m_RankBytes);
     CheckCuda(LaunchRanks(arguments, stream), "finding the wanted ranks");
   }
-  CheckCuda(m_Kernel->Launch(piece.launches, memory + m_Memory.copy, results, ranks, stream), "launching the kernel");
+  CheckCuda(m_Kernel->Launch(piece.launches, memory + m_Memory.copy, results, ranks, memory + m_Memory.scratch, stream),
+            "launching the kernel");
 }
 
 FinishArguments

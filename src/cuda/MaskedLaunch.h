@@ -43,9 +43,9 @@ public:
     return m_Pieces.size();
   }
 
-  /** Bytes of device memory that a piece takes. */
+  /** Bytes of device memory that a piece takes, for copies and kernels. */
   std::size_t
-  GetCopyBytes() const
+  GetLaunchBytes() const
   {
     return m_Memory.bytes;
   }
@@ -103,6 +103,7 @@ private:
 
   Window                       m_Window; ///< the request's
   std::size_t                  m_PixelBytes;
+  std::size_t                  m_ScratchBytes;
   MaskedRanks                  m_Ranks;
   std::size_t                  m_RankBytes;     ///< of a rank in the map; 0: there is none
   int                          m_Axis;          ///< along which keys come in turn

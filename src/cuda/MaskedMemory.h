@@ -38,6 +38,7 @@ struct MaskedMemory
   std::size_t turns{ 0 };
   std::size_t empty{ 0 };
   std::size_t parities{ 0 };
+  std::size_t scratch{ 0 }; ///< of the kernels
   std::size_t members{ 0 };
   std::size_t runs{ 0 };
   std::size_t deviations{ 0 };

@@ -27,9 +27,9 @@ namespace cudamedian
 
 SlabKernel::SlabKernel(const MedianRequest & request, const Candidate & candidate, DeviceContext & context)
   : m_PixelBytes(PixelBytes(request.pixelType)), m_RankBytes(GetDeviceRankBytes(request)),
-    m_UsesContextMemory(candidate.programBytes + candidate.scratchBytes > 0),
     m_Launcher(candidate.onDevice->Prepare(request, candidate, context))
 {
+  m_UsesContextMemory = candidate.programBytes + candidate.scratchBytes > 0 && !m_Launcher->IsIndependent();
   m_Arguments.signMask = GetSignMask(request.pixelType);
   m_Arguments.rank = GetWindow(request).rank;
   m_Arguments.rankBytes = static_cast<std::int32_t>(m_RankBytes);
@@ -70,6 +70,7 @@ SlabKernel::Launch(const std::vector<SlabLaunch> & launches,
                    const void *                    input,
                    void *                          output,
                    const void *                    ranks,
+                   void *                          scratch,
                    cudaStream_t                    stream) const
 {
   cudaGetLastError(); // an error that another's call left behind is none of this launch
@@ -79,7 +80,7 @@ SlabKernel::Launch(const std::vector<SlabLaunch> & launches,
     arguments.input = input;
     arguments.output = static_cast<char *>(output) + launch.outputOffset;
     arguments.rankMap = ranks == nullptr ? nullptr : static_cast<const char *>(ranks) + launch.rankOffset;
-    const auto error = m_Launcher->Launch(arguments, stream);
+    const auto error = m_Launcher->Launch(arguments, scratch, stream);
     if (error != cudaSuccess)
     {
       return error;

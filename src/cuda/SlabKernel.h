@@ -49,15 +49,18 @@ public:
 
   /** Launches the kernels for a slab whose input is in device memory. Asynchronous.
    * \param ranks the slab's map of ranks, laid out as its output is; null where the request has none.
+   * \param scratch device memory, as much as the candidate's scratchBytes.
    * \returns CUDA's error. */
   cudaError_t
   Launch(const std::vector<SlabLaunch> & launches,
          const void *                    input,
          void *                          output,
          const void *                    ranks,
+         void *                          scratch,
          cudaStream_t                    stream) const;
 
-  /** Whether launches work in the context's memory. It must not pass to another call before they have ended. */
+  /** Whether launches need memory, or streams, of the context. It must not pass to another call before they have ended.
+   */
   bool
   UsesContextMemory() const
   {

@@ -109,10 +109,13 @@ GetWork(const MedianRequest & request, DeviceRun & run)
   }
   const bool hasRanks = GetDeviceRankBytes(request) > 0;
   return [&run, hasRanks](const Slab & slab, const DeviceContext::Place & place, cudaStream_t stream) {
-    CheckCuda(
-      run.kernel->Launch(
-        run.kernel->Cut(slab), place.input.Get(), place.output.Get(), hasRanks ? place.ranks.Get() : nullptr, stream),
-      "The kernel launch");
+    CheckCuda(run.kernel->Launch(run.kernel->Cut(slab),
+                                 place.input.Get(),
+                                 place.output.Get(),
+                                 hasRanks ? place.ranks.Get() : nullptr,
+                                 run.context->scratch.Get(),
+                                 stream),
+              "The kernel launch");
   };
 }
 

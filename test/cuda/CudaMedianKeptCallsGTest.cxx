@@ -281,6 +281,68 @@ TEST_F(CudaMedianKeptCalls, CopiesAreGivenBack)
   EXPECT_EQ(CountLiveObjects().deviceAllocations, before);
 }
 
+namespace
+{
+
+/** Requests whose kernels work in memory of their own, which is taken in the order of the stream. */
+std::vector<std::pair<const char *, MedianRequest>>
+MakeRequestsWithScratch()
+{
+  const Extent extent{ { 64, 48, 1, 1 } };
+  auto         ranks = MakeDeviceRequest(extent, { { 10, 10, 0, 0 } });
+  ranks.algorithm = Algorithm::LocalRank;
+  auto histograms = MakeDeviceRequest(extent, { { 12, 12, 0, 0 } });
+  histograms.algorithm = Algorithm::SlidingHistogram;
+  // Axis after axis.
+  auto extremes = MakeDeviceRequest({ { 64, 24, 20, 1 } }, { { 5, 9, 5, 0 } }, PixelType::Float32);
+  extremes.rank = 0;
+  extremes.algorithm = Algorithm::Extremum;
+  return { { "ranks", ranks }, { "histograms", histograms }, { "extremes", extremes } };
+}
+
+} // namespace
+
+TEST_F(CudaMedianKeptCalls, KernelsWithMemoryOfTheirOwnToo)
+{
+  CUDAMEDIAN_NEEDS_GPU();
+  for (const auto & [name, request] : MakeRequestsWithScratch())
+  {
+    SCOPED_TRACE(name);
+    DeviceImages one(request);
+    DeviceImages other(request);
+    const auto   report = one.Check();
+    EXPECT_GT(report.deviceBytes, 0U);
+    const auto before = CountLiveObjects().deviceAllocations;
+    for (int repeat = 0; repeat < 3; ++repeat)
+    {
+      // In two streams at the same time.
+      EXPECT_TRUE(RunKeptCall(one.GetRequest(), one.stream, nullptr));
+      EXPECT_TRUE(RunKeptCall(other.GetRequest(), other.stream, nullptr));
+      one.ExpectMedians();
+      other.ExpectMedians();
+    }
+    EXPECT_EQ(CountLiveObjects().deviceAllocations, before);
+    EXPECT_EQ(one.Check().deviceBytes, report.deviceBytes);
+  }
+}
+
+TEST_F(CudaMedianKeptCalls, MemoryOfTheKernelsMayBeShort)
+{
+  CUDAMEDIAN_NEEDS_GPU();
+  for (const auto & [name, request] : MakeRequestsWithScratch())
+  {
+    SCOPED_TRACE(name);
+    DeviceImages images(request);
+    images.Check();
+    SetCudaFaults(1, forEver, cudaErrorMemoryAllocation, { "cudaMallocFromPoolAsync", "cudaMallocAsync" });
+    EXPECT_FALSE(RunKeptCall(images.GetRequest(), images.stream, nullptr));
+    EXPECT_THROW(RunMedianOnDevice(images.GetRequest(), images.stream), DeviceError);
+    EXPECT_GT(CountFailedCalls(), 0);
+    ClearCudaFaults();
+    images.CheckKept();
+  }
+}
+
 TEST_F(CudaMedianKeptCalls, ABudgetIsPlannedFor)
 {
   CUDAMEDIAN_NEEDS_GPU();

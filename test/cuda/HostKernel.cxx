@@ -106,17 +106,27 @@ Filter(PixelType type, const Footprint * footprint, std::int64_t mostRanks, cons
 class HostLauncher : public SlabLauncher
 {
 public:
-  HostLauncher(PixelType type, const Footprint * footprint, std::int64_t mostRanks)
-    : m_Type(type), m_Footprint(footprint), m_MostRanks(mostRanks)
+  HostLauncher(PixelType         type,
+               const Footprint * footprint,
+               std::int64_t      mostRanks,
+               std::size_t       scratchBytes,
+               bool              isIndependent)
+    : m_Type(type), m_Footprint(footprint), m_MostRanks(mostRanks), m_ScratchBytes(scratchBytes),
+      m_IsIndependent(isIndependent)
   {}
 
   /** Checked like the kernels that nvcc compiles: the launch says nothing, and the last error is asked. */
   cudaError_t
-  Launch(const KernelArguments & arguments, cudaStream_t stream) const override
+  Launch(const KernelArguments & arguments, void * scratch, cudaStream_t stream) const override
   {
-    std::function<void()> work = [type = m_Type, footprint = m_Footprint, ranks = m_MostRanks, arguments] {
-      Filter(type, footprint, ranks, arguments);
-    };
+    std::function<void()> work =
+      [type = m_Type, footprint = m_Footprint, ranks = m_MostRanks, scratch, scratchBytes = m_ScratchBytes, arguments] {
+        if (scratchBytes > 0)
+        {
+          std::memset(scratch, 0x5A, scratchBytes); // there has to be as much
+        }
+        Filter(type, footprint, ranks, arguments);
+      };
     void * pointers[] = { &work };
     static_cast<void>(cudaLaunchKernel(nullptr, dim3(), dim3(), pointers, 0, stream));
     return cudaGetLastError();
@@ -125,13 +135,15 @@ public:
   bool
   IsIndependent() const override
   {
-    return true;
+    return m_IsIndependent;
   }
 
 private:
   PixelType         m_Type;
   const Footprint * m_Footprint;
   std::int64_t      m_MostRanks;
+  std::size_t       m_ScratchBytes;
+  bool              m_IsIndependent;
 };
 
 /** The compiler of tests, and what it has compiled: "", or what is wrong with a window's kernel. */
@@ -164,11 +176,14 @@ public:
   }
 
   std::unique_ptr<SlabLauncher>
-  Prepare(const MedianRequest & request, const Candidate &, DeviceContext &) const override
+  Prepare(const MedianRequest & request, const Candidate & candidate, DeviceContext &) const override
   {
     // Kernels see half floats as integers of their order.
-    return std::make_unique<HostLauncher>(
-      GetCopiedType(request.pixelType), request.footprint, GetWindow(request).ranks);
+    return std::make_unique<HostLauncher>(GetCopiedType(request.pixelType),
+                                          request.footprint,
+                                          GetWindow(request).ranks,
+                                          candidate.scratchBytes,
+                                          candidate.programBytes == 0 && m_Means != KernelMeans::Merges);
   }
 
 private:

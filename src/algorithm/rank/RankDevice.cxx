@@ -35,29 +35,34 @@ public:
                const MedianRequest & request,
                const Candidate &     candidate,
                DeviceContext &       context)
-    : m_Shape(shape), m_KeyFormat(GetKeyFormat(request.pixelType)), m_ScratchBytes(candidate.scratchBytes),
-      m_Context(context)
+    : m_Shape(shape), m_KeyFormat(GetKeyFormat(request.pixelType)), m_ScratchBytes(candidate.scratchBytes)
   {
     if (shape.members > 0)
     {
       const auto lists = MakeRankLists(*request.footprint, shape);
+      m_Lists = static_cast<const std::uint32_t *>(context.program.Get());
       CheckCuda(cudaMemcpy(context.program.Get(), lists.data(), GetRankListBytes(shape), cudaMemcpyHostToDevice),
                 "cudaMemcpy");
     }
   }
 
   cudaError_t
-  Launch(const KernelArguments & slab, cudaStream_t stream) const override
+  Launch(const KernelArguments & slab, void * scratch, cudaStream_t stream) const override
   {
-    const auto * lists = m_Shape.members > 0 ? static_cast<const std::uint32_t *>(m_Context.program.Get()) : nullptr;
-    return LaunchRankWindows(slab, m_Shape, m_KeyFormat, m_Context.scratch.Get(), m_ScratchBytes, lists, stream);
+    return LaunchRankWindows(slab, m_Shape, m_KeyFormat, scratch, m_ScratchBytes, m_Lists, stream);
+  }
+
+  bool
+  IsIndependent() const override
+  {
+    return m_Lists == nullptr;
   }
 
 private:
-  RankShape       m_Shape;
-  KeyFormat       m_KeyFormat;
-  std::size_t     m_ScratchBytes;
-  DeviceContext & m_Context;
+  RankShape             m_Shape;
+  KeyFormat             m_KeyFormat;
+  std::size_t           m_ScratchBytes;
+  const std::uint32_t * m_Lists{ nullptr }; ///< of a footprint, in the context's program memory
 };
 
 class RankDeviceMethod : public DeviceMethod

@@ -55,7 +55,7 @@ public:
   }
 
   cudaError_t
-  Launch(const KernelArguments & slab, cudaStream_t stream) const override
+  Launch(const KernelArguments & slab, void *, cudaStream_t stream) const override
   {
     auto arguments = slab;
     arguments.footprint = static_cast<const FootprintMember *>(m_Members);

@@ -78,7 +78,7 @@ public:
   }
 
   cudaError_t
-  Launch(const KernelArguments & arguments, cudaStream_t stream) const override
+  Launch(const KernelArguments & arguments, void *, cudaStream_t stream) const override
   {
     return LaunchEmittedKernel(m_Kernel, m_Multiprocessors, arguments, stream);
   }
@@ -215,7 +215,7 @@ public:
   }
 
   cudaError_t
-  Launch(const KernelArguments & arguments, cudaStream_t stream) const override
+  Launch(const KernelArguments & arguments, void *, cudaStream_t stream) const override
   {
     return LaunchInterpreter(arguments, m_Program, m_KeyFormat, m_SharedBytes, stream);
   }
