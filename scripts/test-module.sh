@@ -63,8 +63,9 @@ build_external() {
 
 build_plain() {
   local itk_build="${cache}/build${suite:+-${suite}}" build="${build_root}/module-plain${suite:+-${suite}}" formats=()
-  mapfile -t formats < <(printf -- '-DModule_ITKIO%s\n' GDCM Meta NIFTI NRRD PNG)
-  build_minimal_itk -DModule_ITKSmoothing -DModule_ITKImageNoise -DModule_ITKMathematicalMorphology "${formats[@]}"
+  mapfile -t formats < <(printf -- '-DModule_ITKIO%s\n' BMP BioRad GDCM GIPL HDF5 JPEG JPEG2000 Meta MINC MRC NIFTI NRRD PNG TIFF VTK)
+  build_minimal_itk -DModule_ITKSmoothing -DModule_ITKImageNoise -DModule_ITKMathematicalMorphology -DModule_ITKVTK \
+    "${formats[@]}"
   say "building CudaMedian as any other project in ${build}"
   configure_tests "${build}" -DCUDAMEDIAN_PLAIN_CMAKE=ON -DITK_DIR="${itk_build}" -DCUDAMEDIAN_BUILD_BENCHMARKS=OFF \
     -DCUDAMEDIAN_QUICK_BUILD=ON -DCUDAMEDIAN_CAMPAIGN_SECONDS=15
