@@ -64,6 +64,13 @@ def test_what_is_not_equal_and_what_failed_is_told(tables):
     assert "- All results that were measured are equal." in tables.write_page([equal])
 
 
+def test_rounded_convolutions_are_explained(tables):
+    different = {"seconds": 0.01, "kind": "PyTorch", "result": "9 of 4096 pixels differ"}
+    cases = {"median | float32 | 3x3 | 64x64": {"ours": {"PyTorch": 0.002}, "others": {"MONAI": different}}}
+    assert tables.CONVOLUTIONS in tables.write_page([make_results(place="device", cases=cases)])
+    assert tables.CONVOLUTIONS not in tables.write_page([make_results(cases=cases), make_results(place="device")])
+
+
 def test_a_file_for_each_place(tables):
     page = tables.write_page([make_results(), make_results(place="device")])
     assert [line for line in page.splitlines() if line.startswith("#")] == [
