@@ -19,6 +19,7 @@
 #define DeviationBodies_h
 
 #include "MaskedBodies.h"
+#include "PixelFormat.h"
 
 /** How far the values of each window lie from its median: the middle one of these distances, by a thread for each
  * output, which reads its window once more. */
@@ -304,9 +305,15 @@ DispatchDeviations(const DeviationArguments & arguments, const TLaunch & launch)
     case PixelType::Int16:
     case PixelType::UInt16:
       return DispatchDeviationsOf<IntegerDistances<std::uint16_t>>(arguments, launch);
-    default:
+    case PixelType::Int32:
+    case PixelType::UInt32:
       return DispatchDeviationsOf<IntegerDistances<std::uint32_t>>(arguments, launch);
+    case PixelType::Int64:
+    case PixelType::UInt64:
+    case PixelType::Float64:
+      break; // FindDeviceObstacle() refuses them
   }
+  ThrowUnknown("pixel type with deviations in device memory", static_cast<std::size_t>(arguments.pixelType));
 }
 
 } // namespace cudamedian

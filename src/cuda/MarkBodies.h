@@ -382,17 +382,8 @@ template <template <typename> class TBody, typename TArguments, typename TLaunch
 auto
 DispatchWidth(const TArguments & arguments, const TLaunch & launch)
 {
-  switch (PixelBytes(arguments.pixelType))
-  {
-    case 1:
-      return launch(TBody<std::uint8_t>(arguments));
-    case 2:
-      return launch(TBody<std::uint16_t>(arguments));
-    case 4:
-      return launch(TBody<std::uint32_t>(arguments));
-    default:
-      return launch(TBody<std::uint64_t>(arguments));
-  }
+  return DispatchBytes(PixelBytes(arguments.pixelType),
+                       [&](auto bits) { return launch(TBody<decltype(bits)>(arguments)); });
 }
 
 } // namespace cudamedian

@@ -24,6 +24,7 @@
 #  endif
 
 #  include "KeyVectors-inl.h"
+#  include "PixelFormat.h"
 #  include "RowPrograms.h"
 
 #  include "hwy/highway.h"
@@ -229,7 +230,7 @@ public:
         case 8:
           return RunKeys<std::uint64_t>(phase, arguments);
         default:
-          return;
+          ThrowUnknown("width of keys in bytes", keyBytes);
       }
     }
   }
