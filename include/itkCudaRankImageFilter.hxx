@@ -20,13 +20,16 @@
 
 #include "itkCudaRankImageFilter.h"
 
-#include "itkTotalProgressReporter.h"
+// As there: ITK's tests of headers include this file by itself.
+#if __has_include("itkRankImageFilter.h")
 
-#include <algorithm>
-#include <cmath>
-#include <cstring>
-#include <sstream>
-#include <utility>
+#  include "itkTotalProgressReporter.h"
+
+#  include <algorithm>
+#  include <cmath>
+#  include <cstring>
+#  include <sstream>
+#  include <utility>
 
 namespace itk
 {
@@ -446,5 +449,7 @@ CudaRankImageFilter<TInputImage, TOutputImage, TKernel>::PrintSelf(std::ostream 
 }
 
 } // namespace itk
+
+#endif // __has_include
 
 #endif
