@@ -228,8 +228,7 @@ private:
   {
     const auto & kernel = m_Launch->GetKernel();
     const auto   cudaContext = FindCudaContext();
-    if (m_Reservations != 1 || kernel.UsesContextMemory() || !kernel.GetLauncher().IsIndependent() ||
-        !HasKey(m_Request) || cudaContext == 0)
+    if (m_Reservations != 1 || !kernel.GetLauncher().IsIndependent() || !HasKey(m_Request) || cudaContext == 0)
     {
       return;
     }
