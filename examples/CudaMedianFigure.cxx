@@ -24,7 +24,7 @@
 #include "itkCudaMedianImageFilter.h"
 #include "itkImageFileReader.h"
 #include "itkImageFileWriter.h"
-#include "itkImageRegionConstIterator.h"
+#include "itkImageRegionIteratorWithIndex.h"
 #include "itkSaltAndPepperNoiseImageFilter.h"
 
 #include <CLI/CLI.hpp>

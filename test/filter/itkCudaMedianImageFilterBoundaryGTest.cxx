@@ -24,6 +24,7 @@
 
 #include "itkConstantBoundaryCondition.h"
 #include "itkCudaMedianImageFilter.h"
+#include "itkImageRegionConstIteratorWithIndex.h"
 #include "itkPeriodicBoundaryCondition.h"
 #include "itkStreamingImageFilter.h"
 

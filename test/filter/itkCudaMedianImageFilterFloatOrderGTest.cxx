@@ -21,6 +21,7 @@
 #include "CudaMedianTestImages.h"
 
 #include "itkCudaMedianImageFilter.h"
+#include "itkImageRegionConstIteratorWithIndex.h"
 
 #include <algorithm>
 #include <sstream>

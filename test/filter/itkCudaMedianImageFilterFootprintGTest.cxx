@@ -23,6 +23,7 @@
 
 #include "itkCudaMedianImageFilter.h"
 #include "itkFlatStructuringElement.h"
+#include "itkImageRegionConstIteratorWithIndex.h"
 #include "itkRGBPixel.h"
 #include "itkStreamingImageFilter.h"
 

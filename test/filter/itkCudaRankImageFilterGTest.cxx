@@ -24,6 +24,7 @@
 
 #include "itkCudaMedianChainImageFilter.h"
 #include "itkCudaRankImageFilter.h"
+#include "itkImageRegionConstIteratorWithIndex.h"
 #include "itkStreamingImageFilter.h"
 
 #include <gtest/gtest.h>
