@@ -21,6 +21,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <string>
+#include <tuple>
 
 /** What a policy knows of a machine. A policy has no other way to know one. */
 namespace cudamedian
@@ -68,6 +69,50 @@ struct DeviceTraits
     return std::min({ blocks, warps * 32 / threads, sharedBytes / std::max(1, bytes + reservedSharedBytes) });
   }
 };
+
+/** All that is known of a device. One more thing does not compile until it is here too. */
+inline auto
+GetAll(const DeviceTraits & traits)
+{
+  const auto & [name,
+                capability,
+                multiprocessors,
+                kilohertz,
+                blockShared,
+                shared,
+                reserved,
+                registers,
+                warps,
+                blocks,
+                cache,
+                copy,
+                pipes,
+                on] = traits;
+  const auto & [sums, threeInput, instructions] = pipes;
+  return std::tie(name,
+                  capability,
+                  multiprocessors,
+                  kilohertz,
+                  blockShared,
+                  shared,
+                  reserved,
+                  registers,
+                  warps,
+                  blocks,
+                  cache,
+                  copy,
+                  sums,
+                  threeInput,
+                  instructions,
+                  on);
+}
+
+/** An order for maps. */
+inline bool
+operator<(const DeviceTraits & one, const DeviceTraits & other)
+{
+  return GetAll(one) < GetAll(other);
+}
 
 /** A processor and its memory. */
 struct HostTraits

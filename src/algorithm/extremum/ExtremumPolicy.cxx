@@ -21,11 +21,13 @@
 #include "DivideUp.h"
 #include "ExtremumOffers.h"
 #include "ExtremumTuning.h"
+#include "Remembered.h"
 
 #include <algorithm>
 #include <array>
 #include <map>
 #include <optional>
+#include <tuple>
 #include <utility>
 
 namespace cudamedian
@@ -256,7 +258,10 @@ ChooseExtremumPasses(const ExtremumReach & reach,
                      int                   pixelBytes,
                      const DeviceTraits &  device)
 {
-  return ChooseExtremumPasses(reach, outputExtent, pixelBytes, device, GetExtremumTuning());
+  using Key = std::tuple<Extent, Extent, Extent, int, DeviceTraits>;
+  static auto & known = *new Remembered<Key, ExtremumPasses>(256);
+  return known.Get({ reach.before, reach.behind, outputExtent, pixelBytes, device },
+                   [&] { return ChooseExtremumPasses(reach, outputExtent, pixelBytes, device, GetExtremumTuning()); });
 }
 
 ExtremumPasses

@@ -21,10 +21,13 @@
 #include "DivideUp.h"
 #include "RankEdges.h"
 #include "RankThresholdPolicy.h"
+#include "Remembered.h"
 #include "itkCudaMedianFootprint.h"
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
+#include <tuple>
 
 namespace cudamedian
 {
@@ -139,6 +142,24 @@ SetCounters(const Window & window, int pixelBytes, RankShape & shape, const Devi
          shape.sharedBytes <= std::min(GetMostRankSharedBytes(), traits.blockSharedBytes);
 }
 
+/** The fastest block for a window, of those that count and those whose windows keep a threshold. */
+std::optional<RankShape>
+FindFastestShape(const Window & window, int pixelBytes, const DeviceTraits & traits)
+{
+  RankShape  counters{};
+  RankShape  thresholds{};
+  const bool counts = FindCounterShape(window, pixelBytes, counters, traits);
+  // One threshold keeps to one rank.
+  if (window.ranks == 1 && IsThresholdFaster(window, pixelBytes) &&
+      FindThresholdShape(window, pixelBytes, thresholds, traits) &&
+      (!counts || EstimateRankPicoseconds(thresholds, window, pixelBytes, traits) <
+                    EstimateRankPicoseconds(counters, window, pixelBytes, traits)))
+  {
+    return thresholds;
+  }
+  return counts ? std::optional<RankShape>(counters) : std::nullopt;
+}
+
 } // namespace
 
 int
@@ -209,18 +230,12 @@ EstimateRankPicoseconds(const RankShape & shape, const Window & window, int pixe
 bool
 FindRankShape(const Window & window, int pixelBytes, RankShape & shape, const DeviceTraits & traits)
 {
-  RankShape  thresholds{};
-  const bool counts = FindCounterShape(window, pixelBytes, shape, traits);
-  // One threshold keeps to one rank.
-  if (window.ranks == 1 && IsThresholdFaster(window, pixelBytes) &&
-      FindThresholdShape(window, pixelBytes, thresholds, traits) &&
-      (!counts || EstimateRankPicoseconds(thresholds, window, pixelBytes, traits) <
-                    EstimateRankPicoseconds(shape, window, pixelBytes, traits)))
-  {
-    shape = thresholds;
-    return true;
-  }
-  return counts;
+  using Key = std::tuple<Window, int, DeviceTraits>;
+  static auto & known = *new Remembered<Key, std::optional<RankShape>>(256);
+  const auto    fastest =
+    known.Get({ window, pixelBytes, traits }, [&] { return FindFastestShape(window, pixelBytes, traits); });
+  shape = fastest.value_or(shape);
+  return fastest.has_value();
 }
 
 bool
