@@ -19,16 +19,16 @@
 
 #include "ProgramLowering.h"
 #include "ProgramSimplifier.h"
+#include "Remembered.h"
 #include "SharedPieces.h"
 #include "SortingNetwork.h"
 #include "itkCudaMedianFootprint.h"
 
 #include <algorithm>
 #include <iterator>
-#include <map>
-#include <mutex>
 #include <optional>
 #include <stdexcept>
+#include <utility>
 
 namespace cudamedian
 {
@@ -429,18 +429,11 @@ FindFootprintTiling(const Window & window, const std::vector<Extent> & tiles, st
 FootprintTiling
 ChooseFootprintTiling(const Window & window, std::size_t mostLiveValues)
 {
+  using Key = std::pair<Window, std::size_t>;
   // Never destroyed: a thread may be at work when the process ends.
-  static auto & mutex = *new std::mutex;
-  static auto & known = *new std::map<std::pair<Window, std::size_t>, FootprintTiling>;
-
-  const std::lock_guard<std::mutex> lock(mutex);
-  auto                              found = known.find({ window, mostLiveValues });
-  if (found == known.end())
-  {
-    const auto tiling = FindFootprintTiling(window, ListFootprintTiles(window, false), mostLiveValues);
-    found = known.emplace(std::make_pair(window, mostLiveValues), tiling).first;
-  }
-  return found->second;
+  static auto & known = *new Remembered<Key, FootprintTiling>(256);
+  return known.Get({ window, mostLiveValues },
+                   [&] { return FindFootprintTiling(window, ListFootprintTiles(window, false), mostLiveValues); });
 }
 
 } // namespace cudamedian

@@ -259,6 +259,7 @@ ChooseExtremumPasses(const ExtremumReach & reach,
                      const DeviceTraits &  device)
 {
   using Key = std::tuple<Extent, Extent, Extent, int, DeviceTraits>;
+  // Never destroyed: a thread may be at work when the process ends.
   static auto & known = *new Remembered<Key, ExtremumPasses>(256);
   return known.Get({ reach.before, reach.behind, outputExtent, pixelBytes, device },
                    [&] { return ChooseExtremumPasses(reach, outputExtent, pixelBytes, device, GetExtremumTuning()); });

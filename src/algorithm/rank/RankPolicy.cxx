@@ -231,6 +231,7 @@ bool
 FindRankShape(const Window & window, int pixelBytes, RankShape & shape, const DeviceTraits & traits)
 {
   using Key = std::tuple<Window, int, DeviceTraits>;
+  // Never destroyed: a thread may be at work when the process ends.
   static auto & known = *new Remembered<Key, std::optional<RankShape>>(256);
   const auto    fastest =
     known.Get({ window, pixelBytes, traits }, [&] { return FindFastestShape(window, pixelBytes, traits); });
