@@ -17,21 +17,17 @@
  *=========================================================================*/
 #include "OutputFile.h"
 
-#include "Interruption.h"
 #include "Options.h"
 #include "TemporaryFolder.h"
-#include "Terminal.h"
+#include "WriterProcess.h"
 
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
-#include <new>
 #include <system_error>
 #include <utility>
 #include <vector>
 
-#include <fcntl.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 namespace fs = std::filesystem;
@@ -91,72 +87,6 @@ Companion(const fs::path & path)
     }
   }
   return {};
-}
-
-/** Calls `write` in a copy of this process: of ITK's writers some crash when a disk is full, some end the program, and
- * some do so when it ends by itself. \throws UserError with what went wrong */
-void
-WriteApart(const std::function<void(const std::string &)> & write, const std::string & path)
-{
-  int ends[2] = { -1, -1 };
-  if (pipe2(ends, O_CLOEXEC) != 0)
-  {
-    throw UserError(std::strerror(errno));
-  }
-  const int worker = Interruption::Fork();
-  if (worker == 0)
-  {
-    close(ends[0]);
-    std::string text;
-    try
-    {
-      write(path);
-    }
-    catch (const itk::ExceptionObject & error)
-    {
-      text = Description(error);
-    }
-    catch (const std::bad_alloc &)
-    {
-      text = "not enough memory";
-    }
-    catch (const std::exception & error)
-    {
-      text = error.what();
-    }
-    const ssize_t ignored = ::write(ends[1], text.data(), text.size());
-    static_cast<void>(ignored);
-    // Nothing that the program set up is this process's to take down.
-    _exit(text.empty() ? 0 : 1);
-  }
-  close(ends[1]);
-  if (worker < 0)
-  {
-    // No more processes are allowed.
-    close(ends[0]);
-    write(path);
-    return;
-  }
-  std::string text;
-  char        buffer[512];
-  for (ssize_t bytes = read(ends[0], buffer, sizeof(buffer)); bytes != 0; bytes = read(ends[0], buffer, sizeof(buffer)))
-  {
-    if (bytes < 0 && errno != EINTR)
-    {
-      break;
-    }
-    text.append(buffer, static_cast<std::size_t>(std::max<ssize_t>(bytes, 0)));
-  }
-  close(ends[0]);
-  const int status = Interruption::WaitForFork();
-  if (WIFSIGNALED(status))
-  {
-    throw UserError(std::string("its format's writer was ended by ") + Interruption::NameOf(WTERMSIG(status)));
-  }
-  if (WEXITSTATUS(status) != 0)
-  {
-    throw UserError(text.empty() ? "its format's writer gave up" : text);
-  }
 }
 
 } // namespace

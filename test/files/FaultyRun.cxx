@@ -165,7 +165,8 @@ public:
       {
         pass = WSTOPSIG(status);
       }
-      ptrace(PTRACE_SYSCALL, process, nullptr, pass);
+      // What comes after the fault takes its time untraced.
+      ptrace(m_Done ? PTRACE_CONT : PTRACE_SYSCALL, process, nullptr, pass);
     }
     outcome.calls = m_Count;
   }
@@ -269,6 +270,7 @@ private:
         process.failing = false;
         registers.rax = static_cast<unsigned long long>(-static_cast<long long>(m_Fault.error));
         ptrace(PTRACE_SETREGS, number, nullptr, &registers);
+        m_Done = true;
       }
       else if (process.opening)
       {
@@ -296,6 +298,7 @@ private:
     else if (m_Fault.kind == Fault::Kind::SignalAtCall)
     {
       kill(m_Main, m_Fault.signal);
+      m_Done = true;
     }
   }
 
@@ -307,6 +310,7 @@ private:
   std::size_t              m_Forks{ 0 };
   std::size_t              m_Count{ 0 };
   bool                     m_Writing{ false };
+  bool                     m_Done{ false }; ///< the fault has happened
 };
 
 #endif
