@@ -277,7 +277,10 @@ struct MedianRequest
    * A device that is listed several times works with as many contexts, which share its budget. */
   std::vector<int> devices;
   unsigned         workUnits{ 1 }; ///< concurrency that parallelFor provides
-  ParallelFor      parallelFor;    ///< null: a plain loop
+  /** Whether the CPU backend may use fewer work units where to wake threads is estimated to take longer than they save.
+   */
+  bool        mayUseFewerUnits{ false };
+  ParallelFor parallelFor; ///< null: a plain loop
   /** Called from the thread that called RunMedian with the fraction done, rising to 1. May throw to stop the run:
    * the exception reaches the caller of RunMedian after the backend has released what it held, and nothing is tried
    * again. */

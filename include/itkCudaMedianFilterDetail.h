@@ -463,6 +463,11 @@ UseThreads(TFilter & filter, TRequest & request)
   auto * threader = filter.GetMultiThreader();
   request.workUnits =
     static_cast<unsigned int>(std::min(filter.GetNumberOfWorkUnits(), threader->GetMaximumNumberOfThreads()));
+  // Whoever limits the work units gets as many as that.
+  if constexpr (std::is_same_v<TRequest, cudamedian::MedianRequest>)
+  {
+    request.mayUseFewerUnits = filter.GetNumberOfWorkUnits() >= threader->GetMaximumNumberOfThreads();
+  }
   request.parallelFor = [threader](std::size_t count, const std::function<void(std::size_t)> & body) {
     threader->SetNumberOfWorkUnits(static_cast<ThreadIdType>(count));
     threader->ParallelizeArray(

@@ -69,9 +69,28 @@ RunNothing(const MedianRequest & request, Backend backend, ExecutionReport repor
   return report;
 }
 
-ExecutionReport
-RunOnHost(const MedianRequest & request, const Plan & plan, ExecutionReport report)
+/** A request with as many work units as it takes the least time with on the CPU, where it may have fewer, and its plan.
+ * \throws RequestError where the CPU cannot run it. */
+struct HostWork
 {
+  explicit HostWork(const MedianRequest & given) : request(given), plan(PlanOnHost(given))
+  {
+    // Requests that are run in copies share units out themselves.
+    if (given.mayUseFewerUnits && given.workUnits > 1 && !IsGathered(given))
+    {
+      request.workUnits = ChooseWorkUnits(given, plan);
+      plan = request.workUnits != given.workUnits ? PlanOnHost(request) : plan;
+    }
+  }
+
+  MedianRequest request;
+  Plan          plan;
+};
+
+ExecutionReport
+RunOnHost(const HostWork & work, ExecutionReport report)
+{
+  const auto & request = work.request;
   report.deviceMemoryBudget = 0;
   report.hostMemoryBudget = 0;
   if (IsGathered(request))
@@ -85,7 +104,7 @@ RunOnHost(const MedianRequest & request, const Plan & plan, ExecutionReport repo
     gathered.estimatedCpuSeconds = report.estimatedCpuSeconds;
     return gathered;
   }
-  RunPlanned(GetCpuBackend(), request, plan, {}, report);
+  RunPlanned(GetCpuBackend(), request, work.plan, {}, report);
   return report;
 }
 
@@ -94,7 +113,7 @@ RunOnCpuOnly(const MedianRequest & request)
 {
   auto report = StartReport(request, "asked for");
   return IsEmpty(request.outputExtent) ? RunNothing(request, Backend::Cpu, report)
-                                       : RunOnHost(request, PlanOnHost(request), report);
+                                       : RunOnHost(HostWork(request), report);
 }
 
 ExecutionReport
@@ -122,16 +141,16 @@ RunOnCudaOnly(const MedianRequest & request)
 bool
 IsCudaFaster(const MedianRequest & request,
              const Plan &          cudaPlan,
-             const Plan &          cpuPlan,
+             const HostWork &      onHost,
              const ImageMemory &   memory,
              ExecutionReport &     report)
 {
   const auto & host = GetHostRates();
   report.estimatedCudaSeconds =
     EstimateCudaSeconds(request, cudaPlan, memory, host, GetCudaBackend().MeasureCopyBytes(request.devices));
-  report.estimatedCpuSeconds = EstimateCpuSeconds(request, cpuPlan, host);
+  report.estimatedCpuSeconds = EstimateCpuSeconds(onHost.request, onHost.plan, host);
   report.backendReason =
-    "automatic: " + DescribeEstimates(request, report.estimatedCudaSeconds, report.estimatedCpuSeconds);
+    "automatic: " + DescribeEstimates(onHost.request, report.estimatedCudaSeconds, report.estimatedCpuSeconds);
   return report.estimatedCudaSeconds <= report.estimatedCpuSeconds;
 }
 
@@ -165,23 +184,23 @@ RunOnEither(const MedianRequest & request, ToldProgress & progress)
     report.device = device.usable ? device.description : "";
     return RunNothing(request, device.usable ? Backend::Auto : Backend::Cpu, report);
   }
-  std::optional<Plan> cpuPlan;
-  std::string         cpuProblem;
+  std::optional<HostWork> onHost;
+  std::string             cpuProblem;
   try
   {
-    cpuPlan = PlanOnHost(request);
+    onHost.emplace(request);
   }
   catch (const RequestError & error)
   {
     cpuProblem = error.what();
   }
-  if (!device.usable && !cpuPlan)
+  if (!device.usable && !onHost)
   {
     throw RequestError(cpuProblem + "; and no usable CUDA device; found: " + device.description);
   }
   if (!device.usable)
   {
-    return RunOnHost(request, *cpuPlan, report);
+    return RunOnHost(*onHost, report);
   }
   try
   {
@@ -189,11 +208,11 @@ RunOnEither(const MedianRequest & request, ToldProgress & progress)
     const auto memory = GetCudaBackend().FindImageMemory(request);
     const auto limits = GetDeviceLimits(request, memory, report);
     const auto cudaPlan = PlanMedian(request, Backend::Cuda, limits);
-    if (!cpuPlan)
+    if (!onHost)
     {
       report.backendReason = "automatic: the CPU cannot run this: " + cpuProblem;
     }
-    if (!cpuPlan || IsCudaFaster(request, cudaPlan, *cpuPlan, memory, report))
+    if (!onHost || IsCudaFaster(request, cudaPlan, *onHost, memory, report))
     {
       RunPlanned(GetCudaBackend(), request, cudaPlan, limits, report);
       return report;
@@ -203,7 +222,7 @@ RunOnEither(const MedianRequest & request, ToldProgress & progress)
   catch (const RequestError & error)
   {
     progress.RethrowException();
-    if (!cpuPlan)
+    if (!onHost)
     {
       throw RequestError(std::string("On CUDA: ") + error.what() + "; on the CPU: " + cpuProblem);
     }
@@ -212,7 +231,7 @@ RunOnEither(const MedianRequest & request, ToldProgress & progress)
   catch (const std::exception & error)
   {
     progress.RethrowException();
-    if (!cpuPlan)
+    if (!onHost)
     {
       throw;
     }
@@ -220,7 +239,7 @@ RunOnEither(const MedianRequest & request, ToldProgress & progress)
       request, std::string("automatic: CUDA failed, and the CPU filtered the image from the start: ") + error.what());
   }
   progress.StartAgain();
-  return RunOnHost(request, *cpuPlan, report);
+  return RunOnHost(*onHost, report);
 }
 
 /** Settles the backend of a request that is run in copies, where it is left open. \returns why; empty where it was

@@ -202,6 +202,7 @@ ToEngine(const CudaMedianRequest & given)
   request.algorithm = static_cast<cudamedian::Algorithm>(given.algorithm);
   request.deviceMemoryBudget = static_cast<std::size_t>(given.deviceMemoryBudget);
   request.workUnits = given.workUnits != 0 ? given.workUnits : std::max(1U, std::thread::hardware_concurrency());
+  request.mayUseFewerUnits = given.mayUseFewerUnits != 0;
   request.parallelFor = cudamedian::RunInKeptThreads;
   if (given.progress != nullptr)
   {

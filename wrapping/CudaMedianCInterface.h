@@ -97,6 +97,7 @@ typedef struct CudaMedianRequest
   uint8_t            invalidValue[8];
   uint32_t           outlierRule;      /**< cudamedian::OutlierRule */
   double             outlierThreshold; /**< from 0; a distance of values, or a number of deviations */
+  uint32_t           mayUseFewerUnits; /**< 1: fewer work units are used where more would take longer */
 } CudaMedianRequest;
 
 /** Runs cudamedian::RunMedian(). Writes the execution report's text, or what went wrong, to `text`, which holds

@@ -151,6 +151,7 @@ class _Request(ctypes.Structure):
         ("invalid_value", _Pixel),
         ("outlier_rule", ctypes.c_uint32),
         ("outlier_threshold", ctypes.c_double),
+        ("may_use_fewer_units", ctypes.c_uint32),
     ]
 
 
@@ -375,12 +376,15 @@ def _host_request(
     backend: Backend,
     algorithm: Algorithm,
     memory: int,
-    threads: int,
+    threads: int | None,
     **wanted: Any,
 ) -> _Request:
+    """Return a request. Where nobody asks for a number of threads, no more are woken than are worth it."""
     request = _request(pixel_type, input_address, output_address, shape, axes, algorithm, memory, **wanted)
     request.backend = backend
-    request.work_units = _numbers.integer("threads", threads, 1, _numbers.MOST_THREADS)
+    request.may_use_fewer_units = threads is None
+    wanted_threads = _numbers.count_threads(None) if threads is None else threads
+    request.work_units = _numbers.integer("threads", wanted_threads, 1, _numbers.MOST_THREADS)
     return request
 
 

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import math
 import numbers
+import time
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, cast
@@ -164,12 +165,6 @@ class _Filter:
         """Return the number of values of a window."""
         return len(self.places) if self.places is not None else math.prod(along.size for along in self.axes)
 
-    def _threads(self, pixels: int) -> int:
-        """Return the number of threads for an array of so many pixels."""
-        values = self._values()
-        is_extreme = self.places is None and self.rank in (0, values - 1)
-        return _numpy.worthwhile_threads(pixels, values, is_extreme)
-
     def _work(
         self, source: np.ndarray, target: np.ndarray, groups: list[list[int]]
     ) -> tuple[list[Any], dict[str, Any]]:
@@ -187,14 +182,14 @@ class _Filter:
             _engine.Backend.AUTO,
             _engine.Algorithm.AUTOMATIC,
             0,
-            self._threads(source.size),
+            None,
         ]
         return work, wanted
 
-    def prepare(self, source: np.ndarray, target: np.ndarray) -> _engine.Prepared | None:
-        """Return what filters other arrays like these, if there is little to do and room for the axes."""
+    def prepare(self, source: np.ndarray, target: np.ndarray, seconds: float) -> _engine.Prepared | None:
+        """Return what filters other arrays like these, which took so long, if that is quick and the axes have room."""
         groups = self.groups()
-        if len(groups) > _MOST_AXES or source.size * self._values() > _numpy.MOST_PREPARED_VALUES:
+        if len(groups) > _MOST_AXES or not _numpy.is_quick(source.size * self._values(), seconds):
             return None
         work, wanted = self._work(source, target, groups)
         return _engine.Prepared(*work, **wanted)
@@ -339,9 +334,11 @@ def run(
     if len(job.active) > _MOST_AXES:
         _run_extremum(job, source, destination, rank == 0)
     else:
+        start = time.perf_counter()
         job.run(source, destination)
+        seconds = time.perf_counter() - start
         is_kept = direct and source.dtype == array.dtype and array.dtype == result.dtype
-        if key is not None and is_kept and (prepared := job.prepare(source, destination)) is not None:
+        if key is not None and is_kept and (prepared := job.prepare(source, destination, seconds)) is not None:
             _plans.keep_on_host(key, prepared)
     if not direct:
         with np.errstate(invalid="ignore"):

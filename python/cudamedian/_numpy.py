@@ -6,25 +6,23 @@ from __future__ import annotations
 
 import os
 import sys
+import time
 from collections.abc import Callable
 from typing import Any, cast
 
 import numpy as np
 
-from . import _engine, _numbers, _plans, _rules, _types, _window
+from . import _engine, _plans, _rules, _types, _window
 
 # What the engine has no pixels of travels as a type of the same bytes, or that orders its values the same way.
 _CARRIERS = {"bool": "uint8"}
 
-# Values of windows that are worth a thread: to start one takes as long as to filter some. Reasoned, not measured.
-VALUES_PER_THREAD = 1 << 18
+# Values of windows that are filtered before anybody could wish to interrupt it, on any machine: some hundredths of a
+# second.
+_MOST_QUICK_VALUES = 1 << 22
 
-# Values at most that a pixel counts for where the least or the greatest of a box is wanted, which takes as long
-# whatever the box. With seven threads minima of 21x21 of a 64x64 array took 0.5 to 1.8 ms on the host of an H100.
-_VALUES_OF_EXTREME = 16
-
-# Values of windows that are filtered before anybody could wish to interrupt it: some hundredths of a second.
-MOST_PREPARED_VALUES = 1 << 22
+# How long a call took at most that nobody would interrupt if it were made again.
+_MOST_QUICK_SECONDS = 0.02
 
 # Kinds of types that an output may have: bool, integers, floating point, complex.
 _NUMBERS = "biufc"
@@ -39,21 +37,9 @@ def carrier(dtype: np.dtype[Any]) -> np.dtype[Any]:
     return np.dtype(name)
 
 
-def worthwhile_threads(pixels: int, values: int, is_extreme: bool) -> int:
-    """Return the threads for a call where nobody asks for a number of them.
-
-    Parameters
-    ----------
-    pixels : int
-        Pixels of the array.
-    values : int
-        Values of a window.
-    is_extreme : bool
-        Whether the least or the greatest of a box is wanted.
-
-    """
-    counted = min(values, _VALUES_OF_EXTREME) if is_extreme else values
-    return min(_numbers.count_threads(None), 1 + pixels * counted // VALUES_PER_THREAD)
+def is_quick(values: int, seconds: float) -> bool:
+    """Return whether calls need not hear of signals that are like one of so many values of windows and seconds."""
+    return values <= _MOST_QUICK_VALUES or seconds <= _MOST_QUICK_SECONDS
 
 
 def _overlaps_itself(array: np.ndarray) -> bool:
@@ -171,8 +157,7 @@ def median_filter(
         and not may_share_memory(result, source)
     )
     destination = target if direct else np.empty(array.shape, pixel)
-    values = array.size * window.count_values()
-    is_extreme = window.footprint is None and window.rank in (0, window.count_values() - 1)
+    start = time.perf_counter()
     work = (
         pixel.name,
         source.ctypes.data,
@@ -182,12 +167,13 @@ def median_filter(
         backend,
         algorithm,
         memory,
-        worthwhile_threads(array.size, window.count_values(), is_extreme) if threads is None else threads,
+        threads,
     )
     options = {"border_value": border_value, "rules": wanted, **window.options()}
     report = _engine.run(*work, progress=progress, **options)
+    seconds = time.perf_counter() - start
     is_kept = direct and array.dtype == result.dtype and source.ctypes.data == array.ctypes.data
-    if key is not None and is_kept and values <= MOST_PREPARED_VALUES:
+    if key is not None and is_kept and is_quick(array.size * window.count_values(), seconds):
         _plans.keep_on_host(key, _engine.Prepared(*work, **options))
     if not direct:
         np.copyto(result, destination, casting="unsafe")

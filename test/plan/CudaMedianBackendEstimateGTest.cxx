@@ -174,6 +174,26 @@ Estimate(const BackendRow & row)
 const Extent flat{ { 16384, 32768, 1, 1 } };
 const Extent deep{ { 1024, 1024, 512, 1 } };
 
+// To wake a thread takes longer than to filter a small image; a large one has work for all.
+TEST(CudaMedianBackendEstimate, SmallImagesAreNotWorthManyThreads)
+{
+  const auto choose = [](std::int64_t size, unsigned workUnits) {
+    const auto request = MakeRequest({ { size, size, 1, 1 } }, { { 1, 1, 0, 0 } }, workUnits);
+    return cudamedian::ChooseWorkUnits(request, PlanOnHost(request));
+  };
+  EXPECT_EQ(choose(64, 16), 1U);
+  EXPECT_EQ(choose(16384, 16), 16U);
+  EXPECT_EQ(choose(16384, 5), 5U);
+  EXPECT_EQ(choose(16384, 1), 1U);
+  unsigned before = 1;
+  for (std::int64_t size = 64; size <= 16384; size *= 2)
+  {
+    const auto units = choose(size, 16);
+    EXPECT_GE(units, before) << size;
+    before = units;
+  }
+}
+
 } // namespace
 
 TEST(CudaMedianBackendEstimate, ManyCoresAreFasterForSmallWindowsOfSmallImages)
