@@ -73,8 +73,8 @@ using CudaMedianSuperclass = std::conditional_t<CudaMedianFilterDetail::ImageTra
  *
  * Requested regions, streaming, progress, abort and the number of work units behave as in itk::MedianImageFilter, but
  * that work units beyond the threads of the multi-threader are not begun, and that fewer are where the number is not
- * limited and an image is too small for all of them. An exception leaves the filter reusable, and no output that is half
- * written.
+ * limited and an image is too small for all of them. An exception leaves the filter reusable, and no output that is
+ * half written.
  *
  * \sa MedianImageFilter
  * \ingroup CudaMedian
