@@ -64,10 +64,9 @@ GetCallSeconds(double copied)
   return copied < 1 << 19 ? 60e-6 : 120e-6;
 }
 
-} // namespace
-
+/** Seconds that the CPU backend takes once its threads are awake. */
 double
-EstimateCpuSeconds(const MedianRequest & request, const Plan & plan, const HostTraits & host)
+EstimateHostWork(const MedianRequest & request, const Plan & plan, const HostTraits & host)
 {
   const auto   pixels = static_cast<double>(Volume(request.outputExtent));
   const auto   keyBytes = static_cast<double>(PixelBytes(request.pixelType));
@@ -75,10 +74,30 @@ EstimateCpuSeconds(const MedianRequest & request, const Plan & plan, const HostT
   // An image has to be read and written, however many cores there are.
   const double memory =
     pixels * std::max(keyBytes, static_cast<double>(request.outputPixelBytes)) / GetImageRate(request, host);
-  const double work = plan.candidate.onHost->EstimateWork(request, host, threads);
-  // Threads are woken, and the last one is waited for.
-  const double waiting = threads > 1 ? 6e-6 * threads : 0;
-  return waiting + std::max(work / threads, memory);
+  return std::max(plan.candidate.onHost->EstimateWork(request, host, threads) / threads, memory);
+}
+
+/** Seconds to wake threads and to wait for the last, as it is from run to run where all cores work. */
+double
+GetWakingOfAll(double threads)
+{
+  return threads > 1 ? 6e-6 * threads : 0;
+}
+
+/** The same in the best of some runs, which tells apart what numbers of threads take: on the host of
+ * benchmark/README.md 10 us and 4.3 for each thread with ITK's pool, 14 and 1.5 with RunInKeptThreads(). */
+double
+GetWakingAtBest(double threads)
+{
+  return threads > 1 ? 12e-6 + 3e-6 * threads : 0;
+}
+
+} // namespace
+
+double
+EstimateCpuSeconds(const MedianRequest & request, const Plan & plan, const HostTraits & host)
+{
+  return GetWakingOfAll(CountThreads(request, host)) + EstimateHostWork(request, plan, host);
 }
 
 unsigned
@@ -92,7 +111,7 @@ ChooseWorkUnits(const MedianRequest & request, const Plan & plan)
   for (unsigned units = 1;; units = std::min(units < 4 ? units + 1 : units * 3 / 2, host.cores))
   {
     fewer.workUnits = units;
-    const double seconds = EstimateCpuSeconds(fewer, plan, host);
+    const double seconds = GetWakingAtBest(units) + EstimateHostWork(fewer, plan, host);
     if (units == 1 || seconds < least)
     {
       best = units;
