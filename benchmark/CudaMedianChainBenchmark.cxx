@@ -61,10 +61,7 @@ public:
     m_Ordinary.resize(pinned ? 0 : bytes);
     std::fill_n(Get(), bytes, static_cast<char>(0));
   }
-  ~Buffer()
-  {
-    FreePinnedMemory(m_Pinned);
-  }
+  ~Buffer() { FreePinnedMemory(m_Pinned); }
   Buffer(const Buffer &) = delete;
   Buffer &
   operator=(const Buffer &) = delete;

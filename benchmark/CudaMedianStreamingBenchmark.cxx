@@ -112,10 +112,7 @@ public:
     : m_Path(
         (std::filesystem::path(folder) / ("CudaMedianStreaming-" + std::to_string(getpid()) + "-" + name)).string())
   {}
-  ~TemporaryFile()
-  {
-    std::remove(m_Path.c_str());
-  }
+  ~TemporaryFile() { std::remove(m_Path.c_str()); }
   TemporaryFile(const TemporaryFile &) = delete;
   TemporaryFile &
   operator=(const TemporaryFile &) = delete;

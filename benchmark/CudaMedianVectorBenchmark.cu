@@ -101,14 +101,8 @@ PlainKernel(const unsigned char * __restrict__ input, unsigned char * __restrict
 class DeviceBytes
 {
 public:
-  explicit DeviceBytes(std::size_t bytes)
-  {
-    Check(cudaMalloc(&m_Memory, bytes), "cudaMalloc");
-  }
-  ~DeviceBytes()
-  {
-    cudaFree(m_Memory);
-  }
+  explicit DeviceBytes(std::size_t bytes) { Check(cudaMalloc(&m_Memory, bytes), "cudaMalloc"); }
+  ~DeviceBytes() { cudaFree(m_Memory); }
   DeviceBytes(const DeviceBytes &) = delete;
   DeviceBytes &
   operator=(const DeviceBytes &) = delete;

@@ -59,7 +59,8 @@ struct Images
 class Comparison
 {
 public:
-  explicit Comparison(const Options & options) : m_Options(options)
+  explicit Comparison(const Options & options)
+    : m_Options(options)
   {}
 
   /** Prints how many times as fast as the first the second request is, by kernels and in whole, and the rate of its

@@ -53,7 +53,9 @@ class Benchmark
 {
 public:
   /** \param scratchBytes device memory that data-aware algorithms may take. */
-  explicit Benchmark(std::size_t scratchBytes) : m_Device(DescribeDevice(m_Memory)), m_ScratchBytes(scratchBytes)
+  explicit Benchmark(std::size_t scratchBytes)
+    : m_Device(DescribeDevice(m_Memory))
+    , m_ScratchBytes(scratchBytes)
   {
     std::printf("%s, %d multiprocessors, %.2f GHz, copy %.2f TB/s\n",
                 m_Device.name.c_str(),

@@ -280,7 +280,9 @@ WriteDataSet(const gdcm::DataSet & dataSet, const gdcm::TransferSyntax & source,
 } // namespace
 
 DicomDerivation::DicomDerivation(const std::vector<DicomSlice> & slices, const DerivationNote & note)
-  : m_Slices(slices), m_Note(note), m_SeriesUid(RandomUid())
+  : m_Slices(slices)
+  , m_Note(note)
+  , m_SeriesUid(RandomUid())
 {
   for (std::size_t i = 0; i < slices.size(); ++i)
   {

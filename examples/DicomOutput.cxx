@@ -155,7 +155,9 @@ CompareValues(const itk::ImageIOBase & given, const void * pixels, itk::ImageIOB
 } // namespace
 
 DicomOutput::DicomOutput(const std::string & path, const itk::ImageIOBase & imageIO, DerivationNote note)
-  : m_ImageIO(imageIO), m_Slices(SlicesOf(imageIO)), m_Note(std::move(note))
+  : m_ImageIO(imageIO)
+  , m_Slices(SlicesOf(imageIO))
+  , m_Note(std::move(note))
 {
   std::error_code error;
   if (fs::exists(path, error))

@@ -60,7 +60,8 @@ Ends(std::uint64_t size, std::uint64_t needed)
 class Bytes
 {
 public:
-  explicit Bytes(const std::string & path) : m_Stream(path, std::ios::binary)
+  explicit Bytes(const std::string & path)
+    : m_Stream(path, std::ios::binary)
   {
     std::error_code error;
     m_Size = fs::file_size(path, error);
@@ -71,7 +72,9 @@ public:
   }
 
   /** Bytes that were read already: the begin of a file of `size` bytes. */
-  Bytes(std::vector<unsigned char> begin, std::uint64_t size) : m_Window(std::move(begin)), m_Size(size)
+  Bytes(std::vector<unsigned char> begin, std::uint64_t size)
+    : m_Window(std::move(begin))
+    , m_Size(size)
   {}
 
   std::uint64_t

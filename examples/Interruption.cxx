@@ -147,7 +147,8 @@ void
 WaitFor(pid_t child)
 {
   while (child > 0 && waitpid(child, nullptr, 0) < 0 && errno == EINTR)
-  {}
+  {
+  }
 }
 
 /** The life of the process that waits for the end of this one. */
@@ -167,7 +168,8 @@ Watch(int alive)
   dup2(nothing, STDERR_FILENO);
   char byte = 0;
   while (read(alive, &byte, 1) < 0 && errno == EINTR)
-  {}
+  {
+  }
   if (*folder != '\0')
   {
     // The lock falls when the last of the program's threads is gone, and with it the last change.
@@ -252,7 +254,8 @@ Interruption::~Interruption()
   // Its end of the pipe is closed when it ends.
   char byte = 0;
   while (m_Gone >= 0 && read(m_Gone, &byte, 1) < 0 && errno == EINTR)
-  {}
+  {
+  }
   close(m_Gone);
 }
 
@@ -312,7 +315,8 @@ Interruption::WaitForFork()
 {
   int status = 0;
   while (waitpid(worker, &status, 0) < 0 && errno == EINTR)
-  {}
+  {
+  }
   worker = 0;
   return status;
 }
@@ -347,7 +351,4 @@ Interruption::Task::Task(const std::string & text)
   task[0] = text[0];
 }
 
-Interruption::Task::~Task()
-{
-  task[0] = '\0';
-}
+Interruption::Task::~Task() { task[0] = '\0'; }

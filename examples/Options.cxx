@@ -409,7 +409,8 @@ IsPlainMedian(const AxisWindows & windows)
 {
   return windows.rank < 0 && windows.footprint == nullptr && !windows.hasRules &&
          std::count(windows.even.begin(), windows.even.end(), true) == 0 &&
-         std::all_of(windows.border.begin(), windows.border.end(), [](cudamedian::Border border) {
-           return border == cudamedian::Border::ZeroFluxNeumann;
-         });
+         std::all_of(
+           windows.border.begin(),
+           windows.border.end(),
+           [](cudamedian::Border border) { return border == cudamedian::Border::ZeroFluxNeumann; });
 }

@@ -78,7 +78,8 @@ PrintModuleDescription()
   return 0;
 }
 
-SlicerModule::SlicerModule(const std::string & parameterFile) : m_ParameterFile(parameterFile)
+SlicerModule::SlicerModule(const std::string & parameterFile)
+  : m_ParameterFile(parameterFile)
 {
   std::cout << "<filter-start>\n<filter-name>CudaMedianImageFilter</filter-name>\n"
             << "<filter-comment>Median filter</filter-comment>\n</filter-start>\n";

@@ -48,7 +48,9 @@ MemoryFile()
 } // namespace
 
 QuietScope::QuietScope()
-  : m_StandardOutput(dup(STDOUT_FILENO)), m_StandardError(dup(STDERR_FILENO)), m_Collected(MemoryFile())
+  : m_StandardOutput(dup(STDOUT_FILENO))
+  , m_StandardError(dup(STDERR_FILENO))
+  , m_Collected(MemoryFile())
 {
   FlushStandardStreams();
   if (m_Collected != nullptr)
@@ -93,7 +95,8 @@ QuietScope::Text() const
   return OneLine(text);
 }
 
-ProgressBar::ProgressBar() : m_IsTerminal(isatty(STDERR_FILENO) == 1)
+ProgressBar::ProgressBar()
+  : m_IsTerminal(isatty(STDERR_FILENO) == 1)
 {}
 
 ProgressBar::~ProgressBar()

@@ -49,12 +49,10 @@ template <typename TCall>
 class AtEnd
 {
 public:
-  explicit AtEnd(TCall call) : m_Call(std::move(call))
+  explicit AtEnd(TCall call)
+    : m_Call(std::move(call))
   {}
-  ~AtEnd()
-  {
-    m_Call();
-  }
+  ~AtEnd() { m_Call(); }
   AtEnd(const AtEnd &) = delete;
   AtEnd &
   operator=(const AtEnd &) = delete;

@@ -61,7 +61,7 @@ CudaMedian_EXPORT void
 RegisterDeviceAccess(const std::type_info & type, const DeviceAccess & access);
 
 /** The access to images of exactly this type; null where none was registered. */
-CudaMedian_EXPORT const DeviceAccess *
+const CudaMedian_EXPORT DeviceAccess *
 FindDeviceAccess(const std::type_info & type);
 
 } // namespace cudamedian

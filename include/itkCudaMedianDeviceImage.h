@@ -133,7 +133,10 @@ class DeviceImages
 {
 public:
   DeviceImages(const TInputImage & input, TOutputImage & output)
-    : m_Input(input), m_Output(output), m_InputAccess(FindAccess(input)), m_OutputAccess(FindAccess(output))
+    : m_Input(input)
+    , m_Output(output)
+    , m_InputAccess(FindAccess(input))
+    , m_OutputAccess(FindAccess(output))
   {}
 
   /** Why a request, whose buffers need not be known, is for the pixels of the host. Empty where it is not. */

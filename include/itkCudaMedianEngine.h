@@ -172,23 +172,23 @@ enum class OutlierRule : std::uint8_t
   Deviations ///< those whose distance is above so many median absolute deviations of their window
 };
 
-CudaMedian_EXPORT const char *
+const CudaMedian_EXPORT char *
 ToString(Border border);
-CudaMedian_EXPORT const char *
+const CudaMedian_EXPORT char *
 ToString(EvenMedian evenMedian);
-CudaMedian_EXPORT const char *
+const CudaMedian_EXPORT char *
 ToString(EmptyWindow emptyWindow);
-CudaMedian_EXPORT const char *
+const CudaMedian_EXPORT char *
 ToString(InvalidOutput invalidOutput);
-CudaMedian_EXPORT const char *
+const CudaMedian_EXPORT char *
 ToString(OutlierRule rule);
-CudaMedian_EXPORT const char *
+const CudaMedian_EXPORT char *
 ToString(Backend backend);
-CudaMedian_EXPORT const char *
+const CudaMedian_EXPORT char *
 ToString(Algorithm algorithm);
-CudaMedian_EXPORT const char *
+const CudaMedian_EXPORT char *
 ToString(Compilation compilation);
-CudaMedian_EXPORT const char *
+const CudaMedian_EXPORT char *
 ToString(PixelType type);
 
 /** What ran, where, and why. Times are in seconds, memory in bytes. */

@@ -118,8 +118,7 @@ struct PixelTraits : ScalarPixel<TPixel>
 
 template <typename TPixel>
 struct PixelTraits<TPixel, std::void_t<decltype(FindPixelTraits(static_cast<const TPixel *>(nullptr)))>>
-  : decltype(FindPixelTraits(static_cast<const TPixel *>(nullptr)))
-{};
+  : decltype(FindPixelTraits(static_cast<const TPixel *>(nullptr))){};
 
 /** What an image's pixels are made of, and where their values lie. */
 template <typename TImage>

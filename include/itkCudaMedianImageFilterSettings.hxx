@@ -135,7 +135,8 @@ CudaMedianImageFilter<TInputImage, TOutputImage>::GetFootprint() const
       return nullptr;
     case Shape::Footprint:
       break;
-    case Shape::Ellipsoid: {
+    case Shape::Ellipsoid:
+    {
       const auto * input = this->GetInput();
       if (input == nullptr)
       {
@@ -150,7 +151,8 @@ CudaMedianImageFilter<TInputImage, TOutputImage>::GetFootprint() const
       footprint = CudaMedianFilterDetail::MakeEllipsoid(*this, radius);
       break;
     }
-    case Shape::CenterWeighted: {
+    case Shape::CenterWeighted:
+    {
       auto radius = Superclass::GetRadius();
       radius[InputImageDimension - 1] = m_SliceWise ? 0 : radius[InputImageDimension - 1];
       footprint = CudaMedianFilterDetail::MakeCenterWeighted(*this, radius, m_CenterWeight);

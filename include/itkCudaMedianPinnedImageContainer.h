@@ -63,10 +63,7 @@ public:
 
 protected:
   CudaMedianPinnedImageContainer() = default;
-  ~CudaMedianPinnedImageContainer() override
-  {
-    DeallocateManagedMemory();
-  }
+  ~CudaMedianPinnedImageContainer() override { DeallocateManagedMemory(); }
 
   TElement *
   AllocateElements(TElementIdentifier size, bool useDefaultConstructor = false) const override

@@ -33,7 +33,7 @@ enum class VectorNorm : std::uint8_t
   L2
 };
 
-CudaMedian_EXPORT const char *
+const CudaMedian_EXPORT char *
 ToString(VectorNorm norm);
 
 /** Components that a pixel may have. */

@@ -21,6 +21,16 @@ files() {
   done
 }
 
+# Sets environment_python to the Python of a virtual environment with the tools from PyPI. Where there is none, says that
+# something is left unchecked, and fails.
+find_style_tools() {
+  find_environment style "${repository_root}/scripts/style-requirements.txt"
+  if [ -z "${environment_python}" ]; then
+    say "$1 left unchecked: PyPI's packages could not be installed"
+    return 1
+  fi
+}
+
 # KWStyle ends well whatever it finds, so its list of errors is read. It takes `enum class` for a class: those of the
 # engine's plain interface are exceptions.
 check_kwstyle() {
@@ -38,15 +48,11 @@ for check in "${checks[@]}"; do
   case "${check}" in
     cxx)
       python3 scripts/check-rooms.py
-      install_missing clang-format-14
-      files '*.cxx' '*.h' '*.hxx' '*.cu' '*.cuh' | xargs clang-format-14 --dry-run --Werror
+      find_style_tools "the form of C++" || continue
+      files '*.cxx' '*.h' '*.hxx' '*.cu' '*.cuh' | xargs "$(dirname "${environment_python}")/clang-format" --dry-run --Werror
       ;;
     python)
-      find_environment style "${repository_root}/scripts/style-requirements.txt"
-      if [ -z "${environment_python}" ]; then
-        say "the form of Python left unchecked: PyPI's packages could not be installed"
-        continue
-      fi
+      find_style_tools "the form of Python" || continue
       "${environment_python}" -m ruff check --quiet .
       "${environment_python}" -m ruff format --check --quiet .
       ;;
@@ -59,20 +65,12 @@ for check in "${checks[@]}"; do
       check_kwstyle
       ;;
     yaml)
-      find_environment style "${repository_root}/scripts/style-requirements.txt"
-      if [ -z "${environment_python}" ]; then
-        say "the form of YAML left unchecked: PyPI's packages could not be installed"
-        continue
-      fi
+      find_style_tools "the form of YAML" || continue
       files '*.yml' '*.yaml' | xargs "${environment_python}" -m yamllint --strict
       "${environment_python}" -m check_jsonschema --builtin-schema vendor.github-workflows .github/workflows/*.yml
       ;;
     packaging)
-      find_environment style "${repository_root}/scripts/style-requirements.txt"
-      if [ -z "${environment_python}" ]; then
-        say "the descriptions of packages left unchecked: PyPI's packages could not be installed"
-        continue
-      fi
+      find_style_tools "the descriptions of packages" || continue
       "${environment_python}" scripts/check-packaging.py
       ;;
     links) python3 scripts/check-links.py ;;

@@ -73,7 +73,9 @@ RunNothing(const MedianRequest & request, Backend backend, ExecutionReport repor
  * \throws RequestError where the CPU cannot run it. */
 struct HostWork
 {
-  explicit HostWork(const MedianRequest & given) : request(given), plan(PlanOnHost(given))
+  explicit HostWork(const MedianRequest & given)
+    : request(given)
+    , plan(PlanOnHost(given))
   {
     // Requests that are run in copies share units out themselves.
     if (given.mayUseFewerUnits && given.workUnits > 1 && !IsGathered(given))

@@ -56,7 +56,9 @@ ThrowUnlessEmpty(const std::string & obstacle)
 class WatchedRun : public BackendRun
 {
 public:
-  WatchedRun(std::unique_ptr<BackendRun> run, bool & hasBegun) : m_Run(std::move(run)), m_HasBegun(hasBegun)
+  WatchedRun(std::unique_ptr<BackendRun> run, bool & hasBegun)
+    : m_Run(std::move(run))
+    , m_HasBegun(hasBegun)
   {}
 
   Obstacle

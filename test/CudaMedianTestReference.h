@@ -45,7 +45,8 @@ struct BitsImage
   std::vector<TBits> pixels;
 
   explicit BitsImage(const Extent & size)
-    : extent(size), pixels(static_cast<std::size_t>(size[0] * size[1] * size[2] * size[3]))
+    : extent(size)
+    , pixels(static_cast<std::size_t>(size[0] * size[1] * size[2] * size[3]))
   {}
 
   TBits &

@@ -66,7 +66,8 @@ class RankMap
 {
 public:
   RankMap(const Window & window, MedianRequest & request)
-    : m_Request(request), m_Ranks(window.ranks > 1 ? static_cast<std::size_t>(Volume(request.outputExtent)) : 0)
+    : m_Request(request)
+    , m_Ranks(window.ranks > 1 ? static_cast<std::size_t>(Volume(request.outputExtent)) : 0)
   {
     std::mt19937_64 random(cudamediantest::Seed());
     for (auto & rank : m_Ranks)

@@ -110,8 +110,12 @@ class Runner
 {
 public:
   explicit Runner(const ClippedRequest & request)
-    : m_Request(request), m_Input(static_cast<const T *>(request.input)), m_Output(static_cast<T *>(request.output)),
-      m_Units(std::max(1U, request.workUnits)), m_Caller(std::this_thread::get_id()), m_Buffers(m_Units)
+    : m_Request(request)
+    , m_Input(static_cast<const T *>(request.input))
+    , m_Output(static_cast<T *>(request.output))
+    , m_Units(std::max(1U, request.workUnits))
+    , m_Caller(std::this_thread::get_id())
+    , m_Buffers(m_Units)
   {
     for (int axis = 0; axis < 3; ++axis)
     {

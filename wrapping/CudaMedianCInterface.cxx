@@ -144,7 +144,9 @@ InterpreterDoor door;
 class Progress
 {
 public:
-  explicit Progress(const CudaMedianRequest & given) : m_Call(given.progress), m_Pause(given.progressSeconds)
+  explicit Progress(const CudaMedianRequest & given)
+    : m_Call(given.progress)
+    , m_Pause(given.progressSeconds)
   {}
 
   void

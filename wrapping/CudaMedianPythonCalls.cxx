@@ -32,8 +32,10 @@ class Calls
 {
 public:
   Calls(nb::dict plans, nb::set kinds, nb::object isKind)
-    : m_Plans(std::move(plans)), m_Kinds(std::move(kinds)), m_IsKind(std::move(isKind)),
-      m_NumPysType(nb::module_::import_("numpy").attr("ndarray"))
+    : m_Plans(std::move(plans))
+    , m_Kinds(std::move(kinds))
+    , m_IsKind(std::move(isKind))
+    , m_NumPysType(nb::module_::import_("numpy").attr("ndarray"))
   {}
 
   /** \returns the output or None, and the key or None. */
@@ -185,7 +187,4 @@ Define(nb::module_ & module)
 } // namespace
 } // namespace cudamedian::python
 
-NB_MODULE(_calls, module)
-{
-  cudamedian::python::Define(module);
-}
+NB_MODULE(_calls, module) { cudamedian::python::Define(module); }

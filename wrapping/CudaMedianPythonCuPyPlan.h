@@ -28,7 +28,8 @@ class CuPyPlan : public DevicePlan
 {
 public:
   /** Keeps those functions of CuPy that a run calls. */
-  explicit CuPyPlan(nb::object prepared) : DevicePlan(std::move(prepared))
+  explicit CuPyPlan(nb::object prepared)
+    : DevicePlan(std::move(prepared))
   {
     const auto cupy = nb::module_::import_("cupy");
     m_Make = cupy.attr("ndarray");

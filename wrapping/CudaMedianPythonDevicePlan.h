@@ -31,8 +31,9 @@ class DevicePlan : public Plan
 {
 protected:
   explicit DevicePlan(nb::object prepared)
-    : Plan(std::move(prepared)), m_Function(GetFunction<decltype(CudaMedianRunPrepared)>()),
-      m_Handle(static_cast<const CudaMedianPrepared *>(ToAddress(GetPrepared().attr("handle"))))
+    : Plan(std::move(prepared))
+    , m_Function(GetFunction<decltype(CudaMedianRunPrepared)>())
+    , m_Handle(static_cast<const CudaMedianPrepared *>(ToAddress(GetPrepared().attr("handle"))))
   {}
 
   /** Whether it went well. Where it did not, a call that is read anew says why.

@@ -45,8 +45,8 @@ class HostMemory
 {
 public:
   explicit HostMemory(nb::handle array)
-    : m_Capsule(GetAttribute(array, GetNames().arrayStruct)),
-      m_Interface(static_cast<const ArrayInterface *>(PyCapsule_GetPointer(m_Capsule.ptr(), nullptr)))
+    : m_Capsule(GetAttribute(array, GetNames().arrayStruct))
+    , m_Interface(static_cast<const ArrayInterface *>(PyCapsule_GetPointer(m_Capsule.ptr(), nullptr)))
   {
     if (m_Interface == nullptr)
     {
@@ -104,8 +104,10 @@ class HostPlan : public Plan
 {
 public:
   explicit HostPlan(nb::object prepared)
-    : Plan(std::move(prepared)), m_Function(GetFunction<decltype(CudaMedianRun)>()), m_Type(GetNumPy("ndarray")),
-      m_Make(GetNumPy("empty"))
+    : Plan(std::move(prepared))
+    , m_Function(GetFunction<decltype(CudaMedianRun)>())
+    , m_Type(GetNumPy("ndarray"))
+    , m_Make(GetNumPy("empty"))
   {
     const auto request = nb::cast<nb::bytes>(GetPrepared().attr("request"));
     if (request.size() != sizeof(m_Request))

@@ -79,7 +79,9 @@ FootprintKey(nb::handle footprint)
 struct Array
 {
   explicit Array(nb::handle array)
-    : object(array), shape(GetAttribute(array, GetNames().shape)), dtype(GetAttribute(array, GetNames().dtype))
+    : object(array)
+    , shape(GetAttribute(array, GetNames().shape))
+    , dtype(GetAttribute(array, GetNames().dtype))
   {}
   PyTypeObject *
   GetType() const

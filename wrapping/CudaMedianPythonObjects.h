@@ -32,12 +32,10 @@ namespace nb = nanobind;
 class Name
 {
 public:
-  explicit Name(const char * text) : m_Text(PyUnicode_InternFromString(text))
+  explicit Name(const char * text)
+    : m_Text(PyUnicode_InternFromString(text))
   {}
-  operator PyObject *() const
-  {
-    return m_Text;
-  }
+  operator PyObject *() const { return m_Text; }
 
 private:
   PyObject * m_Text;

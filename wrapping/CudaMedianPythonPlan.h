@@ -29,7 +29,8 @@ class Plan
 {
 public:
   /** \param prepared what the package keeps of the request (_engine.py), which lives as long as the plan. */
-  explicit Plan(nb::object prepared) : m_Prepared(std::move(prepared))
+  explicit Plan(nb::object prepared)
+    : m_Prepared(std::move(prepared))
   {}
   virtual ~Plan() = default;
   Plan(const Plan &) = delete;

@@ -96,7 +96,8 @@ class TorchPlan : public DevicePlan
 {
 public:
   /** Keeps those functions of PyTorch that a run calls. */
-  explicit TorchPlan(nb::object prepared) : DevicePlan(std::move(prepared))
+  explicit TorchPlan(nb::object prepared)
+    : DevicePlan(std::move(prepared))
   {
     const auto torch = nb::module_::import_("torch");
     const auto own = torch.attr("_C");

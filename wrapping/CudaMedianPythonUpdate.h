@@ -35,10 +35,7 @@ public:
   {
     EnterInterpreter([this] { m_State = PyGILState_Ensure(); });
   }
-  ~HeldInterpreterLock()
-  {
-    PyGILState_Release(m_State);
-  }
+  ~HeldInterpreterLock() { PyGILState_Release(m_State); }
   HeldInterpreterLock(const HeldInterpreterLock &) = delete;
   HeldInterpreterLock &
   operator=(const HeldInterpreterLock &) = delete;
@@ -52,7 +49,8 @@ private:
 class ReleasedInterpreterLock
 {
 public:
-  ReleasedInterpreterLock() : m_State(PyEval_SaveThread())
+  ReleasedInterpreterLock()
+    : m_State(PyEval_SaveThread())
   {}
   ~ReleasedInterpreterLock()
   {

@@ -81,7 +81,8 @@ class PipelineOf : public ImagePipeline
 public:
   using ImageType = itk::Image<TPixel, 3>;
 
-  PipelineOf(itk::ImageIOBase * imageIO) : m_Dimension(imageIO->GetNumberOfDimensions())
+  PipelineOf(itk::ImageIOBase * imageIO)
+    : m_Dimension(imageIO->GetNumberOfDimensions())
   {
     const std::string path = imageIO->GetFileName();
     const auto        type = imageIO->GetComponentType();

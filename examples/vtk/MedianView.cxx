@@ -109,7 +109,9 @@ public:
 };
 
 MedianView::MedianView(std::unique_ptr<ImagePipeline> pipeline, std::vector<std::uint64_t> radius, bool offScreen)
-  : m_Pipeline(std::move(pipeline)), m_Radius(RadiusPerAxis(radius, m_Pipeline->Dimension())), m_OffScreen(offScreen)
+  : m_Pipeline(std::move(pipeline))
+  , m_Radius(RadiusPerAxis(radius, m_Pipeline->Dimension()))
+  , m_OffScreen(offScreen)
 {
   const auto size = m_Pipeline->Size();
   const auto spacing = m_Pipeline->Spacing();

@@ -98,10 +98,7 @@ public:
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &m_Before);
   }
-  ~SignalsBlocked()
-  {
-    pthread_sigmask(SIG_SETMASK, &m_Before, nullptr);
-  }
+  ~SignalsBlocked() { pthread_sigmask(SIG_SETMASK, &m_Before, nullptr); }
   SignalsBlocked(const SignalsBlocked &) = delete;
   SignalsBlocked &
   operator=(const SignalsBlocked &) = delete;
@@ -129,10 +126,7 @@ BackgroundWorker::Get()
   return known->worker;
 }
 
-BackgroundWorker::~BackgroundWorker()
-{
-  End();
-}
+BackgroundWorker::~BackgroundWorker() { End(); }
 
 bool
 BackgroundWorker::Add(Work work)

@@ -47,11 +47,13 @@ CUDAMEDIAN_HOST_DEVICE std::int64_t
   {
     case Border::ZeroFluxNeumann:
       return position < 0 ? 0 : size - 1;
-    case Border::Reflect: {
+    case Border::Reflect:
+    {
       const auto place = GetRemainder(position, 2 * size);
       return place < size ? place : 2 * size - 1 - place;
     }
-    case Border::Mirror: {
+    case Border::Mirror:
+    {
       if (size == 1)
       {
         return 0;

@@ -140,12 +140,15 @@ Normalize(std::vector<FootprintPixel> pixels)
 } // namespace
 
 Window::Window(const Footprint * givenFootprint, std::int64_t givenRank)
-  : radius(givenFootprint->GetRadius()), footprint(givenFootprint), footprintValues(givenFootprint->CountValues())
+  : radius(givenFootprint->GetRadius())
+  , footprint(givenFootprint)
+  , footprintValues(givenFootprint->CountValues())
 {
   rank = givenRank < 0 ? footprintValues / 2 : givenRank;
 }
 
-Footprint::Footprint(std::vector<FootprintPixel> pixels) : m_Pixels(std::move(pixels))
+Footprint::Footprint(std::vector<FootprintPixel> pixels)
+  : m_Pixels(std::move(pixels))
 {
   for (const auto & pixel : m_Pixels)
   {

@@ -221,10 +221,13 @@ GetInterior(const MedianRequest & request)
 }
 
 Gatherer::Gatherer(const MedianRequest & request, std::optional<ShrinkFill> fill)
-  : m_Request(request), m_PixelBytes(PixelBytes(request.pixelType)), m_Stride(GetInputStride(request)),
-    m_Fill(fill ? *fill : FindSingleFill(request).value_or(ShrinkFill::Chessboard)),
-    m_Least(GetExtremePixel(request.pixelType, false)), m_Greatest(GetExtremePixel(request.pixelType, true)),
-    m_IsShrunk(HasShrunkBorder(request))
+  : m_Request(request)
+  , m_PixelBytes(PixelBytes(request.pixelType))
+  , m_Stride(GetInputStride(request))
+  , m_Fill(fill ? *fill : FindSingleFill(request).value_or(ShrinkFill::Chessboard))
+  , m_Least(GetExtremePixel(request.pixelType, false))
+  , m_Greatest(GetExtremePixel(request.pixelType, true))
+  , m_IsShrunk(HasShrunkBorder(request))
 {
   for (int axis = 0; axis < Dimension; ++axis)
   {

@@ -41,7 +41,8 @@ public:
   using Make = std::function<TProduct(const std::atomic<bool> & isStopped)>;
 
   /** \param worker outlives this, and ends before it or has nothing left to make. */
-  explicit MadeOnce(BackgroundWorker & worker) : m_Worker(worker)
+  explicit MadeOnce(BackgroundWorker & worker)
+    : m_Worker(worker)
   {}
 
   /** What was made, or null. */

@@ -33,7 +33,8 @@ class Remembered
 {
 public:
   /** \param most things that are kept. */
-  explicit Remembered(std::size_t most) : m_Most(most)
+  explicit Remembered(std::size_t most)
+    : m_Most(most)
   {}
 
   /** What `find()` returns, or returned before for the key. \throws what `find` throws, and keeps nothing then. */

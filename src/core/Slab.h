@@ -46,7 +46,8 @@ struct InsidePart
 
   /** Of so many positions from one on, along an axis of so many. */
   InsidePart(std::int64_t first, std::int64_t count, std::int64_t extent)
-    : begin(std::clamp<std::int64_t>(-first, 0, count)), end(std::clamp(extent - first, begin, count))
+    : begin(std::clamp<std::int64_t>(-first, 0, count))
+    , end(std::clamp(extent - first, begin, count))
   {}
 };
 

@@ -22,7 +22,9 @@
 namespace cudamedian
 {
 
-SlabDealer::SlabDealer(std::size_t slabs, std::size_t devices) : m_NumberOfSlabs(slabs), m_Devices(devices)
+SlabDealer::SlabDealer(std::size_t slabs, std::size_t devices)
+  : m_NumberOfSlabs(slabs)
+  , m_Devices(devices)
 {
   for (std::size_t device = 0; device < devices; ++device)
   {

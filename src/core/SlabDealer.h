@@ -103,14 +103,12 @@ private:
 class SlabHand
 {
 public:
-  explicit SlabHand(SlabDealer & dealer) : m_Dealer(dealer)
+  explicit SlabHand(SlabDealer & dealer)
+    : m_Dealer(dealer)
   {
     m_Dealer.Join(*this);
   }
-  ~SlabHand()
-  {
-    Leave();
-  }
+  ~SlabHand() { Leave(); }
   SlabHand(const SlabHand &) = delete;
   SlabHand &
   operator=(const SlabHand &) = delete;

@@ -31,7 +31,8 @@ namespace cudamedian
 class ToldProgress
 {
 public:
-  explicit ToldProgress(std::function<void(float)> tell) : m_Tell(std::move(tell))
+  explicit ToldProgress(std::function<void(float)> tell)
+    : m_Tell(std::move(tell))
   {}
 
   void

@@ -52,12 +52,15 @@ struct Window
 
   /** The window of the median, or of another rank; -1 is the median's. Not explicit: a radius says it all. */
   constexpr Window(const Extent & givenRadius, std::int64_t givenRank = -1)
-    : radius(givenRadius), rank(givenRank < 0 ? CountBoxPixels() / 2 : givenRank)
+    : radius(givenRadius)
+    , rank(givenRank < 0 ? CountBoxPixels() / 2 : givenRank)
   {}
 
   /** The same where sizes may be even. */
   constexpr Window(const Extent & givenRadius, const Extent & givenShorter, std::int64_t givenRank)
-    : radius(givenRadius), shorter(givenShorter), rank(givenRank < 0 ? CountBoxPixels() / 2 : givenRank)
+    : radius(givenRadius)
+    , shorter(givenShorter)
+    , rank(givenRank < 0 ? CountBoxPixels() / 2 : givenRank)
   {}
 
   /** A footprint's. */

@@ -30,7 +30,8 @@ namespace
 class CpuRun : public BackendRun
 {
 public:
-  explicit CpuRun(const MedianRequest & request) : m_Request(request)
+  explicit CpuRun(const MedianRequest & request)
+    : m_Request(request)
   {}
 
   Obstacle

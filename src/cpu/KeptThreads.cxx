@@ -72,12 +72,10 @@ private:
 class TakenThreads
 {
 public:
-  explicit TakenThreads(KeptThreads & kept) : m_Kept(kept)
+  explicit TakenThreads(KeptThreads & kept)
+    : m_Kept(kept)
   {}
-  ~TakenThreads()
-  {
-    m_Kept.GiveBack();
-  }
+  ~TakenThreads() { m_Kept.GiveBack(); }
   TakenThreads(const TakenThreads &) = delete;
   TakenThreads &
   operator=(const TakenThreads &) = delete;
@@ -90,12 +88,11 @@ private:
 class FinishedTask
 {
 public:
-  FinishedTask(ThreadTeam & team, ThreadTeam::Task & task) : m_Team(team), m_Task(task)
+  FinishedTask(ThreadTeam & team, ThreadTeam::Task & task)
+    : m_Team(team)
+    , m_Task(task)
   {}
-  ~FinishedTask()
-  {
-    m_Team.Finish(m_Task);
-  }
+  ~FinishedTask() { m_Team.Finish(m_Task); }
   FinishedTask(const FinishedTask &) = delete;
   FinishedTask &
   operator=(const FinishedTask &) = delete;

@@ -55,8 +55,8 @@ public:
 
   explicit HWY_INLINE
   KeyVectors(std::uint64_t keyMask)
-    : m_Mask(static_cast<TKey>(keyMask)),
-      m_FlippedLowest(static_cast<TKey>(PixelKey<TKey, VMapping>::ToBits(0, 0) ^ (static_cast<TKey>(~TKey{ 0 }) >> 1)))
+    : m_Mask(static_cast<TKey>(keyMask))
+    , m_FlippedLowest(static_cast<TKey>(PixelKey<TKey, VMapping>::ToBits(0, 0) ^ (static_cast<TKey>(~TKey{ 0 }) >> 1)))
   {}
 
   HWY_INLINE Vector

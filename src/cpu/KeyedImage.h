@@ -78,8 +78,9 @@ class KeyedImage
 {
 public:
   explicit KeyedImage(const MedianRequest & request)
-    : m_Request(request), m_SignMask(static_cast<TKey>(GetSignMask(request.pixelType))),
-      m_OutputPixelBytes(request.outputPixelBytes)
+    : m_Request(request)
+    , m_SignMask(static_cast<TKey>(GetSignMask(request.pixelType)))
+    , m_OutputPixelBytes(request.outputPixelBytes)
   {
     m_InputStride[0] = 1;
     for (int axis = 1; axis < Dimension; ++axis)

@@ -35,17 +35,15 @@ constexpr std::chrono::microseconds patience{ 500 };
 class QueueScope
 {
 public:
-  explicit QueueScope(std::atomic_flag & flag) : m_Flag(flag)
+  explicit QueueScope(std::atomic_flag & flag)
+    : m_Flag(flag)
   {
     while (m_Flag.test_and_set(std::memory_order_acquire))
     {
       std::this_thread::yield();
     }
   }
-  ~QueueScope()
-  {
-    m_Flag.clear(std::memory_order_release);
-  }
+  ~QueueScope() { m_Flag.clear(std::memory_order_release); }
   QueueScope(const QueueScope &) = delete;
   QueueScope &
   operator=(const QueueScope &) = delete;
@@ -57,7 +55,9 @@ private:
 } // namespace
 
 ThreadTeam::ThreadTeam(std::size_t members)
-  : m_Members(members), m_Process(GetProcessNumber()), m_Shared(std::make_unique<Shared>())
+  : m_Members(members)
+  , m_Process(GetProcessNumber())
+  , m_Shared(std::make_unique<Shared>())
 {
   try
   {

@@ -37,12 +37,10 @@ public:
     Pinned
   };
 
-  explicit CachedBuffer(Kind kind) : m_Kind(kind)
+  explicit CachedBuffer(Kind kind)
+    : m_Kind(kind)
   {}
-  ~CachedBuffer()
-  {
-    Release();
-  }
+  ~CachedBuffer() { Release(); }
   CachedBuffer(const CachedBuffer &) = delete;
   CachedBuffer &
   operator=(const CachedBuffer &) = delete;

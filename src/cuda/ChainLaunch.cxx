@@ -26,7 +26,9 @@ namespace cudamedian
 {
 
 ChainLaunch::ChainLaunch(const std::vector<MedianRequest> & steps, std::size_t imageBytes, DeviceContext & context)
-  : m_Steps(steps), m_ImageBytes(imageBytes), m_Context(context)
+  : m_Steps(steps)
+  , m_ImageBytes(imageBytes)
+  , m_Context(context)
 {}
 
 void

@@ -31,7 +31,9 @@ namespace cudamedian
 class CudaError : public DeviceError
 {
 public:
-  CudaError(cudaError_t code, const std::string & text) : DeviceError(text), m_Code(code)
+  CudaError(cudaError_t code, const std::string & text)
+    : DeviceError(text)
+    , m_Code(code)
   {}
 
   cudaError_t

@@ -108,7 +108,8 @@ OnDevice(int device, const std::function<void()> & function)
   }
 }
 
-DeviceScope::DeviceScope(int device) : m_Before(GetCurrentDevice())
+DeviceScope::DeviceScope(int device)
+  : m_Before(GetCurrentDevice())
 {
   if (device != m_Before)
   {

@@ -82,7 +82,9 @@ FindCudaContext()
   return getId != nullptr && getId(nullptr, &id) == 0 ? id : 0;
 }
 
-DeviceContext::DeviceContext(int device, unsigned long long cudaContext) : m_Device(device), m_CudaContext(cudaContext)
+DeviceContext::DeviceContext(int device, unsigned long long cudaContext)
+  : m_Device(device)
+  , m_CudaContext(cudaContext)
 {
   try
   {
@@ -105,10 +107,7 @@ DeviceContext::DeviceContext(int device, unsigned long long cudaContext) : m_Dev
   }
 }
 
-DeviceContext::~DeviceContext()
-{
-  Destroy();
-}
+DeviceContext::~DeviceContext() { Destroy(); }
 
 /** Takes no notice of errors: a call before has found them, or they come with the end of the driver. */
 void

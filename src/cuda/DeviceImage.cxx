@@ -168,8 +168,12 @@ public:
                  int                   device,
                  cudaStream_t          stream,
                  std::uint64_t         verdictChanges)
-    : m_Request(request), m_Planned(planned), m_Stream(stream), m_VerdictChanges(verdictChanges), m_Scope(device),
-      m_Context(device)
+    : m_Request(request)
+    , m_Planned(planned)
+    , m_Stream(stream)
+    , m_VerdictChanges(verdictChanges)
+    , m_Scope(device)
+    , m_Context(device)
   {}
 
   Obstacle

@@ -32,7 +32,8 @@ struct RowPlace
   std::int64_t place[Dimension];
 
   CUDAMEDIAN_HOST_DEVICE
-  RowPlace(const std::int64_t (&extent)[Dimension], std::int64_t y, std::int64_t slice) : place{ 0, y, slice, 0 }
+  RowPlace(const std::int64_t (&extent)[Dimension], std::int64_t y, std::int64_t slice)
+    : place{ 0, y, slice, 0 }
   {
     // No division where there is one volume: one of 64 bits takes as long as what is done with several pixels.
     if (slice >= extent[2])
@@ -59,7 +60,8 @@ struct PixelsOf
   /** Columns of a row that a thread goes over, so that it looks for the row's place once. */
   static constexpr int columnsOfThread = 4;
 
-  CUDAMEDIAN_HOST_DEVICE explicit PixelsOf(const TArguments & given) : arguments(given)
+  CUDAMEDIAN_HOST_DEVICE explicit PixelsOf(const TArguments & given)
+    : arguments(given)
   {}
 
   std::int64_t

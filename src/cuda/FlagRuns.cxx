@@ -30,7 +30,9 @@ namespace
 class OpenRuns
 {
 public:
-  OpenRuns(int axis, std::vector<FlagRun> & ended) : m_Axis(axis), m_Ended(ended)
+  OpenRuns(int axis, std::vector<FlagRun> & ended)
+    : m_Axis(axis)
+    , m_Ended(ended)
   {}
 
   /** Goes on to a pixel that counts so often: begins runs, or ends those that it is not of. */

@@ -162,11 +162,12 @@ ClearPadding(char * input, const Slab & slab, std::size_t pixelBytes, cudaStream
 } // namespace
 
 ImageLaunch::ImageLaunch(const MedianRequest & request, const Plan & plan)
-  : m_Slabs(GetSlabs(request, plan)), m_CopiesInput(m_Slabs.size() > 1 || !IsReadInPlace(request)),
-    m_CopiesOutput(m_Slabs.size() > 1 || !IsWrittenInPlace(request)),
-    m_InputBytes(m_CopiesInput ? GetLargest(m_Slabs, PixelBytes(request.pixelType), GetDeviceInputStride) : 0),
-    m_OutputBytes(m_CopiesOutput ? GetLargest(m_Slabs, PixelBytes(request.pixelType), GetDeviceOutputStride) : 0),
-    m_ScratchBytes(plan.candidate.scratchBytes)
+  : m_Slabs(GetSlabs(request, plan))
+  , m_CopiesInput(m_Slabs.size() > 1 || !IsReadInPlace(request))
+  , m_CopiesOutput(m_Slabs.size() > 1 || !IsWrittenInPlace(request))
+  , m_InputBytes(m_CopiesInput ? GetLargest(m_Slabs, PixelBytes(request.pixelType), GetDeviceInputStride) : 0)
+  , m_OutputBytes(m_CopiesOutput ? GetLargest(m_Slabs, PixelBytes(request.pixelType), GetDeviceOutputStride) : 0)
+  , m_ScratchBytes(plan.candidate.scratchBytes)
 {}
 
 std::string

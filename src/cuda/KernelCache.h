@@ -41,7 +41,8 @@ public:
 
   /** A cache in the given folder, which need not exist, of files that take at most so many bytes together. */
   explicit KernelCache(std::filesystem::path folder, std::uintmax_t limit = defaultLimit)
-    : m_Folder(std::move(folder)), m_Limit(limit)
+    : m_Folder(std::move(folder))
+    , m_Limit(limit)
   {}
 
   /** The usual folder: `cudamedian` under XDG_CACHE_HOME, or under .cache of the home folder. Empty where there is

@@ -33,8 +33,11 @@ public:
                    std::size_t                 scratchBytes,
                    DeviceContext *             context,
                    std::optional<std::int64_t> largestLaunch)
-    : m_Launch(std::move(launch)), m_KeyFormat(keyFormat), m_ScratchBytes(scratchBytes), m_Context(context),
-      m_LargestLaunch(largestLaunch)
+    : m_Launch(std::move(launch))
+    , m_KeyFormat(keyFormat)
+    , m_ScratchBytes(scratchBytes)
+    , m_Context(context)
+    , m_LargestLaunch(largestLaunch)
   {}
 
   cudaError_t
@@ -69,7 +72,9 @@ class LaunchedMethod : public DeviceMethod
 {
 public:
   LaunchedMethod(KernelMeans means, LaunchFunction launch, LargestLaunchFunction getLargestLaunch)
-    : m_Means(means), m_Launch(std::move(launch)), m_GetLargestLaunch(std::move(getLargestLaunch))
+    : m_Means(means)
+    , m_Launch(std::move(launch))
+    , m_GetLargestLaunch(std::move(getLargestLaunch))
   {}
 
   KernelMeans

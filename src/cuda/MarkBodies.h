@@ -229,7 +229,8 @@ struct SegmentBox
   /** Words that are read before any of them is looked at. */
   static constexpr int atOnce = 8;
 
-  CUDAMEDIAN_HOST_DEVICE explicit SegmentBox(const TurnArguments & given) : arguments(given)
+  CUDAMEDIAN_HOST_DEVICE explicit SegmentBox(const TurnArguments & given)
+    : arguments(given)
   {}
 
   std::int64_t

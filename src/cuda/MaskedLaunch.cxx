@@ -121,10 +121,13 @@ CheckCopy(const Slab & slab, const Window & window)
 } // namespace
 
 MaskedLaunch::MaskedLaunch(const MedianRequest & request, const Plan & plan)
-  : m_Window(GetWindow(request)), m_PixelBytes(PixelBytes(request.pixelType)),
-    m_ScratchBytes(plan.candidate.scratchBytes), m_Ranks(GetMaskedRanks(request)),
-    m_RankBytes(GetDeviceRankBytes(MakeCopiedRequest(request))), m_Axis(GetFilledAxis(m_Window)),
-    m_HasDeviations(request.outlierRule == OutlierRule::Deviations)
+  : m_Window(GetWindow(request))
+  , m_PixelBytes(PixelBytes(request.pixelType))
+  , m_ScratchBytes(plan.candidate.scratchBytes)
+  , m_Ranks(GetMaskedRanks(request))
+  , m_RankBytes(GetDeviceRankBytes(MakeCopiedRequest(request)))
+  , m_Axis(GetFilledAxis(m_Window))
+  , m_HasDeviations(request.outlierRule == OutlierRule::Deviations)
 {
   m_Members = m_Ranks.hasMarks || m_HasDeviations ? ListMembers(m_Window) : m_Members;
   m_Runs = m_Ranks.hasMarks && m_RankBytes > 0 ? ListRuns(m_Window, m_Axis) : m_Runs;

@@ -26,8 +26,9 @@ namespace cudamedian
 {
 
 SlabKernel::SlabKernel(const MedianRequest & request, const Candidate & candidate, DeviceContext & context)
-  : m_PixelBytes(PixelBytes(request.pixelType)), m_RankBytes(GetDeviceRankBytes(request)),
-    m_Launcher(candidate.onDevice->Prepare(request, candidate, context))
+  : m_PixelBytes(PixelBytes(request.pixelType))
+  , m_RankBytes(GetDeviceRankBytes(request))
+  , m_Launcher(candidate.onDevice->Prepare(request, candidate, context))
 {
   m_UsesContextMemory = candidate.programBytes + candidate.scratchBytes > 0 && !m_Launcher->IsIndependent();
   m_Arguments.signMask = GetSignMask(request.pixelType);

@@ -67,10 +67,17 @@ SlabPipeline::SlabPipeline(const MedianRequest & request,
                            DeviceContext &       context,
                            SlabWork              work,
                            ExecutionReport &     report)
-  : m_Request(request), m_Plan(plan), m_Context(context), m_Work(std::move(work)), m_Report(report),
-    m_PixelBytes(PixelBytes(request.pixelType)), m_InputIsPinned(FindImageMemory(request).pinnedInput),
-    m_OutputIsPinned(FindImageMemory(request).pinnedOutput), m_RankBytes(GetDeviceRankBytes(request)), m_NoThreads(1),
-    m_Team(ChooseTeam())
+  : m_Request(request)
+  , m_Plan(plan)
+  , m_Context(context)
+  , m_Work(std::move(work))
+  , m_Report(report)
+  , m_PixelBytes(PixelBytes(request.pixelType))
+  , m_InputIsPinned(FindImageMemory(request).pinnedInput)
+  , m_OutputIsPinned(FindImageMemory(request).pinnedOutput)
+  , m_RankBytes(GetDeviceRankBytes(request))
+  , m_NoThreads(1)
+  , m_Team(ChooseTeam())
 {
   const auto last =
     GetOffset(request.outputExtent, request.outputStride) - GetOffset({ { 1, 1, 1, 1 } }, request.outputStride);

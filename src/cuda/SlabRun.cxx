@@ -42,7 +42,9 @@ namespace
 /** What one device has and does of a run. */
 struct DeviceRun
 {
-  explicit DeviceRun(int number) : device(number), context(number)
+  explicit DeviceRun(int number)
+    : device(number)
+    , context(number)
   {}
 
   int                        device;
@@ -175,7 +177,8 @@ FilterSlabsInThread(const MedianRequest & request,
 class DeviceThreads
 {
 public:
-  explicit DeviceThreads(SlabDealer & dealer) : m_Dealer(dealer)
+  explicit DeviceThreads(SlabDealer & dealer)
+    : m_Dealer(dealer)
   {}
   ~DeviceThreads()
   {
@@ -291,7 +294,8 @@ MergeReports(const DeviceRuns & runs)
 class CudaRun : public BackendRun
 {
 public:
-  CudaRun(const MedianRequest & request, const std::vector<int> & devices) : m_Request(request)
+  CudaRun(const MedianRequest & request, const std::vector<int> & devices)
+    : m_Request(request)
   {
     for (const int device : devices)
     {
@@ -398,7 +402,9 @@ public:
            const std::vector<MedianRequest> & steps,
            const std::vector<int> &           devices,
            std::vector<ExecutionReport> &     reports)
-    : CudaRun(images, devices), m_Steps(steps), m_Reports(reports)
+    : CudaRun(images, devices)
+    , m_Steps(steps)
+    , m_Reports(reports)
   {}
 
   void

@@ -28,7 +28,8 @@ namespace cudamedian
 class StreamBuffer
 {
 public:
-  StreamBuffer(std::size_t bytes, cudaStream_t stream) : m_Stream(stream)
+  StreamBuffer(std::size_t bytes, cudaStream_t stream)
+    : m_Stream(stream)
   {
     m_Pointer = AllocateFromPool(bytes, stream);
   }

@@ -28,14 +28,8 @@ namespace
 class Event
 {
 public:
-  Event()
-  {
-    CheckCuda(cudaEventCreateWithFlags(&m_Event, cudaEventDisableTiming), "cudaEventCreateWithFlags");
-  }
-  ~Event()
-  {
-    cudaEventDestroy(m_Event);
-  }
+  Event() { CheckCuda(cudaEventCreateWithFlags(&m_Event, cudaEventDisableTiming), "cudaEventCreateWithFlags"); }
+  ~Event() { cudaEventDestroy(m_Event); }
   Event(const Event &) = delete;
   Event &
   operator=(const Event &) = delete;

@@ -53,7 +53,9 @@ class PartedRun
 {
 public:
   PartedRun(const MedianRequest & request, const Runner & run)
-    : m_Request(request), m_Run(run), m_PixelBytes(PixelBytes(request.pixelType))
+    : m_Request(request)
+    , m_Run(run)
+    , m_PixelBytes(PixelBytes(request.pixelType))
   {}
 
   ExecutionReport

@@ -72,8 +72,12 @@ GetAlgorithmOfMap(const MedianRequest & request)
 } // namespace
 
 MaskedCopy::MaskedCopy(const MedianRequest & request, const PixelBox & outputs, Run run)
-  : m_Request(request), m_Outputs(outputs), m_Run(std::move(run)), m_Window(GetWindow(request)),
-    m_PixelBytes(PixelBytes(request.pixelType)), m_Count(Volume(outputs.extent))
+  : m_Request(request)
+  , m_Outputs(outputs)
+  , m_Run(std::move(run))
+  , m_Window(GetWindow(request))
+  , m_PixelBytes(PixelBytes(request.pixelType))
+  , m_Count(Volume(outputs.extent))
 {
   constexpr double most = 1e10;
   double           pixels = 1;

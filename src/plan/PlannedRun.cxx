@@ -62,8 +62,13 @@ public:
               const Planning &            planning,
               Plan                        plan,
               PlanLimits                  limits)
-    : m_Backend(backend), m_Request(request), m_Planning(planning), m_Plan(std::move(plan)),
-      m_Limits(std::move(limits)), m_GivenBudget(m_Limits.budget), m_Run(std::move(run))
+    : m_Backend(backend)
+    , m_Request(request)
+    , m_Planning(planning)
+    , m_Plan(std::move(plan))
+    , m_Limits(std::move(limits))
+    , m_GivenBudget(m_Limits.budget)
+    , m_Run(std::move(run))
   {}
 
   /** \throws RequestError, DeviceError where no plan is left. */

@@ -96,8 +96,10 @@ class Builder
 {
 public:
   Builder(const Window & window, const Extent & tile, const TilingOptions & options)
-    : m_Program(window, tile), m_Options(options), m_Window(window),
-      m_Outputs(static_cast<std::size_t>(Volume(tile) * options.ranks))
+    : m_Program(window, tile)
+    , m_Options(options)
+    , m_Window(window)
+    , m_Outputs(static_cast<std::size_t>(Volume(tile) * options.ranks))
   {
     CheckRanks(window, options);
     for (int axis = 0; axis < Dimension; ++axis)
@@ -148,7 +150,7 @@ private:
   {
     OutputBox                                                outputs;
     std::size_t                                              list{ 0 }; ///< what is added, but for …
-    std::vector<std::pair<TileProgram::Value, std::int64_t>> runs; ///< … pixels that are added several times, last
+    std::vector<std::pair<TileProgram::Value, std::int64_t>> runs;      ///< … pixels that are added several times, last
     std::vector<std::size_t>                                 halves;
   };
 

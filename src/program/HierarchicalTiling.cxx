@@ -53,8 +53,10 @@ class Builder
 {
 public:
   Builder(const Window & window, const Extent & tile, const TilingOptions & options)
-    : m_Program(window, tile), m_Options(options), m_Window(window),
-      m_Outputs(static_cast<std::size_t>(Volume(tile) * options.ranks))
+    : m_Program(window, tile)
+    , m_Options(options)
+    , m_Window(window)
+    , m_Outputs(static_cast<std::size_t>(Volume(tile) * options.ranks))
   {
     CheckRanks(window, options);
     for (int axis = 0; axis < Dimension; ++axis)

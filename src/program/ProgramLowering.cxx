@@ -88,9 +88,12 @@ class Lowering
 {
 public:
   Lowering(const TileProgram & program, const LoweringOptions & options)
-    : m_Program(program), m_Options(options), m_Inputs(program.GetNumberOfInputs()),
-      m_Operands(JoinOperands(program, options.threeInput)), m_MinOf(m_Operands.size(), none),
-      m_Excess(m_Operands.size())
+    : m_Program(program)
+    , m_Options(options)
+    , m_Inputs(program.GetNumberOfInputs())
+    , m_Operands(JoinOperands(program, options.threeInput))
+    , m_MinOf(m_Operands.size(), none)
+    , m_Excess(m_Operands.size())
   {
     m_Lowered.numberOfValues = m_Inputs + m_Operands.size();
     FindMinima();

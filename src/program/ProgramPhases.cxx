@@ -38,7 +38,8 @@ using Instance = ProgramNodes::Instance;
 class Cutter
 {
 public:
-  Cutter(const TileProgram & program, const PhaseOptions & options) : m_Program(program)
+  Cutter(const TileProgram & program, const PhaseOptions & options)
+    : m_Program(program)
   {
     if (options.sharedPhases < 0 || options.firstColumn < 0 || options.firstColumn >= program.GetTile()[0])
     {

@@ -33,8 +33,8 @@ class Simplifier
 {
 public:
   explicit Simplifier(const TileProgram & program)
-    : m_Program(program),
-      m_Result(program.GetWindow(), program.GetTile(), program.GetNumberOfInputs() - program.GetNumberOfPixels())
+    : m_Program(program)
+    , m_Result(program.GetWindow(), program.GetTile(), program.GetNumberOfInputs() - program.GetNumberOfPixels())
   {}
 
   TileProgram

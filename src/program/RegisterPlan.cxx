@@ -35,8 +35,11 @@ public:
                   const LoweredProgram &                    lowered,
                   std::size_t                               registers,
                   const std::function<std::size_t(Value)> & groupOf)
-    : m_Lowered(lowered), m_Registers(registers), m_Inputs(program.GetNumberOfInputs()),
-      m_Values(lowered.numberOfValues), m_GroupOf(groupOf)
+    : m_Lowered(lowered)
+    , m_Registers(registers)
+    , m_Inputs(program.GetNumberOfInputs())
+    , m_Values(lowered.numberOfValues)
+    , m_GroupOf(groupOf)
   {
     for (std::size_t n = 0; n < lowered.instructions.size(); ++n)
     {

@@ -34,7 +34,8 @@ class Finder
 {
 public:
   Finder(const std::vector<PixelCounts> & lists, const Extent & footprint, Division division)
-    : m_Footprint(footprint), m_Division(division)
+    : m_Footprint(footprint)
+    , m_Division(division)
   {
     if (lists.size() > mostSharedLists)
     {

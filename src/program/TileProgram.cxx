@@ -23,7 +23,9 @@ namespace cudamedian
 {
 
 TileProgram::TileProgram(const Window & window, const Extent & tile, std::size_t otherInputs)
-  : m_Window(window), m_Tile(tile), m_Footprint(window.GetFootprint(tile))
+  : m_Window(window)
+  , m_Tile(tile)
+  , m_Footprint(window.GetFootprint(tile))
 {
   for (int axis = 0; axis < Dimension; ++axis)
   {

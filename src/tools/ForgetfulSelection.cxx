@@ -70,7 +70,8 @@ class ForgetfulBuilder
 {
 public:
   ForgetfulBuilder(const Window & window, const Extent & tile)
-    : m_Program(window, tile), m_Outputs(static_cast<std::size_t>(Volume(tile)))
+    : m_Program(window, tile)
+    , m_Outputs(static_cast<std::size_t>(Volume(tile)))
   {}
 
   TileProgram

@@ -103,7 +103,8 @@ IsRight(const Extent & extent, const Window & window, PixelType type, Backend ba
 class Checker
 {
 public:
-  explicit Checker(Backend backend) : m_Backend(backend)
+  explicit Checker(Backend backend)
+    : m_Backend(backend)
   {}
 
   /** A window of so many pixels along each axis with every algorithm, at some ranks. Each call takes other types. */

@@ -110,14 +110,8 @@ CheckWindows(PixelType type)
   EXPECT_GT(most, 1U) << "no window took several passes";
 }
 
-TEST(CudaMedianExtremumKernels, Keys8)
-{
-  CheckWindows<std::uint8_t, KeyMapping::Integer>(PixelType::Int8);
-}
-TEST(CudaMedianExtremumKernels, Keys16)
-{
-  CheckWindows<std::uint16_t, KeyMapping::Integer>(PixelType::UInt16);
-}
+TEST(CudaMedianExtremumKernels, Keys8) { CheckWindows<std::uint8_t, KeyMapping::Integer>(PixelType::Int8); }
+TEST(CudaMedianExtremumKernels, Keys16) { CheckWindows<std::uint16_t, KeyMapping::Integer>(PixelType::UInt16); }
 TEST(CudaMedianExtremumKernels, Keys32)
 {
   CheckWindows<std::uint32_t, KeyMapping::Float>(PixelType::Float32);

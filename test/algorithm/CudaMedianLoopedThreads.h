@@ -46,7 +46,8 @@ public:
   class Value
   {
   public:
-    Value() : m_Held(VThreads)
+    Value()
+      : m_Held(VThreads)
     {
       std::memset(static_cast<void *>(m_Held.data()), 0x5A, VThreads * sizeof(Held));
     }
@@ -74,7 +75,8 @@ public:
     std::uint32_t counters[VThreads / 32][1 << digitBits];
   };
 
-  explicit LoopedThreads(std::mt19937_64 & generator) : m_Order(VThreads)
+  explicit LoopedThreads(std::mt19937_64 & generator)
+    : m_Order(VThreads)
   {
     std::iota(m_Order.begin(), m_Order.end(), 0);
     std::shuffle(m_Order.begin(), m_Order.end(), generator);

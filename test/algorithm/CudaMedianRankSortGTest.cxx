@@ -111,7 +111,9 @@ public:
   static constexpr int Regions = 3;
 
   SortCase(PixelType type, int width, int height, const std::vector<TBits> & pixels)
-    : m_Width(width), m_Columns(Regions * width - width / 2), m_Image(pixels)
+    : m_Width(width)
+    , m_Columns(Regions * width - width / 2)
+    , m_Image(pixels)
   {
     const int       rows = height;
     KernelArguments slab{};

@@ -257,15 +257,9 @@ Filter(MedianRequest                      request,
 
 } // namespace
 
-TEST(CudaMedianRankThreshold, Keys16)
-{
-  CheckWindows<std::uint16_t, KeyMapping::Integer>(PixelType::Int16);
-}
+TEST(CudaMedianRankThreshold, Keys16) { CheckWindows<std::uint16_t, KeyMapping::Integer>(PixelType::Int16); }
 
-TEST(CudaMedianRankThreshold, Keys32)
-{
-  CheckWindows<std::uint32_t, KeyMapping::Float>(PixelType::Float32);
-}
+TEST(CudaMedianRankThreshold, Keys32) { CheckWindows<std::uint32_t, KeyMapping::Float>(PixelType::Float32); }
 
 TEST(CudaMedianRankThreshold, OtherPixelsHaveNone)
 {

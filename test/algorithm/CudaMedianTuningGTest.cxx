@@ -372,10 +372,7 @@ TEST(CudaMedianTuning, MeasuredExtremesAreTaken)
   }
 }
 
-TEST(CudaMedianTuning, TheFastestAlgorithmIsChosen)
-{
-  EXPECT_EQ(FindChoiceFaults(rateTables), Faults());
-}
+TEST(CudaMedianTuning, TheFastestAlgorithmIsChosen) { EXPECT_EQ(FindChoiceFaults(rateTables), Faults()); }
 
 TEST(CudaMedianTuning, SlowerAlgorithmsThatAreChosenAreFound)
 {

@@ -768,7 +768,8 @@ WaitUntilCaught(pid_t program, int signal)
     std::ifstream status("/proc/" + std::to_string(program) + "/status");
     std::string   word;
     while (status >> word && word != "SigCgt:")
-    {}
+    {
+    }
     std::uint64_t caught = 0;
     if (status >> std::hex >> caught && (caught >> (signal - 1) & 1U) != 0)
     {

@@ -272,8 +272,7 @@ TEST(CudaMedianEngine, ProgressRisesToOneAndMayStopTheRun)
 /** Work of a thousand rows that take a while. */
 struct SlowRunner
 {
-  SlowRunner(const MedianRequest &, int)
-  {}
+  SlowRunner(const MedianRequest &, int) {}
 
   static std::size_t
   CountRows(const MedianRequest &, int)

@@ -40,21 +40,20 @@ template <typename T>
 class DeviceVector
 {
 public:
-  explicit DeviceVector(std::size_t size) : m_Size(size)
+  explicit DeviceVector(std::size_t size)
+    : m_Size(size)
   {
     EXPECT_EQ(cudaMalloc(reinterpret_cast<void **>(&m_Data), size * sizeof(T)), cudaSuccess);
   }
-  explicit DeviceVector(const std::vector<T> & values) : DeviceVector(values.size())
+  explicit DeviceVector(const std::vector<T> & values)
+    : DeviceVector(values.size())
   {
     EXPECT_EQ(cudaMemcpy(m_Data, values.data(), m_Size * sizeof(T), cudaMemcpyHostToDevice), cudaSuccess);
   }
   DeviceVector(const DeviceVector &) = delete;
   DeviceVector &
   operator=(const DeviceVector &) = delete;
-  ~DeviceVector()
-  {
-    cudaFree(m_Data);
-  }
+  ~DeviceVector() { cudaFree(m_Data); }
   T *
   Get() const
   {

@@ -43,7 +43,9 @@ class Chain
 {
 public:
   Chain(const Extent & extent, PixelType type, std::vector<MedianRequest> windows)
-    : m_Steps(std::move(windows)), m_Input(MakeFewValues(extent, type)), m_Output(m_Input.size(), 0)
+    : m_Steps(std::move(windows))
+    , m_Input(MakeFewValues(extent, type))
+    , m_Output(m_Input.size(), 0)
   {
     for (auto & step : m_Steps)
     {

@@ -94,7 +94,7 @@ protected:
     return m_Images.Check(request);
   }
 
-  inline static const Extent radius{ { 4, 2, 1, 0 } };
+  static inline const Extent radius{ { 4, 2, 1, 0 } };
   Case<std::int16_t>         m_Images{ { { 50, 40, 6, 1 } }, radius };
   std::atomic<bool>          m_IsDone{ false };
   std::string                m_Wrong;

@@ -39,7 +39,8 @@ using Bytes = std::vector<char>;
 class Image
 {
 public:
-  Image(const Extent & extent, PixelType type, const Extent & radius) : m_Pixels(MakeFewValues(extent, type))
+  Image(const Extent & extent, PixelType type, const Extent & radius)
+    : m_Pixels(MakeFewValues(extent, type))
   {
     m_Before = m_Pixels;
     m_Expected = m_Pixels;

@@ -48,9 +48,9 @@ class DeviceImages
 {
 public:
   explicit DeviceImages(const MedianRequest & request, std::size_t inputShift = 0, std::size_t outputShift = 0)
-    : m_Request(request),
-      m_Bytes(static_cast<std::size_t>(Volume(request.inputExtent)) * PixelBytes(request.pixelType)),
-      m_Expected(m_Bytes)
+    : m_Request(request)
+    , m_Bytes(static_cast<std::size_t>(Volume(request.inputExtent)) * PixelBytes(request.pixelType))
+    , m_Expected(m_Bytes)
   {
     EXPECT_EQ(cudaMalloc(&m_Memory, 2 * m_Bytes + 1024), cudaSuccess);
     EXPECT_EQ(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking), cudaSuccess);
@@ -197,41 +197,33 @@ TEST_F(CudaMedianKeptCalls, WhatDiffersIsPlannedAnew)
 {
   CUDAMEDIAN_NEEDS_GPU();
   using Change = std::function<void(MedianRequest &)>;
-  const std::vector<Change> changes = { [](MedianRequest & request) { request.radius[0] = 2; },
-                                        [](MedianRequest & request) {
-                                          request.radius = { { 0, 1, 0, 0 } };
-                                        },
-                                        [](MedianRequest & request) { request.rank = 3; },
-                                        [](MedianRequest & request) { request.rank = 0; },
-                                        [](MedianRequest & request) { request.algorithm = Algorithm::Selection; },
-                                        [](MedianRequest & request) { request.shorter[1] = 1; },
-                                        [](MedianRequest & request) { request.shift[0] = 1; },
-                                        [](MedianRequest & request) { request.border[1] = Border::Mirror; },
-                                        [](MedianRequest & request) { request.border.fill(Border::Constant); },
-                                        [](MedianRequest & request) {
-                                          request.border.fill(Border::Constant);
-                                          request.borderValue[1] = 0x40;
-                                        },
-                                        [](MedianRequest & request) { request.pixelType = PixelType::Int16; },
-                                        [](MedianRequest & request) { request.pixelType = PixelType::Float16; },
-                                        [](MedianRequest & request) { request.pixelType = PixelType::Float32; },
-                                        [](MedianRequest & request) {
-                                          request = MakeDeviceRequest({ { 48, 64, 1, 1 } }, request.radius);
-                                        },
-                                        [](MedianRequest & request) {
-                                          request = MakeDeviceRequest({ { 64, 16, 3, 1 } }, request.radius);
-                                        },
-                                        [](MedianRequest & request) {
-                                          request.inputStride = { { 48, 1, 3072, 3072 } };
-                                        },
-                                        [](MedianRequest & request) {
-                                          request.outputStride = { { 48, 1, 3072, 3072 } };
-                                        },
-                                        [](MedianRequest & request) {
-                                          request.footprint = Footprint::MakeCross({ { 1, 1, 0, 0 } });
-                                          request.radius = request.footprint->GetRadius();
-                                        } };
-  DeviceImages              usual(m_Request);
+  const std::vector<Change> changes = {
+    [](MedianRequest & request) { request.radius[0] = 2; },
+    [](MedianRequest & request) { request.radius = { { 0, 1, 0, 0 } }; },
+    [](MedianRequest & request) { request.rank = 3; },
+    [](MedianRequest & request) { request.rank = 0; },
+    [](MedianRequest & request) { request.algorithm = Algorithm::Selection; },
+    [](MedianRequest & request) { request.shorter[1] = 1; },
+    [](MedianRequest & request) { request.shift[0] = 1; },
+    [](MedianRequest & request) { request.border[1] = Border::Mirror; },
+    [](MedianRequest & request) { request.border.fill(Border::Constant); },
+    [](MedianRequest & request) {
+      request.border.fill(Border::Constant);
+      request.borderValue[1] = 0x40;
+    },
+    [](MedianRequest & request) { request.pixelType = PixelType::Int16; },
+    [](MedianRequest & request) { request.pixelType = PixelType::Float16; },
+    [](MedianRequest & request) { request.pixelType = PixelType::Float32; },
+    [](MedianRequest & request) { request = MakeDeviceRequest({ { 48, 64, 1, 1 } }, request.radius); },
+    [](MedianRequest & request) { request = MakeDeviceRequest({ { 64, 16, 3, 1 } }, request.radius); },
+    [](MedianRequest & request) { request.inputStride = { { 48, 1, 3072, 3072 } }; },
+    [](MedianRequest & request) { request.outputStride = { { 48, 1, 3072, 3072 } }; },
+    [](MedianRequest & request) {
+      request.footprint = Footprint::MakeCross({ { 1, 1, 0, 0 } });
+      request.radius = request.footprint->GetRadius();
+    }
+  };
+  DeviceImages usual(m_Request);
   usual.Check();
   int number = 0;
   for (const auto & change : changes)

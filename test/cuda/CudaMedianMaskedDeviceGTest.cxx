@@ -40,16 +40,15 @@ class DeviceCopy
 public:
   /** \param shift bytes between an address at which vectors can be read and the copy. */
   DeviceCopy(const std::vector<char> & bytes, std::size_t shift)
-    : m_First(guardBytes + shift), m_Bytes(bytes.size()), m_Guarded(m_First + bytes.size() + guardBytes, guard)
+    : m_First(guardBytes + shift)
+    , m_Bytes(bytes.size())
+    , m_Guarded(m_First + bytes.size() + guardBytes, guard)
   {
     std::copy(bytes.begin(), bytes.end(), m_Guarded.begin() + static_cast<std::ptrdiff_t>(m_First));
     EXPECT_EQ(cudaMalloc(reinterpret_cast<void **>(&m_Memory), m_Guarded.size()), cudaSuccess);
     EXPECT_EQ(cudaMemcpy(m_Memory, m_Guarded.data(), m_Guarded.size(), cudaMemcpyHostToDevice), cudaSuccess);
   }
-  ~DeviceCopy()
-  {
-    cudaFree(m_Memory);
-  }
+  ~DeviceCopy() { cudaFree(m_Memory); }
   DeviceCopy(const DeviceCopy &) = delete;
   DeviceCopy &
   operator=(const DeviceCopy &) = delete;

@@ -42,7 +42,9 @@ public:
              std::int64_t   ranks,
              bool           pinnedInput = false,
              bool           pinnedOutput = false)
-    : m_Images(extent, radius, pinnedInput, pinnedOutput), m_Ranks(m_Images.Count()), m_Expected(m_Images.Count())
+    : m_Images(extent, radius, pinnedInput, pinnedOutput)
+    , m_Ranks(m_Images.Count())
+    , m_Expected(m_Images.Count())
   {
     std::int64_t pixels = 1;
     for (const auto r : radius)

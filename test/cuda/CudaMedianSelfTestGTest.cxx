@@ -172,7 +172,7 @@ protected:
   }
 
   static constexpr PixelType type = PixelType::UInt16;
-  inline static const Extent radius{ { 2, 2, 0, 0 } };
+  static inline const Extent radius{ { 2, 2, 0, 0 } };
 };
 
 TEST_F(CudaMedianKernelProof, WhatIsOutOfUseIsReplacedAndReported)

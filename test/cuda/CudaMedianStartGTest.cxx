@@ -306,10 +306,7 @@ TEST_F(CudaMedianStart, AProcessThatIsForkedMeanwhileUsesTheCpu)
 class CudaMedianStartProcess : public CudaMedianStart
 {
 protected:
-  CudaMedianStartProcess()
-  {
-    testing::FLAGS_gtest_death_test_style = "threadsafe";
-  }
+  CudaMedianStartProcess() { testing::FLAGS_gtest_death_test_style = "threadsafe"; }
 };
 
 TEST_F(CudaMedianStartProcess, CallsThatTakeLongPayForIt)

@@ -38,10 +38,7 @@ using namespace cudamediantest;
 class CudaMedianStartOfDriver : public testing::Test
 {
 protected:
-  CudaMedianStartOfDriver()
-  {
-    testing::FLAGS_gtest_death_test_style = "threadsafe";
-  }
+  CudaMedianStartOfDriver() { testing::FLAGS_gtest_death_test_style = "threadsafe"; }
 
   /** Filters a small image, and prints how long that took. */
   ExecutionReport

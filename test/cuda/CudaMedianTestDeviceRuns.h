@@ -66,7 +66,9 @@ MakeFewValues(const Extent & extent, PixelType type)
 class DrawnImage
 {
 public:
-  explicit DrawnImage(std::mt19937_64 & random) : m_Random(random), isDeep(Draw(0, 1) == 1)
+  explicit DrawnImage(std::mt19937_64 & random)
+    : m_Random(random)
+    , isDeep(Draw(0, 1) == 1)
   {
     const auto row = Draw(0, 1) == 1 ? 64 : Draw(1, 70);
     extent = isDeep ? Extent{ { row, Draw(1, 24), Draw(1, 40), Draw(1, 2) } } : Extent{ { row, Draw(1, 300), 1, 1 } };

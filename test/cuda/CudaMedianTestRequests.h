@@ -54,10 +54,7 @@ public:
       m_Ordinary.resize(count);
     }
   }
-  ~Pixels()
-  {
-    FreePinnedMemory(m_Pinned);
-  }
+  ~Pixels() { FreePinnedMemory(m_Pinned); }
   Pixels(const Pixels &) = delete;
   Pixels &
   operator=(const Pixels &) = delete;
@@ -89,8 +86,11 @@ class Case
 {
 public:
   Case(const Extent & extent, const Extent & radius, bool pinnedInput = false, bool pinnedOutput = false)
-    : m_Extent(extent), m_Radius(radius), m_Input(Count(), pinnedInput), m_Output(Count(), pinnedOutput),
-      m_Expected(Count())
+    : m_Extent(extent)
+    , m_Radius(radius)
+    , m_Input(Count(), pinnedInput)
+    , m_Output(Count(), pinnedOutput)
+    , m_Expected(Count())
   {
     std::mt19937 generator(static_cast<std::mt19937::result_type>(cudamediantest::Seed()));
     for (std::size_t i = 0; i < Count(); ++i)

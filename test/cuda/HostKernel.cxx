@@ -111,8 +111,11 @@ public:
                std::int64_t      mostRanks,
                std::size_t       scratchBytes,
                bool              isIndependent)
-    : m_Type(type), m_Footprint(footprint), m_MostRanks(mostRanks), m_ScratchBytes(scratchBytes),
-      m_IsIndependent(isIndependent)
+    : m_Type(type)
+    , m_Footprint(footprint)
+    , m_MostRanks(mostRanks)
+    , m_ScratchBytes(scratchBytes)
+    , m_IsIndependent(isIndependent)
   {}
 
   /** Checked like the kernels that nvcc compiles: the launch says nothing, and the last error is asked. */
@@ -166,7 +169,8 @@ HostCompiler * hostCompiler = nullptr; // never destroyed: a thread may be at wo
 class HostForm : public DeviceMethod
 {
 public:
-  explicit HostForm(KernelMeans means) : m_Means(means)
+  explicit HostForm(KernelMeans means)
+    : m_Means(means)
   {}
 
   KernelMeans
@@ -194,7 +198,8 @@ private:
 class CompiledForm : public HostForm
 {
 public:
-  CompiledForm() : HostForm(KernelMeans::AtFirstUse)
+  CompiledForm()
+    : HostForm(KernelMeans::AtFirstUse)
   {}
 
   std::unique_ptr<SlabLauncher>

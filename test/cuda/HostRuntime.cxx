@@ -205,7 +205,8 @@ CheckInitialized(const void * memory, std::size_t bytes)
 /** A thread that does what it is told in order. */
 struct CUstream_st
 {
-  CUstream_st() : thread([this] { Serve(); })
+  CUstream_st()
+    : thread([this] { Serve(); })
   {}
   ~CUstream_st()
   {
@@ -512,516 +513,514 @@ cudamedian::RememberNoDevice()
   // Tests say what there is.
 }
 
-extern "C" {
-
-cudaError_t
-cudaGetDeviceCount(int * count)
+extern "C"
 {
-  *count = numberOfDevices;
-  return Return(cudaSuccess);
-}
 
-cudaError_t
-cudaGetDevice(int * device)
-{
-  *device = currentDevice;
-  return Return(cudaSuccess);
-}
-
-/** Makes a context, as since CUDA 12. */
-cudaError_t
-cudaSetDevice(int device)
-{
-  if (device < 0 || device >= numberOfDevices)
+  cudaError_t
+  cudaGetDeviceCount(int * count)
   {
-    return Return(cudaErrorInvalidDevice);
+    *count = numberOfDevices;
+    return Return(cudaSuccess);
   }
-  const auto error = Touch(device);
-  currentDevice = error == cudaErrorDevicesUnavailable ? currentDevice : device;
-  return Return(error);
-}
 
-/** Ends the streams, events and memory of the current device. */
-cudaError_t
-cudaDeviceReset()
-{
-  const std::lock_guard<std::mutex> lock(state.settings);
-  auto &                            device = state.devices[currentDevice];
-  device.context = 0;
-  device.lost = cudaSuccess;
-  for (auto handle = state.handles.begin(); handle != state.handles.end();)
+  cudaError_t
+  cudaGetDevice(int * device)
   {
-    const bool dies = handle->second == currentDevice;
-    if (dies)
+    *device = currentDevice;
+    return Return(cudaSuccess);
+  }
+
+  /** Makes a context, as since CUDA 12. */
+  cudaError_t
+  cudaSetDevice(int device)
+  {
+    if (device < 0 || device >= numberOfDevices)
     {
-      state.deadHandles.push_back(handle->first);
+      return Return(cudaErrorInvalidDevice);
     }
-    handle = dies ? state.handles.erase(handle) : std::next(handle);
+    const auto error = Touch(device);
+    currentDevice = error == cudaErrorDevicesUnavailable ? currentDevice : device;
+    return Return(error);
   }
-  for (auto & entry : state.memory)
+
+  /** Ends the streams, events and memory of the current device. */
+  cudaError_t
+  cudaDeviceReset()
   {
-    entry.second.isDead = entry.second.isDead || entry.second.device == currentDevice;
-  }
-  return Return(cudaSuccess);
-}
-
-cudaError_t
-cudaGetDeviceProperties(cudaDeviceProp * properties, int)
-{
-  *properties = {};
-  std::strcpy(properties->name, "threads of the host");
-  return Return(cudaSuccess);
-}
-
-cudaError_t
-cudaDeviceGetAttribute(int * value, cudaDeviceAttr attribute, int)
-{
-  // An H200 by the numbers, so that the automatic choice takes it for more than the smallest images.
-  static const std::map<cudaDeviceAttr, int> attributes{ { cudaDevAttrComputeCapabilityMajor, 9 },
-                                                         { cudaDevAttrComputeCapabilityMinor, 0 },
-                                                         { cudaDevAttrMultiProcessorCount, 132 },
-                                                         { cudaDevAttrClockRate, 1980000 },
-                                                         { cudaDevAttrMaxSharedMemoryPerBlockOptin, 232448 },
-                                                         { cudaDevAttrMaxSharedMemoryPerMultiprocessor, 233472 },
-                                                         { cudaDevAttrReservedSharedMemoryPerBlock, 1024 },
-                                                         { cudaDevAttrMaxRegistersPerMultiprocessor, 65536 },
-                                                         { cudaDevAttrMaxThreadsPerMultiProcessor, 2048 },
-                                                         { cudaDevAttrMaxBlocksPerMultiprocessor, 32 },
-                                                         { cudaDevAttrMemoryClockRate, 3201000 },
-                                                         { cudaDevAttrGlobalMemoryBusWidth, 6144 },
-                                                         { cudaDevAttrL2CacheSize, 62914560 } };
-  const auto                                 found = attributes.find(attribute);
-  *value = found == attributes.end() ? 1 : found->second;
-  return Return(cudaSuccess);
-}
-
-cudaError_t
-cudaGetDriverEntryPointByVersion(const char * name,
-                                 void **      function,
-                                 unsigned int,
-                                 unsigned long long,
-                                 cudaDriverEntryPointQueryResult * found)
-{
-  const bool known = std::strcmp(name, "cuCtxGetId") == 0;
-  *function = known ? reinterpret_cast<void *>(GetContextId) : nullptr;
-  *found = known ? cudaDriverEntryPointSuccess : cudaDriverEntryPointSymbolNotFound;
-  return Return(cudaSuccess);
-}
-
-cudaError_t
-cudaMemGetInfo(std::size_t * available, std::size_t * total)
-{
-  return OnCurrentDevice([=] {
-    *available = *total = state.freeMemory;
-    return cudaSuccess;
-  });
-}
-
-cudaError_t
-cudaMalloc(void ** memory, std::size_t bytes)
-{
-  return Allocate(memory, bytes, false);
-}
-
-cudaError_t
-cudaFree(void * memory)
-{
-  WaitForDefaultStream();
-  return Free(memory);
-}
-
-/** Memory in the order of a stream's work: it is there at once, and goes when the stream gets there. */
-cudaError_t
-cudaMallocAsync(void ** memory, std::size_t bytes, cudaStream_t stream)
-{
-  return AreHandles({ Resolve(stream) }) ? Allocate(memory, bytes, false) : Return(cudaErrorInvalidResourceHandle);
-}
-
-cudaError_t
-cudaMallocFromPoolAsync(void ** memory, std::size_t bytes, cudaMemPool_t pool, cudaStream_t stream)
-{
-  return AreHandles({ pool, Resolve(stream) }) ? Allocate(memory, bytes, false)
-                                               : Return(cudaErrorInvalidResourceHandle);
-}
-
-/** A pool keeps nothing here. */
-cudaError_t
-cudaMemPoolCreate(cudaMemPool_t * pool, const cudaMemPoolProps *)
-{
-  return Make(pool);
-}
-
-cudaError_t
-cudaMemPoolDestroy(cudaMemPool_t pool)
-{
-  return End(pool);
-}
-
-cudaError_t
-cudaMemPoolSetAttribute(cudaMemPool_t pool, cudaMemPoolAttr, void *)
-{
-  return Return(AreHandles({ pool }) ? cudaSuccess : cudaErrorInvalidResourceHandle);
-}
-
-cudaError_t
-cudaFreeAsync(void * memory, cudaStream_t stream)
-{
-  return OnCurrentDevice([memory, device = currentDevice, found = Resolve(stream)] {
-    if (!AreHandles({ found }) || !IsMemory(memory))
-    {
-      return cudaErrorInvalidValue;
-    }
-    found->Enqueue([memory, device] {
-      currentDevice = device;
-      static_cast<void>(Free(memory));
-    });
-    return cudaSuccess;
-  });
-}
-
-cudaError_t
-cudaMallocHost(void ** memory, std::size_t bytes)
-{
-  return Allocate(memory, bytes, true);
-}
-
-cudaError_t
-cudaFreeHost(void * memory)
-{
-  return Free(memory);
-}
-
-cudaError_t
-cudaPointerGetAttributes(cudaPointerAttributes * attributes, const void * memory)
-{
-  return OnCurrentDevice([=] {
     const std::lock_guard<std::mutex> lock(state.settings);
-    std::size_t                       offset = 0;
-    const auto *                      allocation = FindAllocation(memory, offset);
-    attributes->type = allocation == nullptr || allocation->isDead ? cudaMemoryTypeUnregistered
-                       : allocation->isPinned                      ? cudaMemoryTypeHost
-                                                                   : cudaMemoryTypeDevice;
-    attributes->device = allocation == nullptr ? 0 : allocation->device;
-    return cudaSuccess;
-  });
-}
-
-cudaError_t
-cudaStreamCreateWithFlags(cudaStream_t * stream, unsigned int)
-{
-  return Make(stream);
-}
-
-cudaError_t
-cudaStreamDestroy(cudaStream_t stream)
-{
-  return End(stream);
-}
-
-cudaError_t
-cudaStreamSynchronize(cudaStream_t stream)
-{
-  stream = Resolve(stream);
-  return OnCurrentDevice([stream] {
-    if (!AreHandles({ stream }))
+    auto &                            device = state.devices[currentDevice];
+    device.context = 0;
+    device.lost = cudaSuccess;
+    for (auto handle = state.handles.begin(); handle != state.handles.end();)
     {
-      return cudaErrorInvalidResourceHandle;
-    }
-    std::unique_lock<std::mutex> lock(state.mutex);
-    state.changed.wait(lock, [stream] { return stream->queue.empty(); });
-    return cudaSuccess;
-  });
-}
-
-cudaError_t
-cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned int)
-{
-  stream = Resolve(stream);
-  return OnCurrentDevice([=] {
-    if (!AreHandles({ stream, event }))
-    {
-      return cudaErrorInvalidResourceHandle;
-    }
-    std::unique_lock<std::mutex> lock(state.mutex);
-    const auto                   number = event->recorded;
-    lock.unlock();
-    stream->Enqueue([event, number] {
-      std::unique_lock<std::mutex> waiting(state.mutex);
-      state.changed.wait(waiting, [event, number] { return event->reached >= number; });
-    });
-    return cudaSuccess;
-  });
-}
-
-cudaError_t
-cudaEventCreate(cudaEvent_t * event)
-{
-  return Make(event);
-}
-
-cudaError_t
-cudaEventCreateWithFlags(cudaEvent_t * event, unsigned int)
-{
-  return Make(event);
-}
-
-cudaError_t
-cudaEventDestroy(cudaEvent_t event)
-{
-  return End(event);
-}
-
-cudaError_t
-cudaEventRecord(cudaEvent_t event, cudaStream_t stream)
-{
-  stream = Resolve(stream);
-  return OnCurrentDevice([=] {
-    if (!AreHandles({ stream, event }) || event->device != stream->device)
-    {
-      return cudaErrorInvalidResourceHandle;
-    }
-    std::unique_lock<std::mutex> lock(state.mutex);
-    const auto                   number = ++event->recorded;
-    lock.unlock();
-    stream->Enqueue([event, number] {
-      const std::lock_guard<std::mutex> reaching(state.mutex);
-      event->reached = number;
-      event->time = std::chrono::steady_clock::now();
-    });
-    return cudaSuccess;
-  });
-}
-
-/** That it is not ready counts as the last error. */
-cudaError_t
-cudaEventQuery(cudaEvent_t event)
-{
-  return OnCurrentDevice([event] {
-    if (!AreHandles({ event }))
-    {
-      return cudaErrorInvalidResourceHandle;
-    }
-    const std::lock_guard<std::mutex> lock(state.mutex);
-    return event->reached == event->recorded ? cudaSuccess : cudaErrorNotReady;
-  });
-}
-
-cudaError_t
-cudaEventSynchronize(cudaEvent_t event)
-{
-  return OnCurrentDevice([event] {
-    if (!AreHandles({ event }))
-    {
-      return cudaErrorInvalidResourceHandle;
-    }
-    std::unique_lock<std::mutex> lock(state.mutex);
-    state.changed.wait(lock, [event, number = event->recorded] { return event->reached >= number; });
-    return cudaSuccess;
-  });
-}
-
-cudaError_t
-cudaEventElapsedTime(float * milliseconds, cudaEvent_t first, cudaEvent_t last)
-{
-  return OnCurrentDevice([=] {
-    if (!AreHandles({ first, last }))
-    {
-      return cudaErrorInvalidResourceHandle;
-    }
-    const std::lock_guard<std::mutex> lock(state.mutex);
-    *milliseconds = std::chrono::duration<float, std::milli>(last->time - first->time).count();
-    return first->reached == first->recorded && last->reached == last->recorded ? cudaSuccess : cudaErrorNotReady;
-  });
-}
-
-cudaError_t
-cudaMemcpyAsync(void * target, const void * source, std::size_t bytes, cudaMemcpyKind kind, cudaStream_t stream)
-{
-  stream = Resolve(stream);
-  return OnCurrentDevice([=] {
-    if (!AreHandles({ stream }) || !IsMemory(target) || !IsMemory(source))
-    {
-      return cudaErrorInvalidValue;
-    }
-    stream->Enqueue([=] {
-      if (kind == cudaMemcpyDeviceToHost)
+      const bool dies = handle->second == currentDevice;
+      if (dies)
       {
-        CheckInitialized(source, bytes);
+        state.deadHandles.push_back(handle->first);
       }
-      MarkInitialized(target, bytes);
-      if (bytes > 0) // of an image without pixels the addresses are null
-      {
-        std::memcpy(target, source, bytes);
-      }
-    });
-    return cudaSuccess;
-  });
-}
-
-cudaError_t
-cudaMemcpy(void * target, const void * source, std::size_t bytes, cudaMemcpyKind kind)
-{
-  const auto error = cudaMemcpyAsync(target, source, bytes, kind, nullptr);
-  return error == cudaSuccess ? cudaStreamSynchronize(nullptr) : error;
-}
-
-cudaError_t
-cudaMemcpy2DAsync(void *         target,
-                  std::size_t    targetPitch,
-                  const void *   source,
-                  std::size_t    sourcePitch,
-                  std::size_t    width,
-                  std::size_t    height,
-                  cudaMemcpyKind kind,
-                  cudaStream_t   stream)
-{
-  constexpr std::size_t largestPitch = std::numeric_limits<std::int32_t>::max();
-  if (targetPitch > largestPitch || sourcePitch > largestPitch)
-  {
-    return Return(cudaErrorInvalidPitchValue);
+      handle = dies ? state.handles.erase(handle) : std::next(handle);
+    }
+    for (auto & entry : state.memory)
+    {
+      entry.second.isDead = entry.second.isDead || entry.second.device == currentDevice;
+    }
+    return Return(cudaSuccess);
   }
-  auto error = cudaSuccess;
-  for (std::size_t row = 0; row < height && error == cudaSuccess; ++row)
-  {
-    error = cudaMemcpyAsync(static_cast<char *>(target) + row * targetPitch,
-                            static_cast<const char *>(source) + row * sourcePitch,
-                            width,
-                            kind,
-                            stream);
-  }
-  return error;
-}
 
-cudaError_t
-cudaMemsetAsync(void * target, int value, std::size_t bytes, cudaStream_t stream)
-{
-  stream = Resolve(stream);
-  return OnCurrentDevice([=] {
-    if (!AreHandles({ stream }) || !IsMemory(target))
-    {
-      return cudaErrorInvalidValue;
-    }
-    stream->Enqueue([=] {
-      MarkInitialized(target, bytes);
-      std::memset(target, value, bytes);
+  cudaError_t
+  cudaGetDeviceProperties(cudaDeviceProp * properties, int)
+  {
+    *properties = {};
+    std::strcpy(properties->name, "threads of the host");
+    return Return(cudaSuccess);
+  }
+
+  cudaError_t
+  cudaDeviceGetAttribute(int * value, cudaDeviceAttr attribute, int)
+  {
+    // An H200 by the numbers, so that the automatic choice takes it for more than the smallest images.
+    static const std::map<cudaDeviceAttr, int> attributes{ { cudaDevAttrComputeCapabilityMajor, 9 },
+                                                           { cudaDevAttrComputeCapabilityMinor, 0 },
+                                                           { cudaDevAttrMultiProcessorCount, 132 },
+                                                           { cudaDevAttrClockRate, 1980000 },
+                                                           { cudaDevAttrMaxSharedMemoryPerBlockOptin, 232448 },
+                                                           { cudaDevAttrMaxSharedMemoryPerMultiprocessor, 233472 },
+                                                           { cudaDevAttrReservedSharedMemoryPerBlock, 1024 },
+                                                           { cudaDevAttrMaxRegistersPerMultiprocessor, 65536 },
+                                                           { cudaDevAttrMaxThreadsPerMultiProcessor, 2048 },
+                                                           { cudaDevAttrMaxBlocksPerMultiprocessor, 32 },
+                                                           { cudaDevAttrMemoryClockRate, 3201000 },
+                                                           { cudaDevAttrGlobalMemoryBusWidth, 6144 },
+                                                           { cudaDevAttrL2CacheSize, 62914560 } };
+    const auto                                 found = attributes.find(attribute);
+    *value = found == attributes.end() ? 1 : found->second;
+    return Return(cudaSuccess);
+  }
+
+  cudaError_t
+  cudaGetDriverEntryPointByVersion(const char * name,
+                                   void **      function,
+                                   unsigned int,
+                                   unsigned long long,
+                                   cudaDriverEntryPointQueryResult * found)
+  {
+    const bool known = std::strcmp(name, "cuCtxGetId") == 0;
+    *function = known ? reinterpret_cast<void *>(GetContextId) : nullptr;
+    *found = known ? cudaDriverEntryPointSuccess : cudaDriverEntryPointSymbolNotFound;
+    return Return(cudaSuccess);
+  }
+
+  cudaError_t
+  cudaMemGetInfo(std::size_t * available, std::size_t * total)
+  {
+    return OnCurrentDevice([=] {
+      *available = *total = state.freeMemory;
+      return cudaSuccess;
     });
-    return cudaSuccess;
-  });
-}
-
-cudaError_t
-cudaMemset2DAsync(void *       target,
-                  std::size_t  pitch,
-                  int          value,
-                  std::size_t  width,
-                  std::size_t  height,
-                  cudaStream_t stream)
-{
-  auto error = cudaSuccess;
-  for (std::size_t row = 0; row < height && error == cudaSuccess; ++row)
-  {
-    error = cudaMemsetAsync(static_cast<char *>(target) + row * pitch, value, width, stream);
   }
-  return error;
-}
 
-/** The kernel is a function of the host, which the first argument is. */
-cudaError_t
-cudaLaunchKernel(const void *, dim3, dim3, void ** arguments, std::size_t, cudaStream_t stream)
-{
-  stream = Resolve(stream);
-  return OnCurrentDevice([=] {
-    if (!AreHandles({ stream }))
+  cudaError_t
+  cudaMalloc(void ** memory, std::size_t bytes)
+  {
+    return Allocate(memory, bytes, false);
+  }
+
+  cudaError_t
+  cudaFree(void * memory)
+  {
+    WaitForDefaultStream();
+    return Free(memory);
+  }
+
+  /** Memory in the order of a stream's work: it is there at once, and goes when the stream gets there. */
+  cudaError_t
+  cudaMallocAsync(void ** memory, std::size_t bytes, cudaStream_t stream)
+  {
+    return AreHandles({ Resolve(stream) }) ? Allocate(memory, bytes, false) : Return(cudaErrorInvalidResourceHandle);
+  }
+
+  cudaError_t
+  cudaMallocFromPoolAsync(void ** memory, std::size_t bytes, cudaMemPool_t pool, cudaStream_t stream)
+  {
+    return AreHandles({ pool, Resolve(stream) }) ? Allocate(memory, bytes, false)
+                                                 : Return(cudaErrorInvalidResourceHandle);
+  }
+
+  /** A pool keeps nothing here. */
+  cudaError_t
+  cudaMemPoolCreate(cudaMemPool_t * pool, const cudaMemPoolProps *)
+  {
+    return Make(pool);
+  }
+
+  cudaError_t
+  cudaMemPoolDestroy(cudaMemPool_t pool)
+  {
+    return End(pool);
+  }
+
+  cudaError_t
+  cudaMemPoolSetAttribute(cudaMemPool_t pool, cudaMemPoolAttr, void *)
+  {
+    return Return(AreHandles({ pool }) ? cudaSuccess : cudaErrorInvalidResourceHandle);
+  }
+
+  cudaError_t
+  cudaFreeAsync(void * memory, cudaStream_t stream)
+  {
+    return OnCurrentDevice([memory, device = currentDevice, found = Resolve(stream)] {
+      if (!AreHandles({ found }) || !IsMemory(memory))
+      {
+        return cudaErrorInvalidValue;
+      }
+      found->Enqueue([memory, device] {
+        currentDevice = device;
+        static_cast<void>(Free(memory));
+      });
+      return cudaSuccess;
+    });
+  }
+
+  cudaError_t
+  cudaMallocHost(void ** memory, std::size_t bytes)
+  {
+    return Allocate(memory, bytes, true);
+  }
+
+  cudaError_t
+  cudaFreeHost(void * memory)
+  {
+    return Free(memory);
+  }
+
+  cudaError_t
+  cudaPointerGetAttributes(cudaPointerAttributes * attributes, const void * memory)
+  {
+    return OnCurrentDevice([=] {
+      const std::lock_guard<std::mutex> lock(state.settings);
+      std::size_t                       offset = 0;
+      const auto *                      allocation = FindAllocation(memory, offset);
+      attributes->type = allocation == nullptr || allocation->isDead ? cudaMemoryTypeUnregistered
+                         : allocation->isPinned                      ? cudaMemoryTypeHost
+                                                                     : cudaMemoryTypeDevice;
+      attributes->device = allocation == nullptr ? 0 : allocation->device;
+      return cudaSuccess;
+    });
+  }
+
+  cudaError_t
+  cudaStreamCreateWithFlags(cudaStream_t * stream, unsigned int)
+  {
+    return Make(stream);
+  }
+
+  cudaError_t
+  cudaStreamDestroy(cudaStream_t stream)
+  {
+    return End(stream);
+  }
+
+  cudaError_t
+  cudaStreamSynchronize(cudaStream_t stream)
+  {
+    stream = Resolve(stream);
+    return OnCurrentDevice([stream] {
+      if (!AreHandles({ stream }))
+      {
+        return cudaErrorInvalidResourceHandle;
+      }
+      std::unique_lock<std::mutex> lock(state.mutex);
+      state.changed.wait(lock, [stream] { return stream->queue.empty(); });
+      return cudaSuccess;
+    });
+  }
+
+  cudaError_t
+  cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned int)
+  {
+    stream = Resolve(stream);
+    return OnCurrentDevice([=] {
+      if (!AreHandles({ stream, event }))
+      {
+        return cudaErrorInvalidResourceHandle;
+      }
+      std::unique_lock<std::mutex> lock(state.mutex);
+      const auto                   number = event->recorded;
+      lock.unlock();
+      stream->Enqueue([event, number] {
+        std::unique_lock<std::mutex> waiting(state.mutex);
+        state.changed.wait(waiting, [event, number] { return event->reached >= number; });
+      });
+      return cudaSuccess;
+    });
+  }
+
+  cudaError_t
+  cudaEventCreate(cudaEvent_t * event)
+  {
+    return Make(event);
+  }
+
+  cudaError_t
+  cudaEventCreateWithFlags(cudaEvent_t * event, unsigned int)
+  {
+    return Make(event);
+  }
+
+  cudaError_t
+  cudaEventDestroy(cudaEvent_t event)
+  {
+    return End(event);
+  }
+
+  cudaError_t
+  cudaEventRecord(cudaEvent_t event, cudaStream_t stream)
+  {
+    stream = Resolve(stream);
+    return OnCurrentDevice([=] {
+      if (!AreHandles({ stream, event }) || event->device != stream->device)
+      {
+        return cudaErrorInvalidResourceHandle;
+      }
+      std::unique_lock<std::mutex> lock(state.mutex);
+      const auto                   number = ++event->recorded;
+      lock.unlock();
+      stream->Enqueue([event, number] {
+        const std::lock_guard<std::mutex> reaching(state.mutex);
+        event->reached = number;
+        event->time = std::chrono::steady_clock::now();
+      });
+      return cudaSuccess;
+    });
+  }
+
+  /** That it is not ready counts as the last error. */
+  cudaError_t
+  cudaEventQuery(cudaEvent_t event)
+  {
+    return OnCurrentDevice([event] {
+      if (!AreHandles({ event }))
+      {
+        return cudaErrorInvalidResourceHandle;
+      }
+      const std::lock_guard<std::mutex> lock(state.mutex);
+      return event->reached == event->recorded ? cudaSuccess : cudaErrorNotReady;
+    });
+  }
+
+  cudaError_t
+  cudaEventSynchronize(cudaEvent_t event)
+  {
+    return OnCurrentDevice([event] {
+      if (!AreHandles({ event }))
+      {
+        return cudaErrorInvalidResourceHandle;
+      }
+      std::unique_lock<std::mutex> lock(state.mutex);
+      state.changed.wait(lock, [event, number = event->recorded] { return event->reached >= number; });
+      return cudaSuccess;
+    });
+  }
+
+  cudaError_t
+  cudaEventElapsedTime(float * milliseconds, cudaEvent_t first, cudaEvent_t last)
+  {
+    return OnCurrentDevice([=] {
+      if (!AreHandles({ first, last }))
+      {
+        return cudaErrorInvalidResourceHandle;
+      }
+      const std::lock_guard<std::mutex> lock(state.mutex);
+      *milliseconds = std::chrono::duration<float, std::milli>(last->time - first->time).count();
+      return first->reached == first->recorded && last->reached == last->recorded ? cudaSuccess : cudaErrorNotReady;
+    });
+  }
+
+  cudaError_t
+  cudaMemcpyAsync(void * target, const void * source, std::size_t bytes, cudaMemcpyKind kind, cudaStream_t stream)
+  {
+    stream = Resolve(stream);
+    return OnCurrentDevice([=] {
+      if (!AreHandles({ stream }) || !IsMemory(target) || !IsMemory(source))
+      {
+        return cudaErrorInvalidValue;
+      }
+      stream->Enqueue([=] {
+        if (kind == cudaMemcpyDeviceToHost)
+        {
+          CheckInitialized(source, bytes);
+        }
+        MarkInitialized(target, bytes);
+        if (bytes > 0) // of an image without pixels the addresses are null
+        {
+          std::memcpy(target, source, bytes);
+        }
+      });
+      return cudaSuccess;
+    });
+  }
+
+  cudaError_t
+  cudaMemcpy(void * target, const void * source, std::size_t bytes, cudaMemcpyKind kind)
+  {
+    const auto error = cudaMemcpyAsync(target, source, bytes, kind, nullptr);
+    return error == cudaSuccess ? cudaStreamSynchronize(nullptr) : error;
+  }
+
+  cudaError_t
+  cudaMemcpy2DAsync(void *         target,
+                    std::size_t    targetPitch,
+                    const void *   source,
+                    std::size_t    sourcePitch,
+                    std::size_t    width,
+                    std::size_t    height,
+                    cudaMemcpyKind kind,
+                    cudaStream_t   stream)
+  {
+    constexpr std::size_t largestPitch = std::numeric_limits<std::int32_t>::max();
+    if (targetPitch > largestPitch || sourcePitch > largestPitch)
     {
-      return cudaErrorInvalidResourceHandle;
+      return Return(cudaErrorInvalidPitchValue);
     }
+    auto error = cudaSuccess;
+    for (std::size_t row = 0; row < height && error == cudaSuccess; ++row)
     {
-      std::unique_lock<std::mutex> lock(state.settings);
-      auto &                       device = state.devices[currentDevice];
-      if (device.launchesLeft == 0)
-      {
-        device.lost = device.lostByLaunch;
-        device.launchesLeft = -1;
-        state.lostOne.notify_all();
-        return device.lost;
-      }
-      if (device.launchesLeft > 0)
-      {
-        --device.launchesLeft;
-      }
-      else
-      {
-        state.lostOne.wait_for(lock, longestWait, [] { return !IsAnyToBeLost(); });
-      }
+      error = cudaMemcpyAsync(static_cast<char *>(target) + row * targetPitch,
+                              static_cast<const char *>(source) + row * sourcePitch,
+                              width,
+                              kind,
+                              stream);
     }
-    stream->Enqueue(*static_cast<const std::function<void()> *>(arguments[0]));
-    return cudaSuccess;
-  });
-}
+    return error;
+  }
 
-cudaError_t
-cudaFuncGetAttributes(cudaFuncAttributes *, const void *)
-{
-  return OnCurrentDevice([] { return cudaSuccess; });
-}
+  cudaError_t
+  cudaMemsetAsync(void * target, int value, std::size_t bytes, cudaStream_t stream)
+  {
+    stream = Resolve(stream);
+    return OnCurrentDevice([=] {
+      if (!AreHandles({ stream }) || !IsMemory(target))
+      {
+        return cudaErrorInvalidValue;
+      }
+      stream->Enqueue([=] {
+        MarkInitialized(target, bytes);
+        std::memset(target, value, bytes);
+      });
+      return cudaSuccess;
+    });
+  }
 
-cudaError_t
-cudaDeviceSynchronize()
-{
-  return OnCurrentDevice([] { return cudaSuccess; });
-}
+  cudaError_t
+  cudaMemset2DAsync(void *       target,
+                    std::size_t  pitch,
+                    int          value,
+                    std::size_t  width,
+                    std::size_t  height,
+                    cudaStream_t stream)
+  {
+    auto error = cudaSuccess;
+    for (std::size_t row = 0; row < height && error == cudaSuccess; ++row)
+    {
+      error = cudaMemsetAsync(static_cast<char *>(target) + row * pitch, value, width, stream);
+    }
+    return error;
+  }
 
-/** An error that stays is every call's, and so the last one's. */
-cudaError_t
-cudaGetLastError()
-{
-  ++state.calls;
-  const auto error = lastError;
-  lastError = cudaSuccess;
-  return error;
-}
+  /** The kernel is a function of the host, which the first argument is. */
+  cudaError_t
+  cudaLaunchKernel(const void *, dim3, dim3, void ** arguments, std::size_t, cudaStream_t stream)
+  {
+    stream = Resolve(stream);
+    return OnCurrentDevice([=] {
+      if (!AreHandles({ stream }))
+      {
+        return cudaErrorInvalidResourceHandle;
+      }
+      {
+        std::unique_lock<std::mutex> lock(state.settings);
+        auto &                       device = state.devices[currentDevice];
+        if (device.launchesLeft == 0)
+        {
+          device.lost = device.lostByLaunch;
+          device.launchesLeft = -1;
+          state.lostOne.notify_all();
+          return device.lost;
+        }
+        if (device.launchesLeft > 0)
+        {
+          --device.launchesLeft;
+        }
+        else
+        {
+          state.lostOne.wait_for(lock, longestWait, [] { return !IsAnyToBeLost(); });
+        }
+      }
+      stream->Enqueue(*static_cast<const std::function<void()> *>(arguments[0]));
+      return cudaSuccess;
+    });
+  }
 
-cudaError_t
-cudaPeekAtLastError()
-{
-  ++state.calls;
-  return lastError;
-}
+  cudaError_t
+  cudaFuncGetAttributes(cudaFuncAttributes *, const void *)
+  {
+    return OnCurrentDevice([] { return cudaSuccess; });
+  }
 
-const char *
-cudaGetErrorName(cudaError_t error)
-{
-  return error == cudaErrorMemoryAllocation        ? "cudaErrorMemoryAllocation"
-         : error == cudaErrorUnknown               ? "cudaErrorUnknown"
-         : error == cudaErrorIllegalAddress        ? "cudaErrorIllegalAddress"
-         : error == cudaErrorLaunchFailure         ? "cudaErrorLaunchFailure"
-         : error == cudaErrorDevicesUnavailable    ? "cudaErrorDevicesUnavailable"
-         : error == cudaErrorInvalidResourceHandle ? "cudaErrorInvalidResourceHandle"
-                                                   : "another error";
-}
+  cudaError_t
+  cudaDeviceSynchronize()
+  {
+    return OnCurrentDevice([] { return cudaSuccess; });
+  }
 
-const char *
-cudaGetErrorString(cudaError_t)
-{
-  return "what it says of it";
-}
+  /** An error that stays is every call's, and so the last one's. */
+  cudaError_t
+  cudaGetLastError()
+  {
+    ++state.calls;
+    const auto error = lastError;
+    lastError = cudaSuccess;
+    return error;
+  }
+
+  cudaError_t
+  cudaPeekAtLastError()
+  {
+    ++state.calls;
+    return lastError;
+  }
+
+  const char *
+  cudaGetErrorName(cudaError_t error)
+  {
+    return error == cudaErrorMemoryAllocation        ? "cudaErrorMemoryAllocation"
+           : error == cudaErrorUnknown               ? "cudaErrorUnknown"
+           : error == cudaErrorIllegalAddress        ? "cudaErrorIllegalAddress"
+           : error == cudaErrorLaunchFailure         ? "cudaErrorLaunchFailure"
+           : error == cudaErrorDevicesUnavailable    ? "cudaErrorDevicesUnavailable"
+           : error == cudaErrorInvalidResourceHandle ? "cudaErrorInvalidResourceHandle"
+                                                     : "another error";
+  }
+
+  const char *
+  cudaGetErrorString(cudaError_t)
+  {
+    return "what it says of it";
+  }
 
 // What slabs do not need; CudaFaults.cxx knows it too.
 #define CUDAMEDIAN_NOT_HERE(name, parameters) \
-  cudaError_t name parameters                 \
-  {                                           \
-    return Return(cudaErrorNotSupported);     \
-  }
+  cudaError_t name parameters { return Return(cudaErrorNotSupported); }
 #if CUDART_VERSION >= 13000
-CUDAMEDIAN_NOT_HERE(__cudaLaunchKernel, (cudaKernel_t, dim3, dim3, void **, std::size_t, cudaStream_t))
+  CUDAMEDIAN_NOT_HERE(__cudaLaunchKernel, (cudaKernel_t, dim3, dim3, void **, std::size_t, cudaStream_t))
 #endif
-CUDAMEDIAN_NOT_HERE(cudaLaunchKernelExC, (const cudaLaunchConfig_t *, const void *, void **))
-CUDAMEDIAN_NOT_HERE(cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags,
-                    (int *, const void *, int, std::size_t, unsigned int))
-CUDAMEDIAN_NOT_HERE(cudaFuncSetAttribute, (const void *, cudaFuncAttribute, int))
-CUDAMEDIAN_NOT_HERE(cudaLibraryGetKernel, (cudaKernel_t *, cudaLibrary_t, const char *))
-CUDAMEDIAN_NOT_HERE(
-  cudaLibraryLoadData,
-  (cudaLibrary_t *, const void *, cudaJitOption *, void **, unsigned int, cudaLibraryOption *, void **, unsigned int))
+  CUDAMEDIAN_NOT_HERE(cudaLaunchKernelExC, (const cudaLaunchConfig_t *, const void *, void **))
+  CUDAMEDIAN_NOT_HERE(cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags,
+                      (int *, const void *, int, std::size_t, unsigned int))
+  CUDAMEDIAN_NOT_HERE(cudaFuncSetAttribute, (const void *, cudaFuncAttribute, int))
+  CUDAMEDIAN_NOT_HERE(cudaLibraryGetKernel, (cudaKernel_t *, cudaLibrary_t, const char *))
+  CUDAMEDIAN_NOT_HERE(
+    cudaLibraryLoadData,
+    (cudaLibrary_t *, const void *, cudaJitOption *, void **, unsigned int, cudaLibraryOption *, void **, unsigned int))
 
 } // extern "C"

@@ -43,49 +43,54 @@ Count(cudaMemcpyKind kind)
 } // namespace
 
 // The linker has calls of the runtime come here (--wrap).
-extern "C" {
-
-cudaError_t
-__real_cudaMemcpy(void *, const void *, std::size_t, cudaMemcpyKind);
-cudaError_t
-__real_cudaMemcpyAsync(void *, const void *, std::size_t, cudaMemcpyKind, cudaStream_t);
-cudaError_t
-__real_cudaMemcpy2DAsync(void *,
-                         std::size_t,
-                         const void *,
-                         std::size_t,
-                         std::size_t,
-                         std::size_t,
-                         cudaMemcpyKind,
-                         cudaStream_t);
-
-cudaError_t
-__wrap_cudaMemcpy(void * target, const void * source, std::size_t bytes, cudaMemcpyKind kind)
+extern "C"
 {
-  Count(kind);
-  return __real_cudaMemcpy(target, source, bytes, kind);
-}
 
-cudaError_t
-__wrap_cudaMemcpyAsync(void * target, const void * source, std::size_t bytes, cudaMemcpyKind kind, cudaStream_t stream)
-{
-  Count(kind);
-  return __real_cudaMemcpyAsync(target, source, bytes, kind, stream);
-}
+  cudaError_t
+  __real_cudaMemcpy(void *, const void *, std::size_t, cudaMemcpyKind);
+  cudaError_t
+  __real_cudaMemcpyAsync(void *, const void *, std::size_t, cudaMemcpyKind, cudaStream_t);
+  cudaError_t
+  __real_cudaMemcpy2DAsync(void *,
+                           std::size_t,
+                           const void *,
+                           std::size_t,
+                           std::size_t,
+                           std::size_t,
+                           cudaMemcpyKind,
+                           cudaStream_t);
 
-cudaError_t
-__wrap_cudaMemcpy2DAsync(void *         target,
-                         std::size_t    targetPitch,
+  cudaError_t
+  __wrap_cudaMemcpy(void * target, const void * source, std::size_t bytes, cudaMemcpyKind kind)
+  {
+    Count(kind);
+    return __real_cudaMemcpy(target, source, bytes, kind);
+  }
+
+  cudaError_t
+  __wrap_cudaMemcpyAsync(void *         target,
                          const void *   source,
-                         std::size_t    sourcePitch,
-                         std::size_t    width,
-                         std::size_t    height,
+                         std::size_t    bytes,
                          cudaMemcpyKind kind,
                          cudaStream_t   stream)
-{
-  Count(kind);
-  return __real_cudaMemcpy2DAsync(target, targetPitch, source, sourcePitch, width, height, kind, stream);
-}
+  {
+    Count(kind);
+    return __real_cudaMemcpyAsync(target, source, bytes, kind, stream);
+  }
+
+  cudaError_t
+  __wrap_cudaMemcpy2DAsync(void *         target,
+                           std::size_t    targetPitch,
+                           const void *   source,
+                           std::size_t    sourcePitch,
+                           std::size_t    width,
+                           std::size_t    height,
+                           cudaMemcpyKind kind,
+                           cudaStream_t   stream)
+  {
+    Count(kind);
+    return __real_cudaMemcpy2DAsync(target, targetPitch, source, sourcePitch, width, height, kind, stream);
+  }
 
 } // extern "C"
 

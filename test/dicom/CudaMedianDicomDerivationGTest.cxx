@@ -74,7 +74,8 @@ ReadSeries(const std::string & folder)
 class CudaMedianDicomDerivation : public testing::Test
 {
 protected:
-  CudaMedianDicomDerivation() : m_Slices(MakeSlices(6))
+  CudaMedianDicomDerivation()
+    : m_Slices(MakeSlices(6))
   {
     WriteSlices(Path("input"), m_Slices);
     const auto mask = itk::Image<unsigned char, 3>::New();

@@ -249,17 +249,17 @@ class Row
 {
 public:
   Row(const Format & format, bool full, std::uint64_t seed)
-    : m_Format(format), m_Full(full), m_Random(seed), m_Seed(seed)
+    : m_Format(format)
+    , m_Full(full)
+    , m_Random(seed)
+    , m_Seed(seed)
   {
     m_Destination = m_Folder.Path() / "destination";
     m_Input = m_Folder.Path() / "input";
     fs::create_directory(m_Destination);
     fs::create_directory(m_Input);
   }
-  ~Row()
-  {
-    umount2(m_Destination.c_str(), MNT_DETACH);
-  }
+  ~Row() { umount2(m_Destination.c_str(), MNT_DETACH); }
   Row(const Row &) = delete;
   Row &
   operator=(const Row &) = delete;

@@ -119,7 +119,9 @@ TextOf(pid_t child, unsigned long long address)
 class Tracer
 {
 public:
-  Tracer(pid_t child, const Fault & fault) : m_Main(child), m_Fault(fault)
+  Tracer(pid_t child, const Fault & fault)
+    : m_Main(child)
+    , m_Fault(fault)
   {}
 
   void

@@ -36,10 +36,7 @@ class PixelManager
 {
 public:
   PixelManager() = default;
-  ~PixelManager()
-  {
-    this->Free();
-  }
+  ~PixelManager() { this->Free(); }
   PixelManager(const PixelManager &) = delete;
   PixelManager &
   operator=(const PixelManager &) = delete;

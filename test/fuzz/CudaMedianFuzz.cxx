@@ -65,7 +65,9 @@ constexpr unsigned mostKinds = 20;
 class Fuzzer
 {
 public:
-  Fuzzer(const Options & options, bool device) : m_Options(options), m_Device(device)
+  Fuzzer(const Options & options, bool device)
+    : m_Options(options)
+    , m_Device(device)
   {}
 
   /** Checks a case; what ran goes to the counts, unless null. */

@@ -106,7 +106,9 @@ MakeRequest(const Work & work, std::vector<char> & output)
 class Stress
 {
 public:
-  Stress(const Options & options, bool device) : m_Options(options), m_Device(device)
+  Stress(const Options & options, bool device)
+    : m_Options(options)
+    , m_Device(device)
   {}
 
   Tally

@@ -41,7 +41,8 @@ Join(const Extent & extent, int dimension)
 class CaseText
 {
 public:
-  explicit CaseText(const Case & c) : m_Case(c)
+  explicit CaseText(const Case & c)
+    : m_Case(c)
   {
     m_Text.precision(17);
   }

@@ -30,10 +30,11 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-extern "C" {
-/** Of the sanitizers' run-time libraries, where the program is built with one. */
-__attribute__((weak)) void
-__sanitizer_set_death_callback(void (*callback)(void));
+extern "C"
+{
+  /** Of the sanitizers' run-time libraries, where the program is built with one. */
+  __attribute__((weak)) void
+  __sanitizer_set_death_callback(void (*callback)(void));
 }
 
 namespace cudamedianfuzz

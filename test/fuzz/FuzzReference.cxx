@@ -160,8 +160,12 @@ class Definition
 {
 public:
   Definition(const Case & c, const std::vector<std::uint64_t> & keys)
-    : m_Case(c), m_Keys(keys), m_Pixels(ListWindow(c)), m_Values(MeasureWindow(c).values), m_Mask(MakeMask(c)),
-      m_Top(GetTopKey(c.type))
+    : m_Case(c)
+    , m_Keys(keys)
+    , m_Pixels(ListWindow(c))
+    , m_Values(MeasureWindow(c).values)
+    , m_Mask(MakeMask(c))
+    , m_Top(GetTopKey(c.type))
   {
     for (int axis = 0; axis < cudamedian::Dimension; ++axis)
     {
@@ -223,13 +227,15 @@ private:
         return isInside ? place : place < 0 ? 0 : size - 1;
       case Border::Wrap:
         return isInside ? place : place < 0 ? size - 1 - beyond % size : beyond % size;
-      case Border::Reflect: {
+      case Border::Reflect:
+      {
         // Copies of the image in turn the other way round and as it is.
         const auto along = beyond % size;
         const bool isTurned = beyond / size % 2 == 0;
         return isInside ? place : isTurned == (place < 0) ? along : size - 1 - along;
       }
-      default: {
+      default:
+      {
         // The same without the last pixel: of an image of one pixel that is all there is.
         const auto along = beyond % period;
         const bool isTurned = beyond / period % 2 == 0;

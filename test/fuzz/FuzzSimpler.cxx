@@ -73,7 +73,8 @@ SetRadius(Case & c, int axis, std::int64_t radius)
 class SimplerCases
 {
 public:
-  explicit SimplerCases(const Case & c) : m_Case(c)
+  explicit SimplerCases(const Case & c)
+    : m_Case(c)
   {}
 
   template <typename TChange>

@@ -46,7 +46,9 @@ FitsDimension(const CaseWindow & window, int dimension)
 
 } // namespace
 
-CaseSource::CaseSource(const Choices & choices, std::uint64_t seed) : m_Choices(choices), m_Random(seed)
+CaseSource::CaseSource(const Choices & choices, std::uint64_t seed)
+  : m_Choices(choices)
+  , m_Random(seed)
 {
   // What is compiled ahead, interpreted, ranked, slid and merged on a device.
   for (const Extent & radius : { Extent{ { 1, 1, 0, 0 } },

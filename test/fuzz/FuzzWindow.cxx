@@ -82,7 +82,8 @@ ListWeights(const Case & c)
       case Shape::Cross:
         weight = axes <= 1 ? 1 : 0;
         break;
-      case Shape::Ring: {
+      case Shape::Ring:
+      {
         const auto place = GetPlaceInEllipsoid(d, radius, 1);
         weight = place <= rim && (place > 0.4L || radius == Extent{}) ? 1 : 0;
         break;

@@ -155,7 +155,8 @@ struct StressFilters::Pools
   Pool<float, 3>        floats;
 };
 
-StressFilters::StressFilters() : m_Pools(std::make_unique<Pools>())
+StressFilters::StressFilters()
+  : m_Pools(std::make_unique<Pools>())
 {}
 
 StressFilters::~StressFilters() = default;

@@ -56,7 +56,8 @@ DrawFootprint(std::mt19937_64 & random, bool isDeep)
   {
     case 0:
       return Footprint::MakeCross({ { 1, 1, deep, 0 } });
-    case 1: {
+    case 1:
+    {
       constexpr double radii[] = { 2, 3, 4, 5, 7 };
       const double     radius = isDeep ? 2 : radii[Draw(random, 0, 4)];
       return Footprint::MakeEllipsoid({ { radius, radius, isDeep ? radius : 0, 0 } });

@@ -52,7 +52,8 @@ Execute(const LoweredProgram::Instruction & instruction, const std::vector<Bits>
       EXPECT_GE(operands[0], operands[1]) << "keys of a register would borrow from each other";
       return operands[0] - operands[1];
     case LoweredOperation::MinOfSum:
-    case LoweredOperation::MaxOfSum: {
+    case LoweredOperation::MaxOfSum:
+    {
       const auto sum = operands[0] + operands[1];
       EXPECT_GE(sum, operands[0]) << "the sum is no key";
       return instruction.operation == LoweredOperation::MinOfSum ? std::min(sum, operands[2])
@@ -109,7 +110,8 @@ RunPlan(const TileProgram &       program,
       case RegisterPlan::Action::Restore:
         inRegisters[step.value] = slots.at(step.slot);
         break;
-      default: {
+      default:
+      {
         const auto &      instruction = lowered.instructions[step.instruction];
         std::vector<Bits> operands;
         for (int i = 0; i < instruction.numberOfOperands; ++i)

@@ -34,7 +34,8 @@ using namespace cudamedian;
 class TileRow
 {
 public:
-  TileRow(const TileProgram & program, unsigned seed) : m_Program(program)
+  TileRow(const TileProgram & program, unsigned seed)
+    : m_Program(program)
   {
     const auto & footprint = program.GetFootprint();
     m_Width = footprint[0] + (tiles + 2 * beside) * program.GetTile()[0];

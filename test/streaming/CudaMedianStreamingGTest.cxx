@@ -47,10 +47,7 @@ public:
   explicit TemporaryFile(const std::string & name)
     : m_Path(testing::TempDir() + "CudaMedianStreaming-" + std::to_string(getpid()) + "-" + name)
   {}
-  ~TemporaryFile()
-  {
-    std::remove(m_Path.c_str());
-  }
+  ~TemporaryFile() { std::remove(m_Path.c_str()); }
   TemporaryFile(const TemporaryFile &) = delete;
   TemporaryFile &
   operator=(const TemporaryFile &) = delete;

@@ -124,11 +124,13 @@ FindPlace(int place, int size, int boundary)
       return std::clamp(place, 0, size - 1);
     case Filter::Constant:
       return -2;
-    case Filter::Reflect: {
+    case Filter::Reflect:
+    {
       const int period = modulo(place, 2 * size);
       return std::min(period, 2 * size - 1 - period);
     }
-    case Filter::Mirror: {
+    case Filter::Mirror:
+    {
       const int period = size > 1 ? modulo(place, 2 * size - 2) : 0;
       return std::min(period, 2 * size - 2 - period);
     }
@@ -144,7 +146,9 @@ class Reference
 {
 public:
   Reference(vtkImageData * image, const RankCase & wanted)
-    : m_Image(image), m_Case(wanted), m_Array(image->GetPointData()->GetScalars())
+    : m_Image(image)
+    , m_Case(wanted)
+    , m_Array(image->GetPointData()->GetScalars())
   {
     image->GetDimensions(m_Size.data());
   }

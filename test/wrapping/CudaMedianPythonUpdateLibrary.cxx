@@ -45,7 +45,8 @@ public:
   class InputImageType
   {
   public:
-    explicit InputImageType(NotingFilter * filter) : m_Filter(filter)
+    explicit InputImageType(NotingFilter * filter)
+      : m_Filter(filter)
     {}
     void
     UpdateOutputData()
@@ -60,7 +61,8 @@ public:
   class OutputImageType
   {
   public:
-    explicit OutputImageType(NotingFilter * filter) : m_Filter(filter)
+    explicit OutputImageType(NotingFilter * filter)
+      : m_Filter(filter)
     {}
     void
     UpdateOutputInformation()
@@ -83,7 +85,8 @@ public:
     NotingFilter * m_Filter;
   };
 
-  explicit NotingFilter(bool fails) : m_Fails(fails)
+  explicit NotingFilter(bool fails)
+    : m_Fails(fails)
   {}
   OutputImageType *
   GetOutput()

@@ -41,8 +41,12 @@ class ExtremumBlockRunner
 {
 public:
   ExtremumBlockRunner(const MedianRequest & request, const PixelBox & output)
-    : m_Image(request), m_Window(GetWindow(request)), m_Output(output), m_Block(ChooseBlock(request, output)),
-      m_InputRow(request.inputExtent[0]), m_Step(MakeStep(request, m_Window))
+    : m_Image(request)
+    , m_Window(GetWindow(request))
+    , m_Output(output)
+    , m_Block(ChooseBlock(request, output))
+    , m_InputRow(request.inputExtent[0])
+    , m_Step(MakeStep(request, m_Window))
   {
     m_Keys.resize(static_cast<std::size_t>(Volume(PadRows(m_Window.GetFootprint(m_Block)))));
   }

@@ -45,7 +45,9 @@ public:
 
   CUDAMEDIAN_HOST_DEVICE
   ExtremumLine(const ExtremumArguments & arguments, std::int64_t item, Pack * shared)
-    : m_Arguments(arguments), m_Packs(arguments.slab, arguments.isLast != 0), m_Shared(shared)
+    : m_Arguments(arguments)
+    , m_Packs(arguments.slab, arguments.isLast != 0)
+    , m_Shared(shared)
   {
     const auto & slab = arguments.slab;
     const auto & shape = arguments.shape;

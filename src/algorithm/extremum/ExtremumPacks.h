@@ -56,7 +56,8 @@ public:
   };
 
   CUDAMEDIAN_HOST_DEVICE
-  ExtremumPacks(const KernelArguments & slab, bool isLast) : m_IsLast(isLast)
+  ExtremumPacks(const KernelArguments & slab, bool isLast)
+    : m_IsLast(isLast)
   {
     const auto signMask = static_cast<TPixelBits>(VMapping == KeyMapping::Integer ? slab.signMask : 0);
     const auto mask =

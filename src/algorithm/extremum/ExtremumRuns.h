@@ -75,8 +75,7 @@ RunExtremes(int window, const TLoad & load, const TStore & store)
   {
     core = TWords::Min(core, load(next));
   }
-  ExtendCore<TWords, VRun>(
-    core, load, [&](int i) { return load(window + i); }, store);
+  ExtendCore<TWords, VRun>(core, load, [&](int i) { return load(window + i); }, store);
 }
 
 /** Replaces elements, of which there are VCount, by the extremes of windows of so many that begin with them; the last

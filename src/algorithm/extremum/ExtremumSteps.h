@@ -50,7 +50,10 @@ class ExtremumSteps
 {
 public:
   ExtremumSteps(const KernelArguments & slab, const std::vector<ExtremumShape> & shapes, std::size_t pixelBytes)
-    : m_Slab(slab), m_Shapes(shapes), m_PixelBytes(pixelBytes), m_Vector(GetDevicePitch(1, pixelBytes))
+    : m_Slab(slab)
+    , m_Shapes(shapes)
+    , m_PixelBytes(pixelBytes)
+    , m_Vector(GetDevicePitch(1, pixelBytes))
   {}
 
   /** Calls launch(arguments), whose result converts to true where it failed, for each kernel until one fails.

@@ -66,7 +66,9 @@ public:
 
   CUDAMEDIAN_HOST_DEVICE
   ExtremumStrip(const ExtremumArguments & arguments, std::int64_t item, Pack * shared)
-    : m_Arguments(arguments), m_Packs(arguments.slab, arguments.isLast != 0), m_Shared(shared)
+    : m_Arguments(arguments)
+    , m_Packs(arguments.slab, arguments.isLast != 0)
+    , m_Shared(shared)
   {
     const auto & shape = arguments.shape;
     m_Strip = static_cast<int>(item % arguments.strips);

@@ -63,7 +63,9 @@ public:
 
   CUDAMEDIAN_HOST_DEVICE
   ExtremumTile(const ExtremumArguments & arguments, std::int64_t item, Pack * shared)
-    : m_Arguments(arguments), m_Packs(arguments.slab, arguments.isLast != 0), m_Shared(reinterpret_cast<Word *>(shared))
+    : m_Arguments(arguments)
+    , m_Packs(arguments.slab, arguments.isLast != 0)
+    , m_Shared(reinterpret_cast<Word *>(shared))
   {
     auto       rest = static_cast<std::uint32_t>(item);
     const auto take = [&](int divisor) {
@@ -360,8 +362,7 @@ private:
       }
     }
     const Places behind = GetPlaces(words, word + window);
-    ExtendCore<Words, Count>(
-      core, [&](int i) { return before[i]; }, [&](int i) { return behind.Load(i); }, take);
+    ExtendCore<Words, Count>(core, [&](int i) { return before[i]; }, [&](int i) { return behind.Load(i); }, take);
   }
 
   /** Extremes of a lane's windows along axis 0.

@@ -65,12 +65,14 @@ HWY_INLINE std::uint64_t
   hn::StoreMaskBits(Descriptor(), mask, bytes);
   switch (lanes)
   {
-    case 32: {
+    case 32:
+    {
       std::uint32_t word;
       std::memcpy(&word, bytes, sizeof(word));
       return word;
     }
-    case 16: {
+    case 16:
+    {
       std::uint16_t word;
       std::memcpy(&word, bytes, sizeof(word));
       return word;

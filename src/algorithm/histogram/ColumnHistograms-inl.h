@@ -113,7 +113,9 @@ public:
 
   HWY_INLINE
   WindowSums(const ColumnHistograms & histograms, const ColumnWindow & window)
-    : m_Histograms(histograms), m_Window(window), m_Last(static_cast<std::int64_t>(histograms.columns) - 1)
+    : m_Histograms(histograms)
+    , m_Window(window)
+    , m_Last(static_cast<std::int64_t>(histograms.columns) - 1)
   {
     std::fill_n(m_Position, ColumnHistograms::segments + 1, -window.before - window.behind - 2);
   }

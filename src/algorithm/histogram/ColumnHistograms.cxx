@@ -49,8 +49,7 @@ struct Bins
   // A default constructor that is not written here would be compiled for the baseline, into which GCC inlines no NEON
   // with its extensions.
   HWY_INLINE
-  Bins()
-  {}
+  Bins() {}
 
   static HWY_INLINE Bins
   Load(const std::uint16_t * counts)
@@ -96,8 +95,7 @@ struct LargeBins
   hn::Vec<Descriptor> vectors[parts];
 
   HWY_INLINE
-  LargeBins()
-  {}
+  LargeBins() {}
 
   static HWY_INLINE LargeBins
   Load(const std::uint16_t * counts)

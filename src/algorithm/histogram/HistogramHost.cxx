@@ -50,7 +50,8 @@ public:
 class SortedHistogramMethod : public HostMethod
 {
 public:
-  explicit SortedHistogramMethod(const HostHistogramShape & shape) : m_Shape(shape)
+  explicit SortedHistogramMethod(const HostHistogramShape & shape)
+    : m_Shape(shape)
   {}
 
   void

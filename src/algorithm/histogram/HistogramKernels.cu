@@ -45,7 +45,7 @@ struct ThreadWarp
     {
       return own;
     }
-    __device__ __forceinline__ const T &
+    const __device__ __forceinline__ T &
     operator[](int) const
     {
       return own;

@@ -60,9 +60,11 @@ public:
    * memory for a histogram of each warp, both at multiples of 16 bytes. */
   CUDAMEDIAN_HOST_DEVICE
   HistogramBlock(const HistogramArguments & arguments, std::int64_t block, void * columns, void * windows)
-    : m_Arguments(arguments), m_Columns(static_cast<TColumn *>(columns)), m_Windows(static_cast<TCounter *>(windows)),
-      m_Region(arguments, arguments.firstRegion + block / arguments.shape.CountBlocks()),
-      m_RegionNumber(static_cast<int>(block / arguments.shape.CountBlocks()))
+    : m_Arguments(arguments)
+    , m_Columns(static_cast<TColumn *>(columns))
+    , m_Windows(static_cast<TCounter *>(windows))
+    , m_Region(arguments, arguments.firstRegion + block / arguments.shape.CountBlocks())
+    , m_RegionNumber(static_cast<int>(block / arguments.shape.CountBlocks()))
   {
     const HistogramShape & shape = arguments.shape;
     const int              blocks0 = shape.tile[0] / shape.width;

@@ -38,8 +38,13 @@ class HistogramRowRunner
 {
 public:
   HistogramRowRunner(const MedianRequest & request, const PixelBox & output)
-    : m_Image(request), m_Request(request), m_Mask(static_cast<std::uint8_t>(GetSignMask(request.pixelType))),
-      m_Extent(request.inputExtent), m_Window(GetWindow(request)), m_Output(output), m_Cut(Cut(request, output))
+    : m_Image(request)
+    , m_Request(request)
+    , m_Mask(static_cast<std::uint8_t>(GetSignMask(request.pixelType)))
+    , m_Extent(request.inputExtent)
+    , m_Window(GetWindow(request))
+    , m_Output(output)
+    , m_Cut(Cut(request, output))
   {
     const auto columns = static_cast<std::size_t>(std::min(m_Extent[0], m_Cut.stripColumns + m_Window.GetSize(0) - 1));
     m_Coarse.resize(ColumnHistograms::CountCoarse(columns));

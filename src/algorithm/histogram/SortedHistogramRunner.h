@@ -47,8 +47,12 @@ class SortedHistogramRunner
 {
 public:
   SortedHistogramRunner(const MedianRequest & request, const HostHistogramWork & work)
-    : m_Image(request), m_Request(request), m_Window(GetWindow(request)), m_Output(work.output), m_Shape(work.shape),
-      m_IsLarge(m_Window.CountPixels() > 65535)
+    : m_Image(request)
+    , m_Request(request)
+    , m_Window(GetWindow(request))
+    , m_Output(work.output)
+    , m_Shape(work.shape)
+    , m_IsLarge(m_Window.CountPixels() > 65535)
   {}
 
   static std::size_t

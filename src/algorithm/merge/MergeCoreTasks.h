@@ -31,7 +31,9 @@ class MergeTask<TKey, MergePassKind::SortCores>
 public:
   CUDAMEDIAN_HOST_DEVICE
   MergeTask(const MergeArguments<TKey> & arguments, int task, TKey * work)
-    : m_Arguments(arguments), m_Task(task), m_Work(work)
+    : m_Arguments(arguments)
+    , m_Task(task)
+    , m_Work(work)
   {}
 
   CUDAMEDIAN_HOST_DEVICE int
@@ -81,8 +83,10 @@ class MergeTask<TKey, MergePassKind::SplitCores>
 public:
   CUDAMEDIAN_HOST_DEVICE
   MergeTask(const MergeArguments<TKey> & arguments, int task, TKey * work)
-    : m_Arguments(arguments), m_Task(task),
-      m_Work(work), m_Tile{ task % arguments.pass.parent.tiles[0], task / arguments.pass.parent.tiles[0] }
+    : m_Arguments(arguments)
+    , m_Task(task)
+    , m_Work(work)
+    , m_Tile{ task % arguments.pass.parent.tiles[0], task / arguments.pass.parent.tiles[0] }
   {}
 
   CUDAMEDIAN_HOST_DEVICE int

@@ -129,7 +129,8 @@ class MergeOrder
 {
 public:
   MergeOrder(cudaStream_t stream, MergeStreams & streams, const std::vector<MergePass> & passes, int keyBytes)
-    : m_Stream(stream), m_Streams(streams)
+    : m_Stream(stream)
+    , m_Streams(streams)
   {
     for (const auto & pass : passes)
     {
@@ -203,7 +204,7 @@ LaunchMergeTilingOf(const KernelArguments & slab,
 {
   constexpr int keyBytes = sizeof(TKey);
   const Extent  outputExtent{
-    { slab.outputExtent[0], slab.outputExtent[1], slab.outputExtent[2], slab.outputExtent[3] }
+     { slab.outputExtent[0], slab.outputExtent[1], slab.outputExtent[2], slab.outputExtent[3] }
   };
   const auto shape = FitMergeRegion(givenShape, outputExtent, keyBytes);
   if (shape.scratchBytes > static_cast<std::int64_t>(scratchBytes))

@@ -84,7 +84,9 @@ class MergeTurn
 {
 public:
   CUDAMEDIAN_HOST_DEVICE
-  MergeTurn(const MergeArguments<TKey> & arguments, int task, TKey *) : m_Arguments(arguments), m_Task(task)
+  MergeTurn(const MergeArguments<TKey> & arguments, int task, TKey *)
+    : m_Arguments(arguments)
+    , m_Task(task)
   {}
 
   CUDAMEDIAN_HOST_DEVICE static int
@@ -114,7 +116,9 @@ class MergeLines
 public:
   CUDAMEDIAN_HOST_DEVICE
   MergeLines(const MergeArguments<TKey> & arguments, int task, TKey * work)
-    : m_Arguments(arguments), m_FirstLine(std::int64_t{ task } * arguments.pass.lists), m_Work(work)
+    : m_Arguments(arguments)
+    , m_FirstLine(std::int64_t{ task } * arguments.pass.lists)
+    , m_Work(work)
   {}
 
 protected:

@@ -50,7 +50,11 @@ class RankBlockRunner
 {
 public:
   RankBlockRunner(const MedianRequest & request, const RankWork & work)
-    : m_Image(request), m_Request(request), m_Window(GetWindow(request)), m_Output(work.output), m_Shape(work.shape)
+    : m_Image(request)
+    , m_Request(request)
+    , m_Window(GetWindow(request))
+    , m_Output(work.output)
+    , m_Shape(work.shape)
   {}
 
   static std::size_t

@@ -44,7 +44,7 @@ struct BlockThreads
     {
       return own;
     }
-    __device__ __forceinline__ const T &
+    const __device__ __forceinline__ T &
     operator[](int) const
     {
       return own;
@@ -89,14 +89,14 @@ struct BlockThreads
     DigitRank(digits).RankKeys(keys.own, ranks.own, DigitExtractor{ bit });
   }
 
-  __device__ __forceinline__ static std::uint32_t
-             AddTo(std::uint32_t * counter, std::uint32_t change)
+  static __device__ __forceinline__ std::uint32_t
+                                    AddTo(std::uint32_t * counter, std::uint32_t change)
   {
     return atomicAdd(counter, change);
   }
   /** The same for all threads of a warp at once, those that are `inside`. Where they agree, one adds for all. */
-  __device__ __forceinline__ static std::uint32_t
-             AddAlike(std::uint32_t * counter, std::uint32_t change, bool inside)
+  static __device__ __forceinline__ std::uint32_t
+                                    AddAlike(std::uint32_t * counter, std::uint32_t change, bool inside)
   {
     const auto place = reinterpret_cast<std::uintptr_t>(counter);
     const auto mark = static_cast<std::uint32_t>(place) + change;
@@ -113,19 +113,19 @@ struct BlockThreads
     }
     return inside ? atomicAdd(counter, change) : 0;
   }
-  __device__ __forceinline__ static int
+  static __device__ __forceinline__ int
   CountLeadingZeros(unsigned long long number)
   {
     return __clzll(static_cast<long long>(number));
   }
-  __device__ __forceinline__ static std::uint32_t
-             GetHigherHalves(std::uint32_t a, std::uint32_t b)
+  static __device__ __forceinline__ std::uint32_t
+                                    GetHigherHalves(std::uint32_t a, std::uint32_t b)
   {
     return __vmaxu2(a, b);
   }
   /** Adds to a number if one key is less than another. */
   template <typename TElement>
-  __device__ __forceinline__ static void
+  static __device__ __forceinline__ void
   CountIfLess(int & number, TElement less, TElement than, int change)
   {
     if constexpr (sizeof(TElement) == 4)
@@ -140,18 +140,18 @@ struct BlockThreads
       number += less < than ? change : 0;
     }
   }
-  __device__ __forceinline__ static void
+  static __device__ __forceinline__ void
   StoreVector(std::uint16_t * to, const WordVector & words)
   {
     *reinterpret_cast<WordVector *>(to) = words;
   }
-  __device__ __forceinline__ static void
+  static __device__ __forceinline__ void
   KeepLoads()
   {
     asm volatile("" ::: "memory");
   }
   template <typename T>
-  __device__ __forceinline__ static void
+  static __device__ __forceinline__ void
   KeepAddress(T *& pointer)
   {
     asm("" : "+l"(pointer));

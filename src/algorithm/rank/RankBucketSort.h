@@ -86,7 +86,10 @@ public:
    * and columns, whichever is more. */
   CUDAMEDIAN_HOST_DEVICE
   BucketSort(const TThreads & threads, const RankArguments & arguments, std::uint32_t region, void * shared)
-    : m_Threads(threads), m_Arguments(arguments), m_Region(region), m_Storage(*static_cast<Storage *>(shared))
+    : m_Threads(threads)
+    , m_Arguments(arguments)
+    , m_Region(region)
+    , m_Storage(*static_cast<Storage *>(shared))
   {}
 
   /** Lists the region and leaves it if it has more keys in a bucket than are worth comparing. */

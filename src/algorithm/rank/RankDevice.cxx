@@ -35,7 +35,9 @@ public:
                const MedianRequest & request,
                const Candidate &     candidate,
                DeviceContext &       context)
-    : m_Shape(shape), m_KeyFormat(GetKeyFormat(request.pixelType)), m_ScratchBytes(candidate.scratchBytes)
+    : m_Shape(shape)
+    , m_KeyFormat(GetKeyFormat(request.pixelType))
+    , m_ScratchBytes(candidate.scratchBytes)
   {
     if (shape.members > 0)
     {
@@ -68,7 +70,8 @@ private:
 class RankDeviceMethod : public DeviceMethod
 {
 public:
-  explicit RankDeviceMethod(const RankShape & shape) : m_Shape(shape)
+  explicit RankDeviceMethod(const RankShape & shape)
+    : m_Shape(shape)
   {}
 
   KernelMeans

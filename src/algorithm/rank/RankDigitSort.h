@@ -66,7 +66,10 @@ public:
    * and columns, whichever is more. */
   CUDAMEDIAN_HOST_DEVICE
   DigitSort(const TThreads & threads, const RankArguments & arguments, std::int64_t region, void * shared)
-    : m_Threads(threads), m_Arguments(arguments), m_Region(region), m_Storage(*static_cast<Storage *>(shared))
+    : m_Threads(threads)
+    , m_Arguments(arguments)
+    , m_Region(region)
+    , m_Storage(*static_cast<Storage *>(shared))
   {}
 
   CUDAMEDIAN_HOST_DEVICE void

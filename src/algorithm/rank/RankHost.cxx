@@ -30,7 +30,8 @@ namespace
 class RankMethod : public HostMethod
 {
 public:
-  explicit RankMethod(const RankShape & shape) : m_Shape(shape)
+  explicit RankMethod(const RankShape & shape)
+    : m_Shape(shape)
   {}
 
   void

@@ -76,8 +76,12 @@ class RegionWalk
 public:
   CUDAMEDIAN_HOST_DEVICE
   RegionWalk(const RankArguments & arguments, int first, int step)
-    : m_Width(arguments.shape.region[0]), m_Rows(arguments.GetRows()), m_Row(first / m_Width),
-      m_Column(first - m_Row * m_Width), m_RowStep(step / m_Width), m_ColumnStep(step - m_RowStep * m_Width)
+    : m_Width(arguments.shape.region[0])
+    , m_Rows(arguments.GetRows())
+    , m_Row(first / m_Width)
+    , m_Column(first - m_Row * m_Width)
+    , m_RowStep(step / m_Width)
+    , m_ColumnStep(step - m_RowStep * m_Width)
   {}
 
   /** Behind the end there is some pixel of the last row, so that loads need no condition. */

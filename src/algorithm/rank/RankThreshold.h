@@ -57,8 +57,14 @@ public:
                    const std::uint32_t * places,
                    std::uint32_t *       sums,
                    const TPixelBits *    sorted)
-    : m_Threads(threads), m_Arguments(arguments), m_Block(block), m_Warp(warp), m_Ranks(ranks), m_Places(places),
-      m_Sums(sums), m_Sorted(sorted)
+    : m_Threads(threads)
+    , m_Arguments(arguments)
+    , m_Block(block)
+    , m_Warp(warp)
+    , m_Ranks(ranks)
+    , m_Places(places)
+    , m_Sums(sums)
+    , m_Sorted(sorted)
   {}
 
   CUDAMEDIAN_HOST_DEVICE void

@@ -70,8 +70,12 @@ public:
    */
   CUDAMEDIAN_HOST_DEVICE
   ValueSort(const TThreads & threads, const RankArguments & arguments, std::uint32_t region, void * shared)
-    : m_Threads(threads), m_Arguments(arguments), m_Region(region), m_Storage(*static_cast<Storage *>(shared)),
-      m_Rows(reinterpret_cast<std::int64_t *>(&m_Storage + 1)), m_Block(arguments, arguments.firstBlock + region)
+    : m_Threads(threads)
+    , m_Arguments(arguments)
+    , m_Region(region)
+    , m_Storage(*static_cast<Storage *>(shared))
+    , m_Rows(reinterpret_cast<std::int64_t *>(&m_Storage + 1))
+    , m_Block(arguments, arguments.firstBlock + region)
   {}
 
   CUDAMEDIAN_HOST_DEVICE void

@@ -73,7 +73,8 @@ public:
   /** \param bits the words of all threads, zero before; the window has one of each row of VThreads. */
   CUDAMEDIAN_HOST_DEVICE
   RankWindow(std::uint32_t * bits, int thread)
-    : m_Bits(reinterpret_cast<char *>(bits)), m_Place(static_cast<std::uint32_t>(thread) * 4)
+    : m_Bits(reinterpret_cast<char *>(bits))
+    , m_Place(static_cast<std::uint32_t>(thread) * 4)
   {}
 
   /** Adds `count` pixels from `ranks` on. */

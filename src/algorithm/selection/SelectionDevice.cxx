@@ -35,9 +35,10 @@ class FootprintLauncher : public SlabLauncher
 {
 public:
   FootprintLauncher(const MedianRequest & request, DeviceContext & context)
-    : m_KeyFormat(GetKeyFormat(request.pixelType)), m_Members(context.program.Get()),
-      m_Count(static_cast<std::int32_t>(request.footprint->GetPixels().size())),
-      m_LargestLaunch(GetSelectedPixels(request))
+    : m_KeyFormat(GetKeyFormat(request.pixelType))
+    , m_Members(context.program.Get())
+    , m_Count(static_cast<std::int32_t>(request.footprint->GetPixels().size()))
+    , m_LargestLaunch(GetSelectedPixels(request))
   {
     std::vector<FootprintMember> members;
     for (const auto & pixel : request.footprint->GetPixels())

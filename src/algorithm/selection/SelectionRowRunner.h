@@ -38,8 +38,13 @@ class SelectionRowRunner
 {
 public:
   SelectionRowRunner(const MedianRequest & request, const PixelBox & output)
-    : m_Image(request), m_Request(request), m_Extent(request.inputExtent), m_Window(GetWindow(request)),
-      m_Output(output), m_Piece(GetPiece(request, output)), m_Row(static_cast<std::size_t>(m_Piece))
+    : m_Image(request)
+    , m_Request(request)
+    , m_Extent(request.inputExtent)
+    , m_Window(GetWindow(request))
+    , m_Output(output)
+    , m_Piece(GetPiece(request, output))
+    , m_Row(static_cast<std::size_t>(m_Piece))
   {}
 
   static std::size_t

@@ -38,8 +38,12 @@ class CompiledSegments
 {
 public:
   CompiledSegments(const MedianRequest & request, const TileWork & work, const TileRowCut & cut)
-    : m_Image(request), m_Output(work.output), m_Program(*work.rowProgram), m_Tile(m_Program.tile), m_Lanes(cut.lanes),
-      m_KeyMask(GetKeyMask(GetPixelFormat(request.pixelType), work.isComplemented))
+    : m_Image(request)
+    , m_Output(work.output)
+    , m_Program(*work.rowProgram)
+    , m_Tile(m_Program.tile)
+    , m_Lanes(cut.lanes)
+    , m_KeyMask(GetKeyMask(GetPixelFormat(request.pixelType), work.isComplemented))
   {
     const auto tiles = GetPhaseTiles(work);
     m_FirstTile = tiles.first;

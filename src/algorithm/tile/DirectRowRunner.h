@@ -43,9 +43,15 @@ class DirectRowRunner
 {
 public:
   DirectRowRunner(const MedianRequest & request, const TileWork & work)
-    : m_Image(request), m_IsSigned(GetSignMask(request.pixelType) != 0), m_Extent(request.inputExtent),
-      m_Radius(request.radius), m_Output(work.output), m_Program(*work.rowProgram), m_Tile(m_Program.tile),
-      m_Footprint(GetWindow(request).GetFootprint(m_Tile)), m_Cut(Cut(request, work))
+    : m_Image(request)
+    , m_IsSigned(GetSignMask(request.pixelType) != 0)
+    , m_Extent(request.inputExtent)
+    , m_Radius(request.radius)
+    , m_Output(work.output)
+    , m_Program(*work.rowProgram)
+    , m_Tile(m_Program.tile)
+    , m_Footprint(GetWindow(request).GetFootprint(m_Tile))
+    , m_Cut(Cut(request, work))
   {
     const auto lines = static_cast<std::size_t>(m_Footprint[1] * m_Footprint[2] * m_Footprint[3]);
     const auto medians = static_cast<std::size_t>(Volume(m_Tile));

@@ -46,10 +46,17 @@ class InterpretedSegments
 {
 public:
   InterpretedSegments(const MedianRequest & request, const TileWork & work, const TileRowCut & cut)
-    : m_Request(request), m_Image(request), m_Format(GetPixelFormat(request.pixelType)), m_Output(work.output),
-      m_Scheduled(work.scheduled), m_Tile(work.GetTile()), m_Ranks(work.ranks),
-      m_FootprintWidth(GetTileFootprint(request, work)[0]), m_Lanes(cut.lanes), m_Columns(static_cast<int>(m_Tile[0])),
-      m_Rows(static_cast<std::size_t>(m_Tile[1] * m_Tile[2] * m_Tile[3]))
+    : m_Request(request)
+    , m_Image(request)
+    , m_Format(GetPixelFormat(request.pixelType))
+    , m_Output(work.output)
+    , m_Scheduled(work.scheduled)
+    , m_Tile(work.GetTile())
+    , m_Ranks(work.ranks)
+    , m_FootprintWidth(GetTileFootprint(request, work)[0])
+    , m_Lanes(cut.lanes)
+    , m_Columns(static_cast<int>(m_Tile[0]))
+    , m_Rows(static_cast<std::size_t>(m_Tile[1] * m_Tile[2] * m_Tile[3]))
   {
     const auto lanes = static_cast<std::size_t>(m_Lanes);
     m_Results.resize(static_cast<std::size_t>(Volume(m_Tile)));

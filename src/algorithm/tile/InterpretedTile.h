@@ -93,7 +93,8 @@ public:
   template <typename TInteger>
   CUDAMEDIAN_HOST_DEVICE
   TileAccess(const KernelArguments & arguments, const std::int64_t * tileIndex, const TInteger * tile)
-    : m_Arguments(arguments), m_TileWidth(tile[0])
+    : m_Arguments(arguments)
+    , m_TileWidth(tile[0])
   {
     for (int axis = 0; axis < Dimension; ++axis)
     {

@@ -42,7 +42,8 @@ public:
   static constexpr int Pixels = VPixels;
 
   CUDAMEDIAN_HOST_DEVICE explicit PackedRegisters(const KernelArguments & arguments)
-    : m_One(arguments.one), m_MinusOne(arguments.minusOne)
+    : m_One(arguments.one)
+    , m_MinusOne(arguments.minusOne)
   {}
 
   /** max(a, b), given min(a, b): the keys of a + b - min do not disturb each other, since the sum of all as one number
@@ -328,7 +329,8 @@ public:
   static constexpr int Pixels = 1;
 
   CUDAMEDIAN_HOST_DEVICE explicit KeyRegisters(const KernelArguments & arguments)
-    : m_One(arguments.one), m_MinusOne(arguments.minusOne)
+    : m_One(arguments.one)
+    , m_MinusOne(arguments.minusOne)
   {}
 
   CUDAMEDIAN_HOST_DEVICE Keys

@@ -59,7 +59,9 @@ public:
   };
 
   CUDAMEDIAN_HOST_DEVICE
-  LineAccess(const TKeys (&keys)[VInputs], TKeys (&medians)[VTile]) : m_Keys(keys), m_Medians(medians)
+  LineAccess(const TKeys (&keys)[VInputs], TKeys (&medians)[VTile])
+    : m_Keys(keys)
+    , m_Medians(medians)
   {}
 
   CUDAMEDIAN_HOST_DEVICE View

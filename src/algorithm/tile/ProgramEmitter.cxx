@@ -33,9 +33,13 @@ class Emitter
 {
 public:
   Emitter(const KernelProgram & kernel, std::size_t phase, const KernelKind & kind, std::ostream & os)
-    : m_Phase(kernel.phases.phases[phase]), m_Program(m_Phase.program), m_Lowered(kernel.lowered[phase]),
-      m_Plan(kernel.plans[phase]), m_Shared(kernel.shared), m_Stream(os),
-      m_LoadKeys(GetLoadKeys(m_Program.GetTile(), kind))
+    : m_Phase(kernel.phases.phases[phase])
+    , m_Program(m_Phase.program)
+    , m_Lowered(kernel.lowered[phase])
+    , m_Plan(kernel.plans[phase])
+    , m_Shared(kernel.shared)
+    , m_Stream(os)
+    , m_LoadKeys(GetLoadKeys(m_Program.GetTile(), kind))
   {
     const auto & tile = m_Program.GetTile();
     m_Ranks = m_Program.GetOutputs().size() / static_cast<std::size_t>(Volume(tile));

@@ -41,9 +41,12 @@ class PhaseEmitter
 {
 public:
   PhaseEmitter(const ProgramPhases::Phase & phase, std::size_t chunkOperations)
-    : m_Phase(phase), m_Program(phase.program), m_Lowered(LowerProgram(phase.program, { false, 100 })),
-      m_Inputs(m_Program.GetNumberOfInputs()), m_LastUse(m_Inputs + m_Program.GetInstructions().size(), 0),
-      m_SlotOfValue(m_LastUse.size(), nowhere)
+    : m_Phase(phase)
+    , m_Program(phase.program)
+    , m_Lowered(LowerProgram(phase.program, { false, 100 }))
+    , m_Inputs(m_Program.GetNumberOfInputs())
+    , m_LastUse(m_Inputs + m_Program.GetInstructions().size(), 0)
+    , m_SlotOfValue(m_LastUse.size(), nowhere)
   {
     for (std::size_t n = 0; n < m_Lowered.instructions.size(); ++n)
     {

@@ -53,10 +53,13 @@ public:
 
   HWY_INLINE
   Row(const RowArguments & arguments, std::size_t tile)
-    : m_Lines(static_cast<const Key * const *>(arguments.lines)),
-      m_Shared(static_cast<Key * const *>(arguments.shared)), m_Medians(static_cast<Key * const *>(arguments.medians)),
-      m_Slots(static_cast<Key *>(arguments.slots)), m_Tile(tile), m_KeyMask(arguments.keyMask),
-      m_IsFloat(arguments.isFloat)
+    : m_Lines(static_cast<const Key * const *>(arguments.lines))
+    , m_Shared(static_cast<Key * const *>(arguments.shared))
+    , m_Medians(static_cast<Key * const *>(arguments.medians))
+    , m_Slots(static_cast<Key *>(arguments.slots))
+    , m_Tile(tile)
+    , m_KeyMask(arguments.keyMask)
+    , m_IsFloat(arguments.isFloat)
   {}
 
   static HWY_INLINE Keys
@@ -167,7 +170,8 @@ public:
 
   HWY_INLINE
   RowPair(const RowArguments & arguments, std::size_t tile, std::size_t lanes)
-    : m_First(arguments, tile), m_Second(arguments, tile + lanes)
+    : m_First(arguments, tile)
+    , m_Second(arguments, tile + lanes)
   {}
 
   static HWY_INLINE Keys

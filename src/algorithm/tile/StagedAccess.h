@@ -43,8 +43,10 @@ public:
                int                             position,
                int                             tileRow,
                Keys *                          shared)
-    : m_Arguments(arguments), m_Numbered(block.numbered), m_Saved(shared + TKernel::SavedOffset + thread),
-      m_Shared(shared + TKernel::FootprintKeys +
+    : m_Arguments(arguments)
+    , m_Numbered(block.numbered)
+    , m_Saved(shared + TKernel::SavedOffset + thread)
+    , m_Shared(shared + TKernel::FootprintKeys +
                (tileRow * TKernel::Positions + position - Program::FirstPosition) * Program::SharedKeys)
   {
     const int x = position * Program::TileX;

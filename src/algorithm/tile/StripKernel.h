@@ -266,8 +266,11 @@ private:
           std::int32_t            volume,
           std::int32_t            lane,
           TPixelBits              signMask)
-      : m_Arguments(arguments), m_Row(row), m_Lane(lane), m_SignMask(signMask),
-        m_Columns(arguments.inputExtent[0] - column)
+      : m_Arguments(arguments)
+      , m_Row(row)
+      , m_Lane(lane)
+      , m_SignMask(signMask)
+      , m_Columns(arguments.inputExtent[0] - column)
     {
       m_Input = static_cast<const TPixelBits *>(arguments.input) + volume * arguments.inputPitch[3] +
                 slice * arguments.inputPitch[2];

@@ -72,7 +72,9 @@ class EmittedLauncher : public SlabLauncher
 {
 public:
   EmittedLauncher(const EmittedKernel & kernel, const std::string & how, bool isNative)
-    : m_Kernel(kernel), m_How(how), m_IsNative(isNative)
+    : m_Kernel(kernel)
+    , m_How(how)
+    , m_IsNative(isNative)
   {
     CheckCuda(PrepareEmittedKernel(kernel, m_Multiprocessors), "cudaFuncSetAttribute");
   }
@@ -188,7 +190,8 @@ class InterpreterLauncher : public SlabLauncher
 {
 public:
   InterpreterLauncher(const ScheduledProgram & scheduled, KeyFormat keyFormat, DeviceContext & context)
-    : m_KeyFormat(keyFormat), m_SharedBytes(GetInterpreterSharedBytes(scheduled.schedule, keyFormat))
+    : m_KeyFormat(keyFormat)
+    , m_SharedBytes(GetInterpreterSharedBytes(scheduled.schedule, keyFormat))
   {
     const auto & schedule = scheduled.schedule;
     const auto   codeBytes = schedule.instructions.size() * sizeof(ProgramSchedule::Instruction);
@@ -239,7 +242,8 @@ private:
 class InterpreterMethod : public DeviceMethod
 {
 public:
-  explicit InterpreterMethod(std::shared_ptr<const ScheduledProgram> scheduled) : m_Scheduled(std::move(scheduled))
+  explicit InterpreterMethod(std::shared_ptr<const ScheduledProgram> scheduled)
+    : m_Scheduled(std::move(scheduled))
   {}
 
   KernelMeans

@@ -32,7 +32,8 @@ namespace
 class TileMethod : public HostMethod
 {
 public:
-  explicit TileMethod(const TileWork & work) : m_Work(work)
+  explicit TileMethod(const TileWork & work)
+    : m_Work(work)
   {}
 
   void

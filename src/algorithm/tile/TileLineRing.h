@@ -38,10 +38,16 @@ class TileLineRing
 {
 public:
   TileLineRing(const MedianRequest & request, const TileWork & work, const TileRowCut & cut)
-    : m_Image(request), m_Format(GetPixelFormat(request.pixelType)), m_Extent(request.inputExtent),
-      m_Radius(request.radius), m_IsComplemented(work.isComplemented), m_Tile(work.GetTile()),
-      m_Footprint(GetTileFootprint(request, work)), m_Tiles(GetPhaseTiles(work)), m_RingRows(cut.ringRows),
-      m_Columns(static_cast<int>(m_Tile[0]))
+    : m_Image(request)
+    , m_Format(GetPixelFormat(request.pixelType))
+    , m_Extent(request.inputExtent)
+    , m_Radius(request.radius)
+    , m_IsComplemented(work.isComplemented)
+    , m_Tile(work.GetTile())
+    , m_Footprint(GetTileFootprint(request, work))
+    , m_Tiles(GetPhaseTiles(work))
+    , m_RingRows(cut.ringRows)
+    , m_Columns(static_cast<int>(m_Tile[0]))
   {
     const auto lineTiles =
       RoundUpToBlocks<TKey>(CountTilesOfPhases<TKey>(cut, m_Tiles) + (m_Footprint[0] - 1) / m_Tile[0]);

@@ -40,8 +40,11 @@ class TileRowRunner
 {
 public:
   TileRowRunner(const MedianRequest & request, const TileWork & work)
-    : m_Output(work.output), m_Tile(work.GetTile()), m_Footprint(GetTileFootprint(request, work)),
-      m_Cut(CutTileRows<TKey>(request, work)), m_Ring(request, work, m_Cut)
+    : m_Output(work.output)
+    , m_Tile(work.GetTile())
+    , m_Footprint(GetTileFootprint(request, work))
+    , m_Cut(CutTileRows<TKey>(request, work))
+    , m_Ring(request, work, m_Cut)
   {
     if (work.rowProgram != nullptr)
     {

@@ -43,7 +43,8 @@ constexpr double automaticBudgetShare = 0.8;
 /** What one device has done. */
 struct DeviceShare
 {
-  explicit DeviceShare(int number) : device(number)
+  explicit DeviceShare(int number)
+    : device(number)
   {}
 
   int                device;

@@ -31,7 +31,8 @@ template <typename TDistance>
 class VectorPixelRunner
 {
 public:
-  VectorPixelRunner(const MedianRequest &, const VectorArguments & arguments) : m_Arguments(arguments)
+  VectorPixelRunner(const MedianRequest &, const VectorArguments & arguments)
+    : m_Arguments(arguments)
   {}
 
   static std::size_t

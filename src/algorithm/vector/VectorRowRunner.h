@@ -51,8 +51,10 @@ public:
 
   template <typename TRequest>
   VectorRowRunner(const TRequest &, const VectorArguments & arguments)
-    : m_Arguments(arguments), m_Line(FindLineAxis(arguments)), m_Radius(arguments.radius[0]),
-      m_LineRadius(arguments.radius[m_Line])
+    : m_Arguments(arguments)
+    , m_Line(FindLineAxis(arguments))
+    , m_Radius(arguments.radius[0])
+    , m_LineRadius(arguments.radius[m_Line])
   {
     const auto most = static_cast<std::size_t>(longestRow + 2 * m_Radius);
     m_PlaneWidth = longestRow + 6 * m_Radius;
