@@ -90,6 +90,20 @@ ExtentText(const std::array<std::size_t, 3> & values, unsigned int dimensions)
   return text;
 }
 
+/** The pixels, the window and the size of a case, as "uint8 5x5 of 2048x2048". */
+inline std::string
+CaseText(const BenchmarkCase & benchmarkCase)
+{
+  const unsigned int         dimensions = benchmarkCase.Dimensions();
+  std::array<std::size_t, 3> window{};
+  for (unsigned int axis = 0; axis < dimensions; ++axis)
+  {
+    window[axis] = 2 * benchmarkCase.radius[axis] + 1;
+  }
+  return PixelText(benchmarkCase.pixel) + " " + ExtentText(window, dimensions) + " of " +
+         ExtentText(benchmarkCase.size, dimensions);
+}
+
 inline std::string
 NumberText(double value, int decimals)
 {

@@ -22,6 +22,7 @@
 #include "DeviceProfiles.h"
 #include "MedianBackend.h"
 #include "HostRates.h"
+#include "ProbeReport.h"
 
 #include "itkCudaMedianImageFilter.h"
 #include "itkMedianImageFilter.h"
@@ -58,6 +59,7 @@ struct Options
   std::string   backend{ "auto" };
   std::string   cases{ "small" };
   std::string   jsonFile;
+  std::string   probesFile;
   unsigned int  repeats{ 5 };
   unsigned int  threads{ std::max(1u, std::thread::hardware_concurrency()) };
   std::uint64_t seed{ 20250810 };
@@ -90,7 +92,10 @@ ItkBlock(TRegion region, std::size_t windowPixels, unsigned int threads)
 
 template <typename TPixel, unsigned int VDimension>
 std::vector<Row>
-RunCase(const BenchmarkCase & benchmarkCase, const Options & options, const std::vector<BackendEnum> & backends)
+RunCase(const BenchmarkCase &            benchmarkCase,
+        const Options &                  options,
+        const std::vector<BackendEnum> & backends,
+        itk::TimeProbesCollectorBase &   probes)
 {
   using ImageType = itk::Image<TPixel, VDimension>;
   typename ImageType::SizeType size;
@@ -116,10 +121,14 @@ RunCase(const BenchmarkCase & benchmarkCase, const Options & options, const std:
     const auto block = ItkBlock(image->GetLargestPossibleRegion(), benchmarkCase.WindowPixels(), options.threads);
     filter->GetOutput()->SetRequestedRegion(block);
     filter->Update();
+    const std::string name =
+      "Median " + CaseText(benchmarkCase) + ", a part of " + std::to_string(block.GetNumberOfPixels());
     std::vector<double> seconds;
     for (unsigned int i = 0; i < options.repeats; ++i)
     {
+      probes.Start(name.c_str());
       seconds.push_back(TimedUpdate(*filter));
+      probes.Stop(name.c_str());
     }
     itkPixels = block.GetNumberOfPixels();
     itkPixelSeconds = Median(seconds) / itkPixels;
@@ -138,9 +147,12 @@ RunCase(const BenchmarkCase & benchmarkCase, const Options & options, const std:
     std::vector<double> whole;
     std::vector<double> kernel;
     std::vector<double> transfer;
+    const std::string   name = "CudaMedian " + CaseText(benchmarkCase) + ", " + filter->GetExecutionReport().backend;
     for (unsigned int i = 0; i < options.repeats; ++i)
     {
+      probes.Start(name.c_str());
       whole.push_back(TimedUpdate(*filter));
+      probes.Stop(name.c_str());
       kernel.push_back(filter->GetExecutionReport().kernelSeconds);
       transfer.push_back(filter->GetExecutionReport().transferSeconds);
     }
@@ -159,25 +171,29 @@ RunCase(const BenchmarkCase & benchmarkCase, const Options & options, const std:
 
 template <typename TPixel>
 std::vector<Row>
-RunCaseOfPixel(const BenchmarkCase & benchmarkCase, const Options & options, const std::vector<BackendEnum> & backends)
+RunCaseOfPixel(const BenchmarkCase &            benchmarkCase,
+               const Options &                  options,
+               const std::vector<BackendEnum> & backends,
+               itk::TimeProbesCollectorBase &   probes)
 {
-  return benchmarkCase.Dimensions() == 2 ? RunCase<TPixel, 2>(benchmarkCase, options, backends)
-                                         : RunCase<TPixel, 3>(benchmarkCase, options, backends);
+  return benchmarkCase.Dimensions() == 2 ? RunCase<TPixel, 2>(benchmarkCase, options, backends, probes)
+                                         : RunCase<TPixel, 3>(benchmarkCase, options, backends, probes);
 }
 
 std::vector<Row>
 RunCaseOfAnyPixel(const BenchmarkCase &            benchmarkCase,
                   const Options &                  options,
-                  const std::vector<BackendEnum> & backends)
+                  const std::vector<BackendEnum> & backends,
+                  itk::TimeProbesCollectorBase &   probes)
 {
   switch (benchmarkCase.pixel)
   {
     case CasePixel::UInt8:
-      return RunCaseOfPixel<unsigned char>(benchmarkCase, options, backends);
+      return RunCaseOfPixel<unsigned char>(benchmarkCase, options, backends, probes);
     case CasePixel::Int16:
-      return RunCaseOfPixel<short>(benchmarkCase, options, backends);
+      return RunCaseOfPixel<short>(benchmarkCase, options, backends, probes);
     default:
-      return RunCaseOfPixel<float>(benchmarkCase, options, backends);
+      return RunCaseOfPixel<float>(benchmarkCase, options, backends, probes);
   }
 }
 
@@ -309,10 +325,12 @@ Run(const Options & options)
   const auto       backends = ChosenBackends(options.backend);
   const auto       cases = cudamedianbenchmark::BenchmarkCases(options.cases);
   std::vector<Row> rows;
+
+  itk::TimeProbesCollectorBase probes;
   for (std::size_t i = 0; i < cases.size(); ++i)
   {
     std::cerr << "case " << i + 1 << " of " << cases.size() << '\n';
-    const auto caseRows = RunCaseOfAnyPixel(cases[i], options, backends);
+    const auto caseRows = RunCaseOfAnyPixel(cases[i], options, backends, probes);
     rows.insert(rows.end(), caseRows.begin(), caseRows.end());
   }
 
@@ -326,6 +344,10 @@ Run(const Options & options)
       std::cerr << "CudaMedianBenchmark: cannot write " << options.jsonFile << '\n';
       return EXIT_FAILURE;
     }
+  }
+  if (!options.probesFile.empty())
+  {
+    WriteProbeReport(options.probesFile, probes, options.commit);
   }
   std::cout << "\nMedian of " << options.repeats << " runs after a first one, output buffer reused. ";
   if (options.backend == "choice")
@@ -363,6 +385,9 @@ main(int argc, char * argv[])
     ->check(CLI::IsMember({ "small", "cpu", "counted", "choice", "all" }))
     ->capture_default_str();
   app.add_option("--json", options.jsonFile, "file that receives the results as JSON");
+  app.add_option("--probes",
+                 options.probesFile,
+                 "file that receives all times as the probes of ITK's performance benchmarks, as JSON");
   app.add_option("--repeats", options.repeats, "timed runs of each case")
     ->check(CLI::Range(1, 1000))
     ->capture_default_str();
