@@ -50,6 +50,8 @@ struct ChainStep
 /** \class CudaMedianChainImageFilter
  * \brief Filters one behind the other, with what is between them in device memory.
  *
+ * \image html CudaMedianChainImageFilter.png "Noise, the median, the minimum of that, and the maximum of that"
+ *
  * AddFilter() takes filters as they are set, such as CudaMedianImageFilter and CudaRankImageFilter. The output is that
  * of the last of them, as in a pipeline. Where CUDA can filter the image in slabs for all of them, it is uploaded once
  * and downloaded once, and what is between the filters never comes to the host. Otherwise the filters run one after the

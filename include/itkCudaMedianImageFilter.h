@@ -41,6 +41,8 @@ using CudaMedianSuperclass = std::conditional_t<CudaMedianFilterDetail::ImageTra
 /** \class CudaMedianImageFilter
  * \brief The exact median of itk::MedianImageFilter, on an NVIDIA GPU or with tile programs on the CPU.
  *
+ * \image html head.png "A slice with noise, its median of radius 1, and what that took away"
+ *
  * Every output pixel is the value of rank N/2 among the N = prod(2 r + 1) input pixels of the window around it;
  * coordinates are clamped to the input's buffered region (zero-flux Neumann border). The result equals that of
  * itk::MedianImageFilter for every input without NaN. For floating point pixels this filter defines what ITK leaves

@@ -34,6 +34,8 @@ namespace itk
 /** \class CudaRankImageFilter
  * \brief The exact rank filter of itk::RankImageFilter, on an NVIDIA GPU or with tile programs on the CPU.
  *
+ * \image html CudaRankImageFilter.png "A slice, and of 3x3 pixels the least, both quartiles and the greatest"
+ *
  * Rank 0 is the minimum of the window, 0.5 its median, 1 its maximum. The rank counts as in ITK: of the N pixels of the
  * window that lie in the image, sorted, the one with the index Rank * (N - 1), without its fraction and counted from 0,
  * in single precision. At the border windows are clipped, and have fewer pixels. The result equals that of

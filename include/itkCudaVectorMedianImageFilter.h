@@ -55,6 +55,8 @@ operator<<(std::ostream & out, CudaVectorMedianImageFilterEnums::Norm value)
 /** \class CudaVectorMedianImageFilter
  * \brief The vector median of images whose pixels have two to four components, on an NVIDIA GPU or on the CPU.
  *
+ * \image html CudaVectorMedianImageFilter.png "Noise in components, the median of each, and the vector median"
+ *
  * Every output pixel is the pixel of the window around it whose distances to the others have the least sum (J. Astola,
  * P. Haavisto and Y. Neuvo, "Vector Median Filters", 1990); of several the first in the window's raster order. No
  * output is a colour or a vector that the window does not have. Windows hold 25 pixels at most: 5x5, or 3x3 in the

@@ -1,10 +1,12 @@
 #!/usr/bin/env python3
-"""Checks Doxygen's pages: every public class has one, and it says what the class is.
+"""Checks Doxygen's pages: every public class has one, and it says what the class is; pages of filters have a picture.
 
 usage: check-pages.py FOLDER   (where scripts/doxygen.sh wrote html and xml)
 
 Public are the classes, structures and enumerations of the headers in include, apart from those of the filters' details.
-Prints each that is missing, and fails if there is one.
+A filter is a class whose name ends with ImageFilter. Its picture is one that the class's description shows, besides
+the diagram that Doxygen draws of each class that derives from another. Prints each that is missing, and fails if there
+is one.
 """
 
 import re
@@ -49,14 +51,32 @@ def described_names(pages: Path) -> set[str]:
     return names
 
 
+def filters_without_picture(pages: Path, declared: set[str]) -> list[str]:
+    """Return the names of declared filters on whose pages no picture is shown that is there."""
+    missing = []
+    for file in (pages / "xml").glob("class*.xml"):
+        for compound in ElementTree.parse(file).getroot().iter("compounddef"):
+            name = compound.findtext("compoundname", "").rsplit("::", 1)[-1]
+            if name not in declared or not name.endswith("ImageFilter"):
+                continue
+            images = [image.get("name", "") for image in compound.findall("detaileddescription//image")]
+            if not images or not all((pages / "html" / image).exists() for image in images):
+                missing.append(name)
+    return sorted(missing)
+
+
 def main() -> int:
     """Compare what is declared with what is described."""
     declared = declared_names()
-    missing = sorted(declared - described_names(Path(sys.argv[1])))
+    pages = Path(sys.argv[1])
+    missing = sorted(declared - described_names(pages))
     for name in missing:
         print(f"no page describes {name}")
     print(f"{len(declared)} public types, {len(missing)} without a page")
-    return 1 if missing or not declared else 0
+    bare = filters_without_picture(pages, declared)
+    for name in bare:
+        print(f"no picture on the page of {name}")
+    return 1 if missing or bare or not declared else 0
 
 
 if __name__ == "__main__":
