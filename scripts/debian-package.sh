@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Builds Debian packages of what the checkout holds, with the CPU backend alone, into build/debian: libcudamedian0,
+# Builds Debian packages of what the checkout holds, with the CPU backend alone, into build/debian: libcudamedian1,
 # libcudamedian-dev and cudamedian-tools. Then lintian looks at them, and a project outside this one is built with what
 # they hold and run, without installing them.
 #
@@ -61,7 +61,7 @@ test_packages() {
     esac
   done
   # Where the system's linker looks, once they are installed.
-  LD_LIBRARY_PATH="$(dirname "$(find "${unpacked}" -name 'libCudaMedian.so.0')")"
+  LD_LIBRARY_PATH="$(dirname "$(find "${unpacked}" -name 'libCudaMedian.so.1')")"
   export LD_LIBRARY_PATH
   PATH="${unpacked}/usr/bin:${PATH}" "${source}/debian/tests/filter"
   (cd "${source}" && AUTOPKGTEST_TMP="${work}/consumer" CUDAMEDIAN_PREFIX="${unpacked}/usr" debian/tests/build)
