@@ -1,5 +1,5 @@
 #-- # Grading Level Criteria Report
-#-- EVALUATION DATE: 2026-11-23
+#-- EVALUATION DATE: 2026-11-26
 #-- EVALUATORS: [The CudaMedian developers]
 #--
 #-- ## Compliance level 5 star (AKA ITK main modules, or remote modules that could become core modules)
@@ -57,5 +57,5 @@ itk_fetch_module(CudaMedian
   "The exact median of itk::MedianImageFilter on NVIDIA GPUs, and with tile programs on the CPU."
   MODULE_COMPLIANCE_LEVEL 3
   GIT_REPOSITORY "${CudaMedian_GIT_REPOSITORY}"
-  GIT_TAG 6c51b3287c066f8284bb267c9506956883f8d3dc
+  GIT_TAG 0405f65cfee83983099774dcf6a221b14e1573cb
   )

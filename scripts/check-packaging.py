@@ -4,11 +4,13 @@
 usage: check-packaging.py   (with py-rattler-build)
 
 The recipe for conda is rendered by rattler-build. The port of vcpkg and the packages of Debian are read for their
-versions and for the files that they name. Prints what is wrong, and fails if something is.
+versions and for the files that they name. The commit that ITK's remote module file names has to be one of this
+checkout's history, where that is there. Prints what is wrong, and fails if something is.
 """
 
 import json
 import re
+import subprocess
 import sys
 from pathlib import Path
 
@@ -43,6 +45,21 @@ def missing_files() -> list[str]:
     return [name for name in names if not (ROOT / name).exists()]
 
 
+def run_git(*arguments: str) -> subprocess.CompletedProcess[str]:
+    """Run git in the checkout."""
+    return subprocess.run(["git", "-C", str(ROOT), *arguments], capture_output=True, text=True, check=False)
+
+
+def faults_of_remote_module() -> list[str]:
+    """Return what is wrong with the commit that ITK would fetch."""
+    commit = find_version("CudaMedian.remote.cmake", r"^ *GIT_TAG (\S+)")
+    if run_git("rev-parse", "--is-shallow-repository").stdout.strip() != "false":
+        return []
+    if run_git("merge-base", "--is-ancestor", commit, "HEAD").returncode != 0:
+        return [f"CudaMedian.remote.cmake names {commit}, which is no commit of this history"]
+    return []
+
+
 def main() -> int:
     """Compare versions, and look for files."""
     expected = find_version("CMakeLists.txt", r"^project\(CudaMedian VERSION ([0-9.]+)")
@@ -53,6 +70,7 @@ def main() -> int:
     others = {name: version for name, version in versions.items() if version != expected}
     wrong = [f"{name} has version {version}, not {expected}" for name, version in others.items()]
     wrong += [f"no such file: {name}" for name in missing_files()]
+    wrong += faults_of_remote_module()
     for line in wrong:
         print(line)
     print(f"{len(versions)} packages, {len(wrong)} faults")
