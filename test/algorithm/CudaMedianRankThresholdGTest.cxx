@@ -288,10 +288,13 @@ TEST(CudaMedianRankThreshold, AreChosenWhereTheyWereFaster)
   EXPECT_TRUE(keeps({ { 22, 22, 0, 0 } }, 2));
   EXPECT_FALSE(keeps({ { 21, 22, 0, 0 } }, 2));
   EXPECT_TRUE(keeps({ { 75, 75, 0, 0 } }, 2));
+  EXPECT_TRUE(keeps({ { 105, 105, 0, 0 } }, 2));
   EXPECT_FALSE(keeps({ { 25, 25, 0, 0 } }, 4)) << "slower on scans";
   EXPECT_TRUE(keeps({ { 30, 30, 0, 0 } }, 4));
   EXPECT_FALSE(keeps({ { 25, 25, 0, 0 } }, 1));
   EXPECT_FALSE(keeps({ { 7, 7, 7, 0 } }, 2));
+  // Regions of so large windows have few outputs: histograms are faster.
+  EXPECT_FALSE(IsThresholdFaster(Extent{ { 106, 106, 0, 0 } }, 2));
 }
 
 TEST(CudaMedianRankThreshold, HardImages)
@@ -340,7 +343,9 @@ TEST(CudaMedianRankThreshold, DevicesFindWhatTheHostFinds)
     for (const Extent & radius : { Extent{ { 25, 25, 0, 0 } },
                                    Extent{ { 37, 37, 0, 0 } },
                                    Extent{ { 33, 41, 0, 0 } },
-                                   Extent{ { 70, 70, 0, 0 } } })
+                                   Extent{ { 70, 70, 0, 0 } },
+                                   Extent{ { 61, 105, 0, 0 } },
+                                   Extent{ { 105, 105, 0, 0 } } })
     {
       RankShape shape{};
       if (!FindRankShape(radius, static_cast<int>(PixelBytes(type)), shape, GetH200Traits()))

@@ -178,7 +178,7 @@ IsThresholdFaster(const Window & window, int pixelBytes)
 {
   const auto shorter = std::min(window.GetSize(0), window.GetSize(1));
   const auto least = pixelBytes == 2 ? 45 : 61;
-  const auto most = pixelBytes == 2 ? 151 * 151 : pixelBytes == 4 ? 91 * 91 : 0;
+  const auto most = pixelBytes == 2 ? 211 * 211 : pixelBytes == 4 ? 91 * 91 : 0;
   return shorter >= least && window.CountPixels() <= most;
 }
 
