@@ -562,7 +562,7 @@ TEST(CudaMedianPlanner, OnCudaTheLargestWindowsSlideOverColumns)
   EXPECT_LE(sorted.candidate.scratchBytes, std::size_t{ 256 } << 20);
   EXPECT_LE(sorted.GetDeviceBytes(), large);
   // Sorting a region takes memory, bins of 8 bits none.
-  const auto small = plan(PixelType::Int16, { { 85, 85, 0, 0 } }, std::size_t{ 1 } << 20);
+  const auto small = plan(PixelType::Int16, { { 106, 106, 0, 0 } }, std::size_t{ 1 } << 20);
   EXPECT_EQ(small.candidate.algorithm, Algorithm::Selection);
   EXPECT_NE(small.algorithmReason.find("region of sliding histograms"), std::string::npos) << small.algorithmReason;
   EXPECT_EQ(plan(PixelType::UInt8, { { 75, 75, 0, 0 } }, std::size_t{ 1 } << 20).candidate.scratchBytes, 0U);
@@ -705,8 +705,8 @@ TEST(CudaMedianPlanner, OnCudaTheWidthOfPixelsTellsWhereRanksBegin)
   EXPECT_EQ(choose(PixelType::UInt8, { { 45, 45, 0, 0 } }), Algorithm::SlidingHistogram);
   EXPECT_EQ(choose(PixelType::UInt8, { { 5, 5, 5, 0 } }), Algorithm::LocalRank);
   EXPECT_EQ(choose(PixelType::Int16, { { 45, 45, 0, 0 } }), Algorithm::LocalRank);
-  EXPECT_EQ(choose(PixelType::Int16, { { 75, 75, 0, 0 } }), Algorithm::LocalRank);
-  EXPECT_EQ(choose(PixelType::Int16, { { 76, 76, 0, 0 } }), Algorithm::SlidingHistogram);
+  EXPECT_EQ(choose(PixelType::Int16, { { 105, 105, 0, 0 } }), Algorithm::LocalRank);
+  EXPECT_EQ(choose(PixelType::Int16, { { 106, 106, 0, 0 } }), Algorithm::SlidingHistogram);
   EXPECT_EQ(choose(PixelType::Float32, { { 45, 45, 0, 0 } }), Algorithm::LocalRank);
   EXPECT_EQ(choose(PixelType::Float32, { { 50, 50, 0, 0 } }), Algorithm::SlidingHistogram);
   EXPECT_EQ(choose(PixelType::Float32, { { 7, 7, 7, 0 } }), Algorithm::SlidingHistogram);
