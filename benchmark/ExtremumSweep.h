@@ -61,7 +61,7 @@ ListSweptOffers(const ExtremumReach & reach,
     {
       // The model's own number of warps first.
       auto other = offer;
-      other.shape.warps = shape.warps == 1 ? factor : mostExtremumWarps / factor;
+      other.shape.warps = shape.warps == 1 ? factor : shape.warps / factor;
       if ((swept.size() < most || shape.means == ExtremumMeans::Tile) &&
           other.shape.warps * other.shape.warpBytes <= device.blockSharedBytes)
       {

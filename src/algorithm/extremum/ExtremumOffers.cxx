@@ -29,20 +29,20 @@ namespace
 
 using Offers = std::vector<ExtremumOffer>;
 
-/** Blocks of several warps, where they need no more shared memory. */
+/** Blocks of several warps, where they need no more shared memory. Tiles of 8 bits have the longest code: more of their
+ * warps, which start together, read it together. */
 void
-SetWarps(ExtremumShape & shape, const DeviceTraits & device)
+SetWarps(ExtremumShape & shape, int pixelBytes, const DeviceTraits & device)
 {
-  shape.warps = mostExtremumWarps * shape.warpBytes <= std::min(device.blockSharedBytes, device.sharedBytes / 3)
-                  ? mostExtremumWarps
-                  : 1;
+  const int warps = shape.means == ExtremumMeans::Tile && pixelBytes == 1 ? mostExtremumWarps : 4;
+  shape.warps = warps * shape.warpBytes <= std::min(device.blockSharedBytes, device.sharedBytes / 3) ? warps : 1;
 }
 
 /** Adds a shape that fits, and how long it takes. */
 void
 Add(Offers & offers, ExtremumShape shape, const Extent & outputExtent, int pixelBytes, const DeviceTraits & device)
 {
-  SetWarps(shape, device);
+  SetWarps(shape, pixelBytes, device);
   offers.push_back({ shape, EstimateExtremumSeconds(shape, outputExtent, pixelBytes, device) });
 }
 
@@ -243,7 +243,7 @@ bool
 FitExtremumShape(ExtremumShape & shape, int pixelBytes, const DeviceTraits & device)
 {
   const bool fits = SetWarpBytes(shape, pixelBytes, device);
-  SetWarps(shape, device);
+  SetWarps(shape, pixelBytes, device);
   return fits;
 }
 

@@ -30,7 +30,7 @@ namespace cudamedian
 constexpr int extremumLanes = 32;
 
 /** The most warps of a block. */
-constexpr int mostExtremumWarps = 4;
+constexpr int mostExtremumWarps = 8;
 
 /** How warps find extremes. */
 enum class ExtremumMeans : std::int32_t

@@ -43,7 +43,7 @@ public:
   static constexpr int Stride = GetExtremumTileStride(static_cast<int>(sizeof(Word)));
   static constexpr int Lanes = extremumLanes;
   /** Blocks for which a multiprocessor has registers, at least: 64 for each lane of short tiles. */
-  static constexpr int ResidentBlocks = VRows == 4 ? 8 : Keys == 4 ? 4 : 6;
+  static constexpr int ResidentBlocks = VRows == 4 ? 4 : Keys == 4 ? 2 : 3;
 
   using Packs = ExtremumPacks<TPixelBits, VMapping, Count>;
   using Pack = typename Packs::Pack;
