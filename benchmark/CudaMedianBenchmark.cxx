@@ -41,6 +41,7 @@
 #include <exception>
 #include <fstream>
 #include <iostream>
+#include <optional>
 #include <random>
 #include <stdexcept>
 #include <string>
@@ -313,6 +314,11 @@ Run(const Options & options)
       return EXIT_FAILURE;
     }
   }
+  std::optional<ProbeReport> probeReport;
+  if (!options.probesFile.empty())
+  {
+    probeReport.emplace(options.probesFile);
+  }
   itk::MultiThreaderBase::SetGlobalDefaultNumberOfThreads(options.threads);
 
   const Json machine = MachineInformation(options);
@@ -345,9 +351,9 @@ Run(const Options & options)
       return EXIT_FAILURE;
     }
   }
-  if (!options.probesFile.empty())
+  if (probeReport)
   {
-    WriteProbeReport(options.probesFile, probes, options.commit);
+    probeReport->Write(probes, options.commit);
   }
   std::cout << "\nMedian of " << options.repeats << " runs after a first one, output buffer reused. ";
   if (options.backend == "choice")

@@ -23,11 +23,11 @@
 #include "itkCudaMedianImageFilter.h"
 #include "itkImageFileReader.h"
 #include "itkImageFileWriter.h"
-#include "itkImageRegionConstIterator.h"
 #include "itkMedianImageFilter.h"
 
 #include <CLI/CLI.hpp>
 
+#include <algorithm>
 #include <exception>
 #include <iostream>
 #include <stdexcept>
@@ -69,17 +69,9 @@ Time(itk::ProcessObject &           filter,
 bool
 AreEqual(const ImageType & expected, const ImageType & found)
 {
-  const auto                               region = expected.GetLargestPossibleRegion();
-  itk::ImageRegionConstIterator<ImageType> one(&expected, region);
-  itk::ImageRegionConstIterator<ImageType> other(&found, region);
-  for (; !one.IsAtEnd(); ++one, ++other)
-  {
-    if (one.Get() != other.Get())
-    {
-      return false;
-    }
-  }
-  return true;
+  const auto * const pixels = expected.GetBufferPointer();
+  return expected.GetBufferedRegion() == found.GetBufferedRegion() &&
+         std::equal(pixels, pixels + expected.GetBufferedRegion().GetNumberOfPixels(), found.GetBufferPointer());
 }
 
 void
@@ -89,7 +81,8 @@ Run(const Options & options)
   {
     itk::MultiThreaderBase::SetGlobalDefaultNumberOfThreads(options.threads);
   }
-  const auto image = itk::ReadImage<ImageType>(options.inputFile);
+  const auto                       image = itk::ReadImage<ImageType>(options.inputFile);
+  cudamedianbenchmark::ProbeReport report(options.timingsFile);
 
   const auto radius = ImageType::SizeType::Filled(2);
   const auto median = itk::MedianImageFilter<ImageType, ImageType>::New();
@@ -111,7 +104,7 @@ Run(const Options & options)
   }
   probes.Report(std::cout, true, true);
   std::cout << cudaMedian->GetExecutionReportAsString();
-  cudamedianbenchmark::WriteProbeReport(options.timingsFile, probes, CUDAMEDIAN_COMMIT);
+  report.Write(probes, CUDAMEDIAN_COMMIT);
   itk::WriteImage(cudaMedian->GetOutput(), options.outputFile);
 }
 

@@ -43,14 +43,14 @@ namespace cudamedianbenchmark
 inline std::string
 StampedName(std::string name)
 {
-  const std::string placeholder = "__DATESTAMP__";
-  const auto        place = name.find(placeholder);
+  const std::string token = "__DATESTAMP__";
+  const auto        place = name.find(token);
   if (place != std::string::npos)
   {
     const std::time_t now = std::time(nullptr);
     char              stamp[64] = "";
     std::strftime(stamp, sizeof(stamp), "%Y-%m-%d-%H.%M.%S", std::localtime(&now));
-    name.replace(place, placeholder.size(), stamp);
+    name.replace(place, token.size(), stamp);
   }
   return name;
 }
@@ -89,17 +89,39 @@ MakeProbeReport(itk::TimeProbesCollectorBase & probes, const std::string & commi
   return report;
 }
 
-/** Writes the report into a file that ITK's tools read. Throws std::runtime_error where it cannot be written whole. */
-inline void
-WriteProbeReport(const std::string & name, itk::TimeProbesCollectorBase & probes, const std::string & commit)
+/** A file that ITK's tools read. Opened before anything is timed, so that a wrong name costs no measurements. */
+class ProbeReport
 {
-  std::ofstream file(StampedName(name));
-  file << MakeProbeReport(probes, commit).dump(2) << '\n';
-  if (!file.flush())
+public:
+  /** Throws std::runtime_error where the file cannot be opened. */
+  explicit ProbeReport(const std::string & name)
+    : m_Name(name)
+    , m_File(StampedName(name))
   {
-    throw std::runtime_error("cannot write " + name);
+    Check();
   }
-}
+
+  /** Writes the report. Throws std::runtime_error where it cannot be written whole. */
+  void
+  Write(itk::TimeProbesCollectorBase & probes, const std::string & commit)
+  {
+    m_File << MakeProbeReport(probes, commit).dump(2) << '\n' << std::flush;
+    Check();
+  }
+
+private:
+  void
+  Check() const
+  {
+    if (!m_File)
+    {
+      throw std::runtime_error("cannot write " + m_Name);
+    }
+  }
+
+  std::string   m_Name;
+  std::ofstream m_File;
+};
 
 } // namespace cudamedianbenchmark
 

@@ -138,8 +138,9 @@ TEST(CudaMedianProbeReport, AFileThatCannotBeWrittenIsAnError)
 {
   itk::TimeProbesCollectorBase probes;
   Probe(probes, "one", 1);
-  EXPECT_THROW(cudamedianbenchmark::WriteProbeReport("/nowhere/times.json", probes, ""), std::runtime_error);
-  EXPECT_THROW(cudamedianbenchmark::WriteProbeReport("/dev/full", probes, ""), std::runtime_error);
+  EXPECT_THROW(cudamedianbenchmark::ProbeReport("/nowhere/times.json"), std::runtime_error);
+  cudamedianbenchmark::ProbeReport full("/dev/full");
+  EXPECT_THROW(full.Write(probes, ""), std::runtime_error);
 }
 
 TEST(CudaMedianProbeBenchmark, TakesTheArgumentsOfItksMedianBenchmark)
