@@ -56,7 +56,6 @@ struct BodyLauncher
   operator()(const TBody & body) const
   {
     constexpr std::int64_t warp = 32;
-    constexpr std::int64_t block = 256;
     const auto             getBlocks = [](std::int64_t count) {
       return static_cast<unsigned int>(std::min<std::int64_t>(count, largestGrid));
     };
@@ -68,7 +67,7 @@ struct BodyLauncher
     {
       columns /= 2;
     }
-    const auto rows = std::min(height, block / columns);
+    const auto rows = std::min(height, TBody::threadsOfBlock / columns);
     const dim3 threads(static_cast<unsigned int>(columns), static_cast<unsigned int>(rows));
     const dim3 blocks(getBlocks(DivideUp(width, columns * TBody::columnsOfThread)),
                       getBlocks(DivideUp(height, rows)),

@@ -47,7 +47,17 @@ struct RowPlace
   CUDAMEDIAN_HOST_DEVICE std::int64_t
                          GetOffset(const std::int64_t (&stride)[Dimension]) const
   {
-    return place[1] * stride[1] + place[2] * stride[2] + place[3] * stride[3];
+    // Products of 64 bits are several instructions each; most rows are in the first slice, or in the first volume.
+    auto offset = place[1] * stride[1];
+    if (place[2] != 0)
+    {
+      offset += place[2] * stride[2];
+    }
+    if (place[3] != 0)
+    {
+      offset += place[3] * stride[3];
+    }
+    return offset;
   }
 };
 
@@ -59,6 +69,7 @@ struct PixelsOf
 
   /** Columns of a row that a thread goes over, so that it looks for the row's place once. */
   static constexpr int columnsOfThread = 4;
+  static constexpr int threadsOfBlock = 256;
 
   CUDAMEDIAN_HOST_DEVICE explicit PixelsOf(const TArguments & given)
     : arguments(given)
@@ -121,6 +132,22 @@ IsFlagged(const std::uint32_t * words, std::int64_t place)
   return (words[place >> 5] >> (place & (bitsOfWord - 1)) & 1U) != 0;
 }
 
+/** The number of the lowest flag that is set. \pre there is one */
+CUDAMEDIAN_HOST_DEVICE int
+GetLowestFlag(std::uint32_t flags)
+{
+#ifdef __CUDA_ARCH__
+  return __ffs(static_cast<int>(flags)) - 1;
+#else
+  int number = 0;
+  for (; (flags & 1U) == 0; flags >>= 1)
+  {
+    ++number;
+  }
+  return number;
+#endif
+}
+
 /** The lowest bits, as many as these. */
 CUDAMEDIAN_HOST_DEVICE std::uint32_t
                        GetLowBits(std::int64_t count)
@@ -170,6 +197,24 @@ struct alignas(16) Vector
     {
       constexpr int perWord = 4 / static_cast<int>(sizeof(TBits));
       return static_cast<TBits>(words[i / perWord] >> (i % perWord * 8 * static_cast<int>(sizeof(TBits)) % bitsOfWord));
+    }
+  }
+
+  template <typename TBits>
+  CUDAMEDIAN_HOST_DEVICE void
+  Set(int i, TBits bits)
+  {
+    if constexpr (sizeof(TBits) == 8)
+    {
+      words[2 * i] = static_cast<std::uint32_t>(bits);
+      words[2 * i + 1] = static_cast<std::uint32_t>(bits >> bitsOfWord);
+    }
+    else
+    {
+      constexpr int perWord = 4 / static_cast<int>(sizeof(TBits));
+      const auto    shifted = static_cast<std::uint32_t>(bits)
+                           << (i % perWord * 8 * static_cast<int>(sizeof(TBits)) % bitsOfWord);
+      words[i / perWord] = i % perWord == 0 ? shifted : words[i / perWord] | shifted;
     }
   }
 };

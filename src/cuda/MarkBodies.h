@@ -226,8 +226,12 @@ struct SegmentBox
 
   static constexpr int columnsOfThread = 1; // each has many words
 
+  /** Threads of a block: few, so that all multiprocessors have some, since a thread waits for its words most of the
+   * time. */
+  static constexpr int threadsOfBlock = 64;
+
   /** Words that are read before any of them is looked at. */
-  static constexpr int atOnce = 8;
+  static constexpr int atOnce = 32;
 
   CUDAMEDIAN_HOST_DEVICE explicit SegmentBox(const TurnArguments & given)
     : arguments(given)

@@ -154,7 +154,7 @@ protected:
   }
 };
 
-/** Writes the outputs. */
+/** Writes the outputs. Columns are vectors. */
 template <typename TTraits>
 struct FinishBody : FinishBox<typename TTraits::Bits>
 {
@@ -164,25 +164,91 @@ struct FinishBody : FinishBox<typename TTraits::Bits>
   using Bits = typename TTraits::Bits;
   using Value = typename TTraits::Value;
 
+  static constexpr int atOnce = pixelsOfVector<Bits>;
+  static constexpr int columnsOfThread = 1;
+
+  std::int64_t
+  GetWidth() const
+  {
+    return (arguments.extent[0] + atOnce - 1) / atOnce;
+  }
+
   CUDAMEDIAN_HOST_DEVICE void
   operator()(const FinishRow & row, std::int64_t x) const
   {
-    const bool isInvalid = this->HasFlags() && IsFlagged(arguments.invalid.words, row.own + x);
-    const bool isEmpty = this->HasFlags() && IsFlagged(row.empty, x);
-    Bits       bits = DecodeBits(arguments.pixelType, static_cast<const Bits *>(arguments.results)[row.result + x]);
-    if (isEmpty || (isInvalid && arguments.invalidOutput != InvalidOutput::Computed))
+    const auto first = x * atOnce;
+    auto *     output = &this->GetOutput(row, first);
+    if (first + atOnce <= arguments.extent[0] && arguments.inputStride[0] == 1 && arguments.outputStride[0] == 1 &&
+        GetVectorShift(output) == 0)
     {
-      bits = this->GetException(row, x, isInvalid);
+      *reinterpret_cast<Vector *>(output) = FinishVector(row, first);
+      return;
     }
-    else if (arguments.keepsNear && !isInvalid)
+    const auto * results = static_cast<const Bits *>(arguments.results) + row.result;
+    CUDAMEDIAN_KEEP_LOOP
+    for (auto i = first; i < first + atOnce && i < arguments.extent[0]; ++i)
     {
-      const Bits own = this->GetOwn(row, x);
-      bits = IsInlier(TTraits::Get(own), TTraits::Get(bits), row.number + x) ? own : bits;
+      this->GetOutput(row, i) = Finish(row, i, results[i], arguments.keepsNear ? this->GetOwn(row, i) : Bits{});
     }
-    this->GetOutput(row, x) = bits;
   }
 
 private:
+  CUDAMEDIAN_HOST_DEVICE Vector
+  FinishVector(const FinishRow & row, std::int64_t first) const
+  {
+    Vector results[1];
+    Vector own[1] = { {} };
+    Read(static_cast<const Bits *>(arguments.results) + row.result, first, results);
+    if (arguments.keepsNear)
+    {
+      Read(static_cast<const Bits *>(arguments.input) + row.input, first, own);
+    }
+    Vector outputs;
+    if (!this->HasFlags() && arguments.keepsNear && arguments.deviations == nullptr)
+    {
+      // All pixels are valid: the same for all of them, without a branch.
+      Distance<Value> farthest;
+      memcpy(&farthest, &arguments.farthest, sizeof(farthest));
+      CUDAMEDIAN_UNROLL
+      for (int i = 0; i < atOnce; ++i)
+      {
+        const Bits bits = DecodeBits(arguments.pixelType, results[0].template Get<Bits>(i));
+        const Bits itself = own[0].template Get<Bits>(i);
+        outputs.template Set<Bits>(i, IsNear(TTraits::Get(itself), TTraits::Get(bits), farthest) ? itself : bits);
+      }
+      return outputs;
+    }
+    CUDAMEDIAN_UNROLL
+    for (int i = 0; i < atOnce; ++i)
+    {
+      outputs.template Set<Bits>(
+        i, Finish(row, first + i, results[0].template Get<Bits>(i), own[0].template Get<Bits>(i)));
+    }
+    return outputs;
+  }
+
+  CUDAMEDIAN_HOST_DEVICE void
+  Read(const Bits * row, std::int64_t first, Vector (&vectors)[1]) const
+  {
+    ReadVectors(PixelRow<Bits>{ row, row + arguments.extent[0] }, row + first, vectors);
+  }
+
+  /** The output for a result. \param own its pixel, where outliers alone are replaced */
+  CUDAMEDIAN_HOST_DEVICE Bits
+  Finish(const FinishRow & row, std::int64_t x, Bits result, Bits own) const
+  {
+    const bool isInvalid = this->HasFlags() && IsFlagged(arguments.invalid.words, row.own + x);
+    const bool isEmpty = this->HasFlags() && IsFlagged(row.empty, x);
+    if (isEmpty || (isInvalid && arguments.invalidOutput != InvalidOutput::Computed))
+    {
+      return this->GetException(row, x, isInvalid);
+    }
+    const Bits bits = DecodeBits(arguments.pixelType, result);
+    const bool isKept =
+      arguments.keepsNear && !isInvalid && IsInlier(TTraits::Get(own), TTraits::Get(bits), row.number + x);
+    return isKept ? own : bits;
+  }
+
   CUDAMEDIAN_HOST_DEVICE bool
   IsInlier(Value own, Value median, std::int64_t output) const
   {
@@ -211,7 +277,7 @@ struct ExceptionBody : FinishBox<TBits>
   using Box::arguments;
   using Box::Box;
 
-  static constexpr int columnsOfThread = 1;
+  static constexpr int columnsOfThread = 4;
 
   std::int64_t
   GetWidth() const
@@ -225,14 +291,11 @@ struct ExceptionBody : FinishBox<TBits>
     const auto          first = word * bitsOfWord;
     const bool          isComputed = arguments.invalidOutput == InvalidOutput::Computed;
     const std::uint32_t invalid = isComputed ? 0U : GetFlags(arguments.invalid.words, row.own + first);
-    const std::uint32_t exceptions = (row.empty[word] | invalid) & GetLowBits(arguments.extent[0] - first);
     CUDAMEDIAN_KEEP_LOOP
-    for (int i = 0; exceptions != 0 && i < bitsOfWord; ++i)
+    for (auto left = (row.empty[word] | invalid) & GetLowBits(arguments.extent[0] - first); left != 0; left &= left - 1)
     {
-      if ((exceptions >> i & 1U) != 0)
-      {
-        this->GetOutput(row, first + i) = this->GetException(row, first + i, (invalid >> i & 1U) != 0);
-      }
+      const int i = GetLowestFlag(left);
+      this->GetOutput(row, first + i) = this->GetException(row, first + i, (invalid >> i & 1U) != 0);
     }
   }
 };

@@ -89,7 +89,7 @@ struct RankBody : PixelsOf<RankArguments>
     std::int64_t    ranks; ///< how far those of the row lie from the first
   };
 
-  static constexpr int columnsOfThread = 1;
+  static constexpr int columnsOfThread = 2;
 
   /** Ranks are written up to the next row: kernels look at those beside the rows too, and must not load memory that
    * nobody has written. */
@@ -111,8 +111,14 @@ struct RankBody : PixelsOf<RankArguments>
   CUDAMEDIAN_HOST_DEVICE void
   operator()(const Row & row, std::int64_t x) const
   {
-    const auto column = x * bitsOfWord;
-    const auto inside = GetLowBits(arguments.extent[0] - column);
+    const auto                              column = x * bitsOfWord;
+    const auto                              inside = GetLowBits(arguments.extent[0] - column);
+    DigitWords<(VDigits > 0 ? VDigits : 1)> sums{};
+    if constexpr (VDigits > 0)
+    {
+      // Before anything is stored, so that all words may be on their way at once.
+      sums = inside != 0 ? SumTurns(row.first + column) : sums;
+    }
     const auto empty = inside == 0 ? 0U : FindEmpty(row.first + column) & inside;
     if (inside != 0)
     {
@@ -120,11 +126,6 @@ struct RankBody : PixelsOf<RankArguments>
     }
     if constexpr (VDigits > 0)
     {
-      DigitWords<VDigits> sums{};
-      if (inside != 0)
-      {
-        sums = SumTurns(row.first + column);
-      }
       CUDAMEDIAN_UNROLL
       for (auto & digit : sums.digits)
       {
