@@ -282,7 +282,12 @@ GetMean(PixelType type, std::uint64_t lower, std::uint64_t upper)
     std::memcpy(&a, &lower, sizeof(Pixel));
     std::memcpy(&b, &upper, sizeof(Pixel));
     Pixel mean;
-    if constexpr (std::is_floating_point_v<Pixel>)
+    if constexpr (std::is_same_v<Pixel, double>)
+    {
+      // Rounded once: a long double would round the sum before, and be one off where that makes it a tie.
+      mean = std::isinf(a + b) && std::isfinite(a) && std::isfinite(b) ? a / 2 + b / 2 : (a + b) / 2;
+    }
+    else if constexpr (std::is_floating_point_v<Pixel>)
     {
       mean = static_cast<Pixel>((static_cast<long double>(a) + static_cast<long double>(b)) / 2);
     }
