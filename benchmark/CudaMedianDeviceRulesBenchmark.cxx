@@ -16,7 +16,8 @@
  *
  *=========================================================================*/
 // Masks, ignored values and outliers of images in device memory, beside the median of the same window: whole calls, by
-// events, each alone and many in a row.
+// events, each alone and many in a row. Or the same rules of images in the host's memory, on both backends.
+#include "BenchmarkThreads.h"
 #include "itkCudaMedianDevice.h"
 
 #include <cuda_runtime_api.h>
@@ -151,11 +152,103 @@ Compare(PixelType type, const Extent & extent, const Extent & radius, char * mem
   }
 }
 
+/** Seconds of a call, the least of some; the first one compiles what it needs. */
+double
+TimeOnHost(const MedianRequest & request, int calls, ExecutionReport & report)
+{
+  double least = 0;
+  for (int call = 0; call <= calls; ++call)
+  {
+    report = RunMedian(request);
+    least = call < 2 ? report.totalSeconds : std::min(least, report.totalSeconds);
+  }
+  return least;
+}
+
+void
+CompareOnHost(PixelType           type,
+              const Extent &      extent,
+              const Extent &      radius,
+              std::vector<char> & memory,
+              unsigned            threads)
+{
+  constexpr int calls = 5;
+  const auto    pixels = static_cast<std::size_t>(extent[0] * extent[1] * extent[2]);
+  MedianRequest request;
+  request.pixelType = type;
+  request.inputExtent = request.outputExtent = extent;
+  request.radius = radius;
+  request.outputStride = { { 1, extent[0], extent[0] * extent[1], extent[0] * extent[1] * extent[2] } };
+  request.compilation = Compilation::Wait;
+  request.workUnits = threads;
+  request.parallelFor = cudamedianbenchmark::RunInThreads;
+  request.input = memory.data();
+  request.output = memory.data() + pixels * 4;
+  std::printf("%s %lldx%lldx%lld, Gpixel/s:",
+              ToString(type),
+              static_cast<long long>(2 * radius[0] + 1),
+              static_cast<long long>(2 * radius[1] + 1),
+              static_cast<long long>(2 * radius[2] + 1));
+  for (const bool isMasked : { false, true })
+  {
+    request.validity.mask = isMasked ? memory.data() + pixels * 8 : nullptr;
+    for (const auto backend : { Backend::Cuda, Backend::Cpu, Backend::Auto })
+    {
+      request.backend = backend;
+      ExecutionReport report;
+      const double    seconds = TimeOnHost(request, calls, report);
+      std::printf(" %s%s %.2f%s",
+                  isMasked ? "mask, " : "",
+                  ToString(backend),
+                  static_cast<double>(pixels) / seconds * 1e-9,
+                  backend == Backend::Auto ? (" (" + report.backend + ")").c_str() : ",");
+    }
+  }
+  std::printf("\n");
+  std::fflush(stdout);
+}
+
+/** Images in the host's memory. */
+void
+RunOnHost(unsigned threads, const std::string & only)
+{
+  constexpr std::size_t pixels = std::size_t{ 4096 } * 2048;
+  std::vector<char>     memory(pixels * 9);
+  std::mt19937          random(7);
+  std::generate(memory.begin(), memory.end(), [&] { return static_cast<char>(random() & 0x3F); });
+  std::generate(memory.begin() + static_cast<std::ptrdiff_t>(pixels * 8), memory.end(), [&] {
+    return static_cast<char>(random() % 2);
+  });
+  for (const auto type : { PixelType::UInt8, PixelType::Int16, PixelType::Float32 })
+  {
+    for (const std::int64_t radius : { 1, 2, 3, 5, 15 })
+    {
+      if (only.empty() || only == ToString(type))
+      {
+        CompareOnHost(type, { { 4096, 2048, 1, 1 } }, { { radius, radius, 0, 0 } }, memory, threads);
+      }
+    }
+    for (const std::int64_t radius : { 1, 4 })
+    {
+      if (only.empty() || only == ToString(type))
+      {
+        CompareOnHost(type, { { 512, 512, 32, 1 } }, { { radius, radius, radius, 0 } }, memory, threads);
+      }
+    }
+  }
+}
+
 } // namespace
 
 int
 main(int numberOfArguments, char ** arguments)
 {
+  if (numberOfArguments > 2 && std::string(arguments[1]) == "host")
+  {
+    // The number of threads, then, if there is one, the name of the only type.
+    RunOnHost(static_cast<unsigned>(std::atoi(arguments[2])), numberOfArguments > 3 ? arguments[3] : "");
+    return 0;
+  }
   // Arguments, if there are any: how many calls; the name of the only type.
   const std::string     only = numberOfArguments > 2 ? arguments[2] : "";
   const int             calls = numberOfArguments > 1 ? std::atoi(arguments[1]) : 20;

@@ -21,15 +21,19 @@
 #include "DeviceLimits.h"
 #include "GatheredRun.h"
 #include "HostRates.h"
+#include "MaskedRequest.h"
 #include "PlannedRun.h"
 #include "RequestCheck.h"
 #include "StartChoice.h"
 #include "ToldProgress.h"
+#include "UploadedBoxes.h"
 #include "ValidPixels.h"
+#include "itkCudaMedianDevice.h"
 
 #include <algorithm>
 #include <chrono>
 #include <exception>
+#include <limits>
 #include <optional>
 #include <utility>
 
@@ -244,38 +248,161 @@ RunOnEither(const MedianRequest & request, ToldProgress & progress)
   return RunOnHost(*onHost, report);
 }
 
-/** Settles the backend of a request that is run in copies, where it is left open. \returns why; empty where it was
- * asked for, or each copy decides. */
-std::string
+/** How a request is run some of whose pixels do not count, or whose windows see what only copies have. */
+struct CopiesChoice
+{
+  std::vector<UploadedBox> boxes;  ///< to be uploaded; none: copies are made on the host
+  std::string              why;    ///< the backend is what it is; empty where it was asked for, or each copy decides
+  ExecutionReport          report; ///< tells the budgets that boxes keep to
+};
+
+/** The boxes of a request, each as large as the budgets allow; none where those are less than the smallest boxes take.
+ * \param report is told the budgets. \throws DeviceError */
+std::vector<UploadedBox>
+CutForDevices(const MedianRequest & request, ExecutionReport & report)
+{
+  // More keeps no device busier.
+  constexpr std::size_t mostBytes = std::size_t{ 24 } << 20;
+  // What a device takes to filter a box, beside its images.
+  constexpr std::size_t timesOnDevice = 8;
+  GetDeviceLimits(request, {}, report);
+  const auto devices = std::max<std::size_t>(1, request.devices.size());
+  const auto units = std::min<std::size_t>(std::max(1U, request.workUnits), mostUploadingThreads * devices);
+  // Each thread has two boxes on their way. Of twice as many, half as large, launches take longer: 2.8 for 3.3 Gpixel/s
+  // of 16 bits with a mask on an H100, with four threads.
+  const auto share = static_cast<std::int64_t>(
+    std::min(report.hostMemoryBudget, report.deviceMemoryBudget / timesOnDevice) / (2 * units));
+  const auto most = std::min(share, static_cast<std::int64_t>(mostBytes));
+  auto       boxes = CutIntoUploads(request, 2 * static_cast<std::int64_t>(units), most);
+  if (std::any_of(
+        boxes.begin(), boxes.end(), [&](const UploadedBox & box) { return GetStagedBytes(request, box) > share; }))
+  {
+    boxes.clear();
+  }
+  return boxes;
+}
+
+/** Seconds that the CPU is estimated to take for a request in copies; for ever where it cannot run it. */
+double
+EstimateCopies(const MedianRequest & request)
+{
+  try
+  {
+    const auto & host = GetHostRates();
+    const auto   copied = MakeCopiedRequest(request);
+    return EstimateCopiedSeconds(request, EstimateCpuSeconds(copied, PlanOnHost(copied), host), host);
+  }
+  catch (const RequestError &)
+  {
+    return std::numeric_limits<double>::infinity();
+  }
+}
+
+/** Seconds that boxes in device memory are estimated to take. */
+double
+EstimateUploads(const MedianRequest & request, std::size_t boxes)
+{
+  const auto      copied = MakeCopiedRequest(request);
+  ExecutionReport ignored;
+  const auto      limits = GetDeviceLimits(copied, {}, ignored);
+  return EstimateUploadedSeconds(request,
+                                 boxes,
+                                 PlanMedian(copied, Backend::Cuda, limits).candidate.seconds,
+                                 limits.device,
+                                 GetHostRates(),
+                                 GetCudaBackend().MeasureCopyBytes(request.devices));
+}
+
+/** Whether a thread of the device reads a window again for the deviations of each output, and again for each of their
+ * bits. */
+bool
+HasManyDeviations(const MedianRequest & request)
+{
+  constexpr std::int64_t mostInRegisters = 49;
+  return request.outlierRule == OutlierRule::Deviations && GetWindow(request).CountPixels() > mostInRegisters;
+}
+
+/** Cuts a request into boxes, or takes the CPU where the backend is left open and that is estimated to be faster. */
+void
+ChooseUploads(MedianRequest & request, CopiesChoice & choice)
+{
+  if (request.backend == Backend::Cuda)
+  {
+    choice.boxes = CutForDevices(request, choice.report);
+    return;
+  }
+  const double onCpu = EstimateCopies(request);
+  if (onCpu <= leastUploadSeconds)
+  {
+    // No device is asked: to ask takes as long.
+    request.backend = Backend::Cpu;
+    choice.why = "automatic: the CPU estimated at " + ToMilliseconds(onCpu) + ", less than the calls of CUDA take";
+    return;
+  }
+  choice.boxes = CutForDevices(request, choice.report);
+  if (choice.boxes.empty())
+  {
+    return;
+  }
+  const double onCuda = EstimateUploads(request, choice.boxes.size());
+  choice.why = "automatic: " + DescribeEstimates(request, onCuda, onCpu);
+  if (onCuda > onCpu)
+  {
+    choice.boxes.clear();
+    request.backend = Backend::Cpu;
+  }
+}
+
+/** Settles how a request is run in copies, and on which backend where that is left open. */
+CopiesChoice
 ChooseForCopies(MedianRequest & request)
 {
-  if (request.backend != Backend::Auto)
-  {
-    return "";
-  }
-  const auto device = GetCudaBackend().Query(request.devices);
+  CopiesChoice choice;
+  const bool   isOpen = request.backend == Backend::Auto;
+  const auto device = request.backend == Backend::Cpu ? DeviceAvailability{} : GetCudaBackend().Query(request.devices);
   if (!device.usable)
   {
-    request.backend = Backend::Cpu;
-    return "automatic: no usable CUDA device; found: " + device.description;
+    request.backend = isOpen ? Backend::Cpu : request.backend;
+    choice.why = isOpen ? "automatic: no usable CUDA device; found: " + device.description : "";
+    return choice;
+  }
+  if (FindUploadObstacle(request).empty() && !(isOpen && HasManyDeviations(request)))
+  {
+    ChooseUploads(request, choice);
+    if (!choice.boxes.empty() || request.backend == Backend::Cpu)
+    {
+      return choice;
+    }
   }
   // Preparing copies and counting valid pixels is the host's work on either backend, and of small windows nearly all
   // there is. In Gpixel/s of whole calls with 16 threads on the host of an H100, half of all 8-bit pixels masked, the
   // CPU and CUDA reach 2.1 and 0.8 at 3x3, 1.3 and 0.9 at 7x7, 0.75 and 0.69 at 11x11, 0.43 and 0.54 at 31x31.
   constexpr std::int64_t mostOnCpu = 100;
-  if (request.algorithm == Algorithm::Automatic && HasRules(request) && GetWindow(request).CountPixels() <= mostOnCpu)
+  if (isOpen && request.algorithm == Algorithm::Automatic && HasRules(request) &&
+      GetWindow(request).CountPixels() <= mostOnCpu)
   {
     request.backend = Backend::Cpu;
-    return "automatic: of small windows most is the host's work on either backend, and the CPU transfers nothing";
+    choice.why = "automatic: of small windows most is the host's work on either backend, and the CPU transfers nothing";
   }
-  return "";
+  return choice;
+}
+
+/** Runs a checked request in boxes that are uploaded. */
+ExecutionReport
+RunUploaded(const MedianRequest & request, const CopiesChoice & choice)
+{
+  auto report = GetCudaBackend().RunUploaded(request, choice.boxes, MakeUploadedRequest, RunMedianOnDevice);
+  report.device = GetCudaBackend().Query(request.devices).description;
+  report.backendReason = choice.why.empty() ? "asked for" : choice.why;
+  report.deviceMemoryBudget = choice.report.deviceMemoryBudget;
+  report.hostMemoryBudget = choice.report.hostMemoryBudget;
+  return report;
 }
 
 /** Runs a checked request in copies, each of which is a request. */
 ExecutionReport
-RunInCopies(MedianRequest request)
+RunCopies(MedianRequest request, const std::string & why)
 {
-  const auto why = ChooseForCopies(request);
   if (request.backend != Backend::Cpu && request.devices.empty() && GetCudaBackend().Query({}).usable)
   {
     // The calling thread's device is meant. Copies may be run by other threads, whose device is the first one.
@@ -284,6 +411,43 @@ RunInCopies(MedianRequest request)
   }
   auto report = RunGathered(request, RunMedian);
   report.backendReason = why.empty() ? report.backendReason : why;
+  return report;
+}
+
+/** Runs a checked request in boxes that are uploaded, or in copies. Where the backend is left open, what CUDA fails at
+ * the CPU does from the start. */
+ExecutionReport
+RunUploadedOrCopied(MedianRequest request, ToldProgress & progress)
+{
+  const bool isOpen = request.backend == Backend::Auto;
+  try
+  {
+    const auto choice = ChooseForCopies(request);
+    if (choice.boxes.empty())
+    {
+      return RunCopies(request, choice.why);
+    }
+    return RunUploaded(request, choice);
+  }
+  catch (const std::exception & error)
+  {
+    progress.RethrowException();
+    if (!isOpen || request.backend == Backend::Cpu)
+    {
+      throw;
+    }
+    request.backend = Backend::Cpu;
+    progress.StartAgain();
+    return RunCopies(
+      request, std::string("automatic: CUDA failed, and the CPU filtered the image from the start: ") + error.what());
+  }
+}
+
+/** Runs a checked request some of whose pixels do not count, or whose windows see what only copies have. */
+ExecutionReport
+RunInCopies(const MedianRequest & request, ToldProgress & progress)
+{
+  auto report = RunUploadedOrCopied(request, progress);
   report.validity = DescribeValidity(request);
   report.window = GetWindow(request).GetExtent();
   report.footprint = request.footprint != nullptr ? request.footprint->Describe() : "box";
@@ -294,10 +458,6 @@ RunInCopies(MedianRequest request)
 ExecutionReport
 RunChecked(MedianRequest request)
 {
-  if (!IsEmpty(request.outputExtent) && IsGathered(request) && IsGatheredForCuda(request))
-  {
-    return RunInCopies(request);
-  }
   ToldProgress progress(request.progress);
   if (request.progress)
   {
@@ -305,6 +465,10 @@ RunChecked(MedianRequest request)
   }
   try
   {
+    if (!IsEmpty(request.outputExtent) && IsGathered(request) && IsGatheredForCuda(request))
+    {
+      return RunInCopies(request, progress);
+    }
     return request.backend == Backend::Cpu    ? RunOnCpuOnly(request)
            : request.backend == Backend::Cuda ? RunOnCudaOnly(request)
                                               : RunOnEither(request, progress);

@@ -20,8 +20,10 @@
 
 #include "KernelMeans.h"
 #include "Plan.h"
+#include "Slab.h"
 #include "Traits.h"
 
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -73,6 +75,22 @@ public:
   virtual void
   Execute(const Plan & plan, ExecutionReport & report) = 0;
 };
+
+/** A box of outputs, and what of the image has to be on a device for them. */
+struct UploadedBox
+{
+  PixelBox outputs;
+  PixelBox input;
+};
+
+/** Threads of a device at most that bring boxes there and back. */
+constexpr unsigned int mostUploadingThreads = 4;
+
+/** Makes the request for a box's images, whose addresses are set afterwards. */
+using RequestMaker = std::function<MedianRequest(const MedianRequest &, const UploadedBox &)>;
+
+/** Filters an image in device memory, in the order of a stream's work. */
+using DeviceImageRunner = std::function<ExecutionReport(const MedianRequest &, void * stream)>;
 
 /** What the planner and the engine need of a place where medians are computed. It runs plans; it makes none. */
 class MedianBackend
@@ -131,6 +149,19 @@ public:
   /** Starts a run, on no more devices than there are slabs. The request outlives it. \throws DeviceError */
   virtual std::unique_ptr<BackendRun>
   Start(const MedianRequest & request, std::size_t slabs) const = 0;
+
+  /** Uploads boxes of a request's images, has each filtered in device memory by the last argument, as a request that
+   * the one before it makes, and downloads its outputs. Several boxes
+   * are under way at a time, on all of the request's devices. Progress is reported from the calling thread, and may
+   * stop the run. \throws DeviceError, also where the backend has no memory of its own */
+  virtual ExecutionReport
+  RunUploaded(const MedianRequest &,
+              const std::vector<UploadedBox> &,
+              const RequestMaker &,
+              const DeviceImageRunner &) const
+  {
+    throw DeviceError("This backend has no device that images could be uploaded to");
+  }
 };
 
 /** The backend that runs on CUDA devices; without CUDA one that says so. */

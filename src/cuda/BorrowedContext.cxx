@@ -18,6 +18,7 @@
 #include "BorrowedContext.h"
 
 #include "CurrentDevice.h"
+#include "MedianBackend.h"
 
 #include <algorithm>
 #include <exception>
@@ -47,8 +48,9 @@ GetIdleContexts()
   return *idle;
 }
 
-/** The most idle contexts of one device. More would only hold memory. */
-constexpr std::ptrdiff_t mostIdleContexts = 4;
+/** The most idle contexts of one device: two for each thread that uploads boxes, one of which filters them. More would
+ * only hold memory; to make fewer anew took longer than to filter what was uploaded. */
+constexpr std::ptrdiff_t mostIdleContexts = 2 * mostUploadingThreads;
 
 /** Destroys a context on its device. Where its CUDA context is no more, it is forgotten instead. Where that fails, it
  * is kept for later. */

@@ -21,6 +21,7 @@
 #include "MedianBackend.h"
 #include "SlabPipeline.h"
 #include "SlabRun.h"
+#include "UploadedRun.h"
 
 namespace cudamedian
 {
@@ -92,6 +93,14 @@ public:
   Start(const MedianRequest & request, std::size_t slabs) const override
   {
     return StartSlabRun(request, slabs);
+  }
+  ExecutionReport
+  RunUploaded(const MedianRequest &            request,
+              const std::vector<UploadedBox> & boxes,
+              const RequestMaker &             make,
+              const DeviceImageRunner &        run) const override
+  {
+    return RunUploadedBoxes(request, boxes, make, run);
   }
 };
 

@@ -57,6 +57,7 @@ set(CudaMedian_CUDA_SRCS
   cuda/SlabRun.cxx
   cuda/StagedCopy.cxx
   cuda/StreamOrder.cxx
+  cuda/UploadedRun.cxx
   algorithm/extremum/ExtremumDevice.cxx
   algorithm/extremum/ExtremumKernels.cu
   algorithm/tile/EmittedKernel.cxx

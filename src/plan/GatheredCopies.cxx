@@ -103,38 +103,11 @@ CutPart(const MedianRequest & request, const PixelBox & box)
   const auto share = all / std::max(1U, std::min(request.workUnits, mostPreparingThreads));
   const auto masked = isOnCpu ? maskedCpuCopyBytes : std::clamp(share, leastMaskedCudaCopyBytes, maskedCudaCopyBytes);
   const auto most = hasRules ? masked : isOnCpu ? cpuCopyBytes : cudaCopyBytes;
-  const auto stride = GetInputStride(request);
-  Extent     extent = box.extent;
-  const auto copied = [&](const Extent & outputs) {
-    return Volume(GetInputBox(request, { box.origin, outputs }).extent) * pixelBytes;
-  };
-  while (copied(extent) > most)
-  {
-    // Along the axis whose pixels lie farthest apart: components stay together. Copies stay larger than their halo.
-    int cut = -1;
-    for (int axis = 0; axis < Dimension; ++axis)
-    {
-      const bool isWide = extent[axis] > std::max<std::int64_t>(4 * request.radius[axis], axis == 0 ? 1024 : 1);
-      if (isWide && (cut < 0 || std::abs(stride[axis]) > std::abs(stride[cut])))
-      {
-        cut = axis;
-      }
-    }
-    if (cut < 0)
-    {
-      break;
-    }
-    extent[cut] = DivideUp(extent[cut], 2);
-  }
   std::vector<GatheredCopy> copies;
-  ForEachBox(box.extent, extent, [&](const PixelBox & part) {
-    auto outputs = part;
-    for (int axis = 0; axis < Dimension; ++axis)
-    {
-      outputs.origin[axis] += box.origin[axis];
-    }
+  for (const auto & outputs : CutIntoBoxes(request, box, most / pixelBytes))
+  {
     copies.push_back({ request, outputs });
-  });
+  }
   return copies;
 }
 
@@ -217,6 +190,43 @@ CutBetweenEnds(const MedianRequest & request, const PixelBox & box)
     parts.push_back(cut);
   });
   return parts;
+}
+
+std::vector<PixelBox>
+CutIntoBoxes(const MedianRequest & request, const PixelBox & box, std::int64_t mostPixels)
+{
+  const auto stride = GetInputStride(request);
+  Extent     extent = box.extent;
+  const auto copied = [&](const Extent & outputs) {
+    return Volume(GetInputBox(request, { box.origin, outputs }).extent);
+  };
+  while (copied(extent) > mostPixels)
+  {
+    // Along the axis whose pixels lie farthest apart: components stay together. Boxes stay larger than their halo.
+    int cut = -1;
+    for (int axis = 0; axis < Dimension; ++axis)
+    {
+      const bool isWide = extent[axis] > std::max<std::int64_t>(4 * request.radius[axis], axis == 0 ? 1024 : 1);
+      if (isWide && (cut < 0 || std::abs(stride[axis]) > std::abs(stride[cut])))
+      {
+        cut = axis;
+      }
+    }
+    if (cut < 0)
+    {
+      break;
+    }
+    extent[cut] = DivideUp(extent[cut], 2);
+  }
+  std::vector<PixelBox> boxes;
+  ForEachBox(box.extent, extent, [&](PixelBox part) {
+    for (int axis = 0; axis < Dimension; ++axis)
+    {
+      part.origin[axis] += box.origin[axis];
+    }
+    boxes.push_back(part);
+  });
+  return boxes;
 }
 
 std::vector<GatheredCopy>

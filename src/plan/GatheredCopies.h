@@ -45,6 +45,12 @@ TakeOutputs(const MedianRequest & request, const PixelBox & box);
 std::vector<PixelBox>
 CutBetweenEnds(const MedianRequest & request, const PixelBox & box);
 
+/** Outputs of a box, in boxes that see at most so many pixels, where windows leave a choice: they are cut along the
+ * axes whose pixels lie farthest apart, and not so often that they would be smaller than what windows see around them.
+ */
+std::vector<PixelBox>
+CutIntoBoxes(const MedianRequest & request, const PixelBox & box, std::int64_t mostPixels);
+
 /** Outputs of a box, in copies that are small enough. */
 std::vector<GatheredCopy>
 CutIntoCopies(const MedianRequest & request, const PixelBox & box);

@@ -187,6 +187,27 @@ TEST_F(CudaMedianCudaFaults, AutomaticNeverThrows)
   FailEachInAllWays(images, request, 5);
 }
 
+// Boxes that are uploaded with a mask, which says that all pixels are valid; a sample of the calls.
+TEST_F(CudaMedianCudaFaults, ImagesWithAMask)
+{
+  CUDAMEDIAN_NEEDS_GPU();
+  Case<std::int16_t>      images({ { 128, 70, 3, 1 } }, { { 1, 1, 1, 0 } });
+  const std::vector<char> ones(images.Count(), 1);
+  auto                    request = images.MakeRequest();
+  request.validity.mask = ones.data();
+  request.hostMemoryBudget = 150000;
+  EXPECT_NE(RunMedian(request).slabReason.find("boxes of the image and of its mask are uploaded"), std::string::npos);
+  int step = 11;
+  for (const auto error : errors)
+  {
+    FailEach(images, request, { error, 1, true, step += 2 });
+    FailEach(images, request, { error, forEver, false, step += 2 });
+  }
+  request.backend = Backend::Auto;
+  FailEach(images, request, { cudaErrorUnknown, 1, true, step });
+  FailEach(images, request, { cudaErrorMemoryAllocation, forEver, false, step });
+}
+
 // Slabs on their way at the same time; the calls that are tried are a sample, which differs from error to error.
 TEST_F(CudaMedianCudaFaults, ARingOfSlabs)
 {

@@ -1,0 +1,35 @@
+/*=========================================================================
+ *
+ *  Copyright NumFOCUS
+ *
+ *  Licensed under the Apache License, Version 2.0 (the "License");
+ *  you may not use this file except in compliance with the License.
+ *  You may obtain a copy of the License at
+ *
+ *         https://www.apache.org/licenses/LICENSE-2.0.txt
+ *
+ *  Unless required by applicable law or agreed to in writing, software
+ *  distributed under the License is distributed on an "AS IS" BASIS,
+ *  WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ *  See the License for the specific language governing permissions and
+ *  limitations under the License.
+ *
+ *=========================================================================*/
+#ifndef UploadedRun_h
+#define UploadedRun_h
+
+#include "MedianBackend.h"
+
+namespace cudamedian
+{
+
+/** See MedianBackend::RunUploaded(). */
+ExecutionReport
+RunUploadedBoxes(const MedianRequest &            request,
+                 const std::vector<UploadedBox> & boxes,
+                 const RequestMaker &             make,
+                 const DeviceImageRunner &        run);
+
+} // namespace cudamedian
+
+#endif
