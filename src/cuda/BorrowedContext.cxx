@@ -75,22 +75,55 @@ Destroy(std::unique_ptr<DeviceContext> & context)
   }
 }
 
-/** Takes the context of a device that was used last: a run like the last one finds its buffers there. Null where there
- * is none. */
+/** How much a run would like a context: one that it needs no more staging memory for, or that others do not look for.
+ */
+std::size_t
+GetWorth(const DeviceContext & context, bool stages)
+{
+  const auto bytes = context.GetPinnedBytes();
+  return stages ? bytes : bytes == 0 ? 1 : 0;
+}
+
+/** Takes a context of a device: where it stages pixels the one with the most memory for that, else one without, and
+ * the one that was used last of several: a run like the last one finds its buffers there. Null where there is none. */
 std::unique_ptr<DeviceContext>
-TakeIdleContext(int device)
+TakeIdleContext(int device, bool stages)
 {
   auto &                            idle = GetIdleContexts();
   const std::lock_guard<std::mutex> lock(idle.mutex);
-  const auto found = std::find_if(idle.contexts.rbegin(), idle.contexts.rend(), [device](const auto & context) {
-    return context->GetDevice() == device;
-  });
-  if (found == idle.contexts.rend())
+  auto                              found = idle.contexts.end();
+  for (auto context = idle.contexts.begin(); context != idle.contexts.end(); ++context)
+  {
+    if ((*context)->GetDevice() == device &&
+        (found == idle.contexts.end() || GetWorth(**context, stages) >= GetWorth(**found, stages)))
+    {
+      found = context;
+    }
+  }
+  if (found == idle.contexts.end())
   {
     return nullptr;
   }
   auto context = std::move(*found);
-  idle.contexts.erase(std::next(found).base());
+  idle.contexts.erase(found);
+  return context;
+}
+
+/** Takes the context of a device that has waited longest of those with staging memory; null where there is none. */
+std::unique_ptr<DeviceContext>
+TakeOldestStaging(int device)
+{
+  auto &                            idle = GetIdleContexts();
+  const std::lock_guard<std::mutex> lock(idle.mutex);
+  const auto found = std::find_if(idle.contexts.begin(), idle.contexts.end(), [device](const auto & context) {
+    return context->GetDevice() == device && context->GetPinnedBytes() > 0;
+  });
+  if (found == idle.contexts.end())
+  {
+    return nullptr;
+  }
+  auto context = std::move(*found);
+  idle.contexts.erase(found);
   return context;
 }
 
@@ -122,15 +155,40 @@ GetIdlePinnedBytes()
   return bytes;
 }
 
+/** Has contexts of a device that have waited longest give back their staging memory, until there is room for so much
+ * more of it. \pre the device is the current one */
+void
+MakeRoomForStaging(int device, std::size_t bytes)
+{
+  while (bytes <= mostIdlePinnedBytes && bytes + GetIdlePinnedBytes() > mostIdlePinnedBytes)
+  {
+    auto oldest = TakeOldestStaging(device);
+    if (!oldest)
+    {
+      return;
+    }
+    if (oldest->IsAlive() && oldest->ReleaseStaging() == cudaSuccess)
+    {
+      auto &                            idle = GetIdleContexts();
+      const std::lock_guard<std::mutex> lock(idle.mutex);
+      idle.contexts.insert(idle.contexts.begin(), std::move(oldest));
+    }
+    else
+    {
+      Destroy(oldest);
+    }
+  }
+}
+
 } // namespace
 
-BorrowedContext::BorrowedContext(int device)
+BorrowedContext::BorrowedContext(int device, bool stages)
 {
   StartCuda();
   try
   {
-    OnDevice(device, [this, device] {
-      while ((m_Context = TakeIdleContext(device)) && !m_Context->IsAlive())
+    OnDevice(device, [this, device, stages] {
+      while ((m_Context = TakeIdleContext(device, stages)) && !m_Context->IsAlive())
       {
         m_Context->Abandon();
       }
@@ -164,6 +222,10 @@ BorrowedContext::~BorrowedContext()
     OnDevice(m_Context->GetDevice(), [this, &error] {
       // Work that is still under way uses the buffers, and after an exception the image.
       error = m_Context->Synchronize();
+      if (error == cudaSuccess)
+      {
+        MakeRoomForStaging(m_Context->GetDevice(), m_Context->GetPinnedBytes());
+      }
       if (error == cudaSuccess &&
           (m_Context->HasOrdinaryStaging() || m_Context->GetPinnedBytes() + GetIdlePinnedBytes() > mostIdlePinnedBytes))
       {
@@ -182,7 +244,7 @@ BorrowedContext::~BorrowedContext()
   if (IsLostHandle(error) && !m_Context->KnowsCudaContext())
   {
     // A reset that the driver could not tell of: the device's other contexts went with it.
-    for (auto device = m_Context->GetDevice(); m_Context; m_Context = TakeIdleContext(device))
+    for (auto device = m_Context->GetDevice(); m_Context; m_Context = TakeIdleContext(device, true))
     {
       m_Context->Abandon();
     }

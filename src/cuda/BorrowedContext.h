@@ -34,7 +34,8 @@ constexpr std::size_t mostIdlePinnedBytes = std::size_t{ 512 } << 20;
 class BorrowedContext
 {
 public:
-  explicit BorrowedContext(int device);
+  /** \param stages whether pixels pass through the context's memory of the host */
+  explicit BorrowedContext(int device, bool stages = true);
   ~BorrowedContext();
   BorrowedContext(const BorrowedContext &) = delete;
   BorrowedContext &

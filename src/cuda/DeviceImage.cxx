@@ -173,7 +173,7 @@ public:
     , m_Stream(stream)
     , m_VerdictChanges(verdictChanges)
     , m_Scope(device)
-    , m_Context(device)
+    , m_Context(device, false)
   {}
 
   Obstacle

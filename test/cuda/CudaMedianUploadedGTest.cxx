@@ -18,6 +18,7 @@
 // Boxes of images some of whose pixels do not count, which are uploaded and filtered in device memory. On a GPU and on
 // devices that are threads of the host.
 
+#include "CudaFaults.h"
 #include "CudaMedianTestDevice.h"
 #include "CudaMedianTestMaskedCases.h"
 #include "CudaMedianTestSeed.h"
@@ -27,8 +28,8 @@
 #include <gtest/gtest.h>
 
 #include <array>
-#include <set>
 #include <stdexcept>
+#include <vector>
 
 namespace
 {
@@ -79,6 +80,7 @@ TEST(CudaMedianUploaded, BoxesEqualBruteForce)
       told = fraction;
     };
     SCOPED_TRACE(drawn.base.text);
+    request.devices = std::array<std::vector<int>, 3>{ { {}, { 0 }, { 0, 0 } } }[random() % 3];
     // Memory for a part of the image.
     const auto most = 4 * Volume(request.inputExtent) / static_cast<std::int64_t>(1 + random() % 20);
     const auto boxes = CutIntoUploads(request, 1, most);
@@ -158,6 +160,40 @@ TEST(CudaMedianUploaded, ProgressStopsTheRun)
   request.validity = {};
   RunMedian(request);
   EXPECT_EQ(output, expected);
+}
+
+// What each run pins it finds again, whatever ran in between: to pin it anew takes longer than a run.
+TEST(CudaMedianUploaded, RunsInTurnFindTheirPinnedMemory)
+{
+  CUDAMEDIAN_NEEDS_GPU();
+  ReleaseCachedMemory();
+  std::vector<std::uint8_t> input(1500 * 1100, 3);
+  std::vector<std::uint8_t> output(input.size());
+  MedianRequest             request;
+  request.input = input.data();
+  request.output = output.data();
+  request.inputExtent = request.outputExtent = { { 1500, 1100, 1, 1 } };
+  request.outputStride = GetPackedStride(request.outputExtent);
+  request.radius = { { 1, 1, 0, 0 } };
+  request.backend = Backend::Cuda;
+  // Without threads: which of several takes which context is not theirs to choose.
+  const auto inTurn = [&] {
+    request.validity.mask = nullptr;
+    RunMedian(request);
+    request.validity.mask = input.data();
+    RunMedian(request);
+  };
+  inTurn();
+  inTurn();
+  const auto before = CountLiveObjects();
+  for (int i = 0; i < 5; ++i)
+  {
+    inTurn();
+  }
+  EXPECT_GT(before.pinnedBytes, 0U);
+  EXPECT_EQ(CountLiveObjects().pinnedBytes, before.pinnedBytes);
+  EXPECT_EQ(CountLiveObjects().Count(), before.Count());
+  ReleaseCachedMemory();
 }
 
 TEST(CudaMedianUploaded, ObstaclesAreTold)
