@@ -84,7 +84,8 @@ RunAnew(const MedianRequest & request, void * stream, ExecutionReport & report)
   limits.devices = { device };
   limits.device = backend.GetTraits(limits.devices);
   report.device = "CUDA device " + std::to_string(device);
-  const auto planned = IsMasked(request) ? MakeCopiedRequest(request) : request;
+  auto planned = IsMasked(request) ? MakeCopiedRequest(request) : request;
+  planned.outlierRule = OutlierRule::None;
   RunPlanned(backend,
              StartOnDeviceImage(request, planned, device, stream, verdictChanges),
              planned,

@@ -37,7 +37,7 @@ HasTwoMiddleValues(const MedianRequest & request)
 bool
 IsMasked(const MedianRequest & request)
 {
-  return HasInvalidPixels(request) || request.outlierRule != OutlierRule::None ||
+  return HasInvalidPixels(request) || request.outlierRule == OutlierRule::Deviations ||
          (request.evenMedian != EvenMedian::Upper && HasTwoMiddleValues(request));
 }
 

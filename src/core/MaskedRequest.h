@@ -24,8 +24,8 @@
 namespace cudamedian
 {
 
-/** Whether a device has to do more for a request than one launch of a rank's kernel on a copy of the image: some pixels
- * may not be valid, outliers alone are replaced, or a window's median is not the value of rank N/2. */
+/** Whether a device has to do more for a request than one launch of a rank's kernel, and to write its results: some
+ * pixels may not be valid, deviations are wanted, or a window's median is not the value of rank N/2. */
 bool
 IsMasked(const MedianRequest & request);
 

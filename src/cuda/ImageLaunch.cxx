@@ -77,7 +77,8 @@ HasPackedOutput(const MedianRequest & request)
 bool
 IsWrittenInPlace(const MedianRequest & request)
 {
-  return HasPackedOutput(request) && IsAligned(request.output, GetRows(request));
+  return request.outlierRule == OutlierRule::None && HasPackedOutput(request) &&
+         IsAligned(request.output, GetRows(request));
 }
 
 /** Those of a plan, where rows have to be copied and the copies count against a budget: they are copied one after the
@@ -173,9 +174,10 @@ ImageLaunch::ImageLaunch(const MedianRequest & request, const Plan & plan)
 std::string
 ImageLaunch::DescribeCopies(const MedianRequest & request) const
 {
-  return !m_CopiesInput && !m_CopiesOutput ? "filtered where it lies"
-         : IsReadAsItIs(request)           ? "copied on the device to rows that start at multiples of 16 bytes"
-                                           : "copied on the device with its border";
+  const bool isWhereItLies = !m_CopiesInput && (!m_CopiesOutput || request.outlierRule != OutlierRule::None);
+  return isWhereItLies           ? "filtered where it lies"
+         : IsReadAsItIs(request) ? "copied on the device to rows that start at multiples of 16 bytes"
+                                 : "copied on the device with its border";
 }
 
 void
@@ -254,7 +256,7 @@ ImageLaunch::CopyOutput(const MedianRequest & request, const Slab & slab, const 
   const auto   pixelBytes = PixelBytes(request.pixelType);
   const auto   bytes = static_cast<std::int64_t>(pixelBytes);
   const auto * results = copy + GetOutputLead(slab, pixelBytes) * bytes;
-  if (!HasPackedOutput(request))
+  if (!HasPackedOutput(request) || request.outlierRule != OutlierRule::None)
   {
     CheckCuda(LaunchFinish(MakeFinishArguments(request, slab, const_cast<char *>(results)), stream),
               "copying results to their places");

@@ -95,6 +95,9 @@ CallKey::CallKey(const MedianRequest & request)
   std::memcpy(&value, request.borderValue.data(), sizeof(value));
   add(value);
   add(static_cast<std::uint64_t>(request.rank));
+  add(static_cast<std::uint64_t>(request.outlierRule));
+  std::memcpy(&value, &request.outlierThreshold, sizeof(value));
+  add(value);
   add(reinterpret_cast<std::uintptr_t>(request.footprint)); // equal ones are the same
   for (const auto * const extent : { &request.inputExtent,
                                      &request.inputStride,

@@ -45,7 +45,7 @@ public:
   GetHash() const;
 
 private:
-  std::array<std::uint64_t, 29> m_Words;
+  std::array<std::uint64_t, 31> m_Words;
 };
 
 /** A call that needs nothing but addresses and a stream. */

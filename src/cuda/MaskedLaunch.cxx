@@ -409,9 +409,6 @@ MaskedLaunch::GetFinishArguments(const MedianRequest & request, const Slab & sla
   arguments.invalid = GetFlags(slab, memory + m_Memory.invalid);
   arguments.empty = m_Ranks.hasMarks ? GetOutputFlags(slab.output.extent, memory + m_Memory.empty) : Flags{};
   arguments.own = GetFirstFlag(slab, own);
-  arguments.keepsNear = request.outlierRule != OutlierRule::None;
-  arguments.farthest = arguments.keepsNear ? GetFarthest(request.pixelType, request.outlierThreshold) : 0;
-  arguments.times = request.outlierThreshold;
   arguments.emptyValue = GetPixelBits(validity.emptyValue, m_PixelBytes);
   arguments.invalidValue = GetPixelBits(validity.invalidValue, m_PixelBytes);
   arguments.emptyWindow = validity.emptyWindow;

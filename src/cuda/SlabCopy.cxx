@@ -65,6 +65,9 @@ MakeFinishArguments(const MedianRequest & request, const Slab & slab, void * res
   CopyExtent(inputStride, arguments.inputStride);
   arguments.output = static_cast<char *>(request.output) + getOffset(request.outputStride);
   CopyExtent(request.outputStride, arguments.outputStride);
+  arguments.keepsNear = request.outlierRule != OutlierRule::None;
+  arguments.farthest = arguments.keepsNear ? GetFarthest(request.pixelType, request.outlierThreshold) : 0;
+  arguments.times = request.outlierThreshold;
   arguments.pixelType = request.pixelType;
   return arguments;
 }

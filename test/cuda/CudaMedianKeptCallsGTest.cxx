@@ -219,6 +219,14 @@ TEST_F(CudaMedianKeptCalls, WhatDiffersIsPlannedAnew)
     [](MedianRequest & request) { request.inputStride = { { 48, 1, 3072, 3072 } }; },
     [](MedianRequest & request) { request.outputStride = { { 48, 1, 3072, 3072 } }; },
     [](MedianRequest & request) {
+      request.outlierRule = OutlierRule::Absolute;
+      request.outlierThreshold = 7;
+    },
+    [](MedianRequest & request) {
+      request.outlierRule = OutlierRule::Absolute;
+      request.outlierThreshold = 7000;
+    },
+    [](MedianRequest & request) {
       request.footprint = Footprint::MakeCross({ { 1, 1, 0, 0 } });
       request.radius = request.footprint->GetRadius();
     }
