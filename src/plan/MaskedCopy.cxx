@@ -159,9 +159,10 @@ MaskedCopy::RunRank(std::int64_t rank, double share)
 Pixels
 MaskedCopy::RunRanks(const std::vector<std::int32_t> & ranks, bool isLower, double share)
 {
-  std::int64_t least = ranks.front();
-  std::int64_t greatest = ranks.front();
-  for (const std::int64_t rank : ranks)
+  // In numbers as short as the ranks, several of which are in a vector.
+  auto least = ranks.front();
+  auto greatest = ranks.front();
+  for (const auto rank : ranks)
   {
     least = std::min(least, rank);
     greatest = std::max(greatest, rank);

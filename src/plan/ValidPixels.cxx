@@ -267,13 +267,18 @@ FillInvalidPixels(const MedianRequest &            request,
   }
   DispatchPixel(GetCopiedType(request.pixelType), [&](auto pixel) {
     using T = decltype(pixel);
-    auto *     filled = reinterpret_cast<T *>(pixels.data());
-    const auto least = GetExtreme<T>(request.pixelType, false);
-    const auto greatest = GetExtreme<T>(request.pixelType, true);
-    for (std::size_t i = 0; i < colours.size(); ++i)
+    // Addresses and the number in variables of their own: stores of bytes might change those of the vector, which
+    // compilers then read anew for each pixel, and branch by it.
+    auto *       filled = reinterpret_cast<T *>(pixels.data());
+    const auto * colour = colours.data();
+    const auto   count = static_cast<std::int64_t>(colours.size());
+    const auto   least = GetExtreme<T>(request.pixelType, false);
+    const auto   greatest = GetExtreme<T>(request.pixelType, true);
+    for (std::int64_t i = 0; i < count; ++i)
     {
-      const T filling = colours[i] < 0 ? greatest : least;
-      filled[i] = colours[i] != 0 ? filling : filled[i];
+      const T own = filled[i];
+      const T filling = colour[i] < 0 ? greatest : least;
+      filled[i] = colour[i] != 0 ? filling : own;
     }
   });
   return colours;
