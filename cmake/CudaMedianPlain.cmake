@@ -21,7 +21,7 @@ set(CUDAMEDIAN_SANITIZE "" CACHE STRING "Sanitizers to build with, for example a
 if(CUDAMEDIAN_SANITIZE)
   add_compile_options($<$<COMPILE_LANGUAGE:CXX>:-fsanitize=${CUDAMEDIAN_SANITIZE}>
                       $<$<COMPILE_LANGUAGE:CXX>:-fno-sanitize-recover=all>
-                      $<$<COMPILE_LANGUAGE:CXX>:-fno-omit-frame-pointer> -g)
+                      $<$<COMPILE_LANGUAGE:CXX>:-fno-omit-frame-pointer> -g1)
   add_link_options(-fsanitize=${CUDAMEDIAN_SANITIZE})
 endif()
 set(CudaMedian_SOURCE_DIR ${CMAKE_CURRENT_SOURCE_DIR})
