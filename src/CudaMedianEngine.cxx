@@ -419,28 +419,35 @@ RunCopies(MedianRequest request, const std::string & why)
 ExecutionReport
 RunUploadedOrCopied(MedianRequest request, ToldProgress & progress)
 {
-  const bool isOpen = request.backend == Backend::Auto;
+  const bool   isOpen = request.backend == Backend::Auto;
+  CopiesChoice choice;
   try
   {
-    const auto choice = ChooseForCopies(request);
-    if (choice.boxes.empty())
+    choice = ChooseForCopies(request);
+    if (!choice.boxes.empty())
     {
-      return RunCopies(request, choice.why);
+      return RunUploaded(request, choice);
     }
-    return RunUploaded(request, choice);
+  }
+  catch (const RequestError &)
+  {
+    // What is asked for is nothing for boxes, as an algorithm without maps of ranks: copies take another one.
+    progress.RethrowException();
+    progress.StartAgain();
+    choice.why.clear();
   }
   catch (const std::exception & error)
   {
     progress.RethrowException();
-    if (!isOpen || request.backend == Backend::Cpu)
+    if (!isOpen)
     {
       throw;
     }
-    request.backend = Backend::Cpu;
     progress.StartAgain();
-    return RunCopies(
-      request, std::string("automatic: CUDA failed, and the CPU filtered the image from the start: ") + error.what());
+    request.backend = Backend::Cpu;
+    choice.why = std::string("automatic: CUDA failed, and the CPU filtered the image from the start: ") + error.what();
   }
+  return RunCopies(request, choice.why);
 }
 
 /** Runs a checked request some of whose pixels do not count, or whose windows see what only copies have. */

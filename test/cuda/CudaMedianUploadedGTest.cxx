@@ -162,6 +162,35 @@ TEST(CudaMedianUploaded, ProgressStopsTheRun)
   EXPECT_EQ(output, expected);
 }
 
+// An algorithm that finds one rank for all outputs is replaced by another one in copies.
+TEST(CudaMedianUploaded, AnAlgorithmWithoutMapsOfRanksIsNoError)
+{
+  CUDAMEDIAN_NEEDS_GPU();
+  std::vector<std::uint8_t> input(40 * 30);
+  std::vector<std::uint8_t> output(input.size());
+  std::vector<std::uint8_t> expected(input.size());
+  std::mt19937              random(5);
+  std::generate(input.begin(), input.end(), [&] { return static_cast<std::uint8_t>(random() % 9); });
+  MedianRequest request;
+  request.input = input.data();
+  request.output = output.data();
+  request.inputExtent = request.outputExtent = { { 40, 30, 1, 1 } };
+  request.outputStride = GetPackedStride(request.outputExtent);
+  request.radius = { { 2, 2, 0, 0 } };
+  request.backend = Backend::Cuda;
+  request.algorithm = Algorithm::MergeTiling;
+  request.validity.hasIgnoredValue = true;
+  ASSERT_NO_THROW(RunMedian(request));
+  request.backend = Backend::Auto;
+  request.output = expected.data();
+  ASSERT_NO_THROW(RunMedian(request));
+  EXPECT_EQ(output, expected);
+  request.backend = Backend::Cpu;
+  request.algorithm = Algorithm::Automatic;
+  RunMedian(request);
+  EXPECT_EQ(output, expected);
+}
+
 // What each run pins it finds again, whatever ran in between: to pin it anew takes longer than a run.
 TEST(CudaMedianUploaded, RunsInTurnFindTheirPinnedMemory)
 {
