@@ -60,6 +60,20 @@ DrawUploadedCase(std::mt19937_64 & random, std::int64_t largestSize)
   }
 }
 
+/** A request on images without gaps, to be run on CUDA. */
+MedianRequest
+MakeRequest(const Extent & extent, const Extent & radius, const void * input, void * output)
+{
+  MedianRequest request;
+  request.input = input;
+  request.output = output;
+  request.inputExtent = request.outputExtent = extent;
+  request.outputStride = GetPackedStride(extent);
+  request.radius = radius;
+  request.backend = Backend::Cuda;
+  return request;
+}
+
 } // namespace
 
 TEST(CudaMedianUploaded, BoxesEqualBruteForce)
@@ -126,14 +140,8 @@ TEST(CudaMedianUploaded, ProgressStopsTheRun)
   std::vector<std::uint8_t>  mask(input.size(), 1);
   std::mt19937               random(7);
   std::generate(input.begin(), input.end(), [&] { return static_cast<std::uint16_t>(random()); });
-  MedianRequest request;
+  auto request = MakeRequest({ { 400, 300, 1, 1 } }, { { 2, 2, 0, 0 } }, input.data(), output.data());
   request.pixelType = PixelType::UInt16;
-  request.input = input.data();
-  request.output = output.data();
-  request.inputExtent = request.outputExtent = { { 400, 300, 1, 1 } };
-  request.outputStride = GetPackedStride(request.outputExtent);
-  request.radius = { { 2, 2, 0, 0 } };
-  request.backend = Backend::Cuda;
   request.hostMemoryBudget = 400000;
   request.workUnits = 2;
   request.parallelFor = RunInThreads;
@@ -171,13 +179,7 @@ TEST(CudaMedianUploaded, AnAlgorithmWithoutMapsOfRanksIsNoError)
   std::vector<std::uint8_t> expected(input.size());
   std::mt19937              random(5);
   std::generate(input.begin(), input.end(), [&] { return static_cast<std::uint8_t>(random() % 9); });
-  MedianRequest request;
-  request.input = input.data();
-  request.output = output.data();
-  request.inputExtent = request.outputExtent = { { 40, 30, 1, 1 } };
-  request.outputStride = GetPackedStride(request.outputExtent);
-  request.radius = { { 2, 2, 0, 0 } };
-  request.backend = Backend::Cuda;
+  auto request = MakeRequest({ { 40, 30, 1, 1 } }, { { 2, 2, 0, 0 } }, input.data(), output.data());
   request.algorithm = Algorithm::MergeTiling;
   request.validity.hasIgnoredValue = true;
   ASSERT_NO_THROW(RunMedian(request));
@@ -198,13 +200,7 @@ TEST(CudaMedianUploaded, RunsInTurnFindTheirPinnedMemory)
   ReleaseCachedMemory();
   std::vector<std::uint8_t> input(1500 * 1100, 3);
   std::vector<std::uint8_t> output(input.size());
-  MedianRequest             request;
-  request.input = input.data();
-  request.output = output.data();
-  request.inputExtent = request.outputExtent = { { 1500, 1100, 1, 1 } };
-  request.outputStride = GetPackedStride(request.outputExtent);
-  request.radius = { { 1, 1, 0, 0 } };
-  request.backend = Backend::Cuda;
+  auto request = MakeRequest({ { 1500, 1100, 1, 1 } }, { { 1, 1, 0, 0 } }, input.data(), output.data());
   // Without threads: which of several takes which context is not theirs to choose.
   const auto inTurn = [&] {
     request.validity.mask = nullptr;
