@@ -112,8 +112,9 @@ constexpr Rule rules[] = {
     } },
 };
 
-void
-Compare(PixelType type, const Extent & extent, const Extent & radius, char * memory, int calls)
+/** A request on images without gaps, whose kernels are waited for. */
+MedianRequest
+MakeRequest(PixelType type, const Extent & extent, const Extent & radius)
 {
   MedianRequest request;
   request.pixelType = type;
@@ -121,6 +122,13 @@ Compare(PixelType type, const Extent & extent, const Extent & radius, char * mem
   request.radius = radius;
   request.outputStride = { { 1, extent[0], extent[0] * extent[1], extent[0] * extent[1] * extent[2] } };
   request.compilation = Compilation::Wait;
+  return request;
+}
+
+void
+Compare(PixelType type, const Extent & extent, const Extent & radius, char * memory, int calls)
+{
+  auto       request = MakeRequest(type, extent, radius);
   const auto pixels = static_cast<std::size_t>(extent[0] * extent[1] * extent[2]);
   request.input = memory;
   request.output = memory + pixels * 4;
@@ -174,12 +182,7 @@ CompareOnHost(PixelType           type,
 {
   constexpr int calls = 5;
   const auto    pixels = static_cast<std::size_t>(extent[0] * extent[1] * extent[2]);
-  MedianRequest request;
-  request.pixelType = type;
-  request.inputExtent = request.outputExtent = extent;
-  request.radius = radius;
-  request.outputStride = { { 1, extent[0], extent[0] * extent[1], extent[0] * extent[1] * extent[2] } };
-  request.compilation = Compilation::Wait;
+  auto          request = MakeRequest(type, extent, radius);
   request.workUnits = threads;
   request.parallelFor = cudamedianbenchmark::RunInThreads;
   request.input = memory.data();
