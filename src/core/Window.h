@@ -107,13 +107,13 @@ struct Window
   constexpr Extent
   GetFootprint(const Extent & tile) const
   {
-    Extent footprint{};
+    Extent together{};
     for (int axis = 0; axis < Dimension; ++axis)
     {
       const auto i = static_cast<std::size_t>(axis);
-      footprint[i] = tile[i] + GetSize(axis) - 1;
+      together[i] = tile[i] + GetSize(axis) - 1;
     }
-    return footprint;
+    return together;
   }
 
   /** Values of the window: the pixels of its box, or those of its footprint as often as they count. */
