@@ -24,11 +24,27 @@
 
 namespace cudamedian
 {
-namespace
-{
 
-/** Lines of a window along an axis. Those of a footprint are as many as the stretches whose pixels all count once, all
- * twice, and so on, that its lines are made of: a pixel begins as many as it counts more than the one before it. */
+Wanted
+GetWanted(const Window & window)
+{
+  // Of two pixels the rank of the greatest is the median's too, and may be asked for with the mean of both.
+  return window.IsMedian() ? Wanted::Middle : window.rank == 0 ? Wanted::Least : Wanted::Greatest;
+}
+
+int
+GetFilledAxis(const Window & window)
+{
+  int longest = 0;
+  for (int axis = 1; axis < Dimension; ++axis)
+  {
+    const bool isLonger =
+      longest == 0 ? window.GetSize(axis) >= window.GetSize(longest) : window.GetSize(axis) > window.GetSize(longest);
+    longest = isLonger && window.GetSize(axis) > 1 ? axis : longest;
+  }
+  return longest;
+}
+
 std::int64_t
 CountLines(const Window & window, int axis)
 {
@@ -50,28 +66,6 @@ CountLines(const Window & window, int axis)
     lines += std::max<std::int64_t>(pixel.weight - (found == weights.end() ? 0 : found->second), 0);
   }
   return lines;
-}
-
-} // namespace
-
-Wanted
-GetWanted(const Window & window)
-{
-  // Of two pixels the rank of the greatest is the median's too, and may be asked for with the mean of both.
-  return window.IsMedian() ? Wanted::Middle : window.rank == 0 ? Wanted::Least : Wanted::Greatest;
-}
-
-int
-GetFilledAxis(const Window & window)
-{
-  int longest = 0;
-  for (int axis = 1; axis < Dimension; ++axis)
-  {
-    const bool isLonger =
-      longest == 0 ? window.GetSize(axis) >= window.GetSize(longest) : window.GetSize(axis) > window.GetSize(longest);
-    longest = isLonger && window.GetSize(axis) > 1 ? axis : longest;
-  }
-  return longest;
 }
 
 RankSpan

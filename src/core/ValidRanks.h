@@ -43,6 +43,11 @@ GetWanted(const Window & window);
 int
 GetFilledAxis(const Window & window);
 
+/** Lines of a window along an axis. Those of a footprint are as many as the stretches whose pixels all count once, all
+ * twice, and so on, that its lines are made of: a pixel begins as many as it counts more than the one before it. */
+std::int64_t
+CountLines(const Window & window, int axis);
+
 /** The rank of the upper one of two middle values of a window's valid pixels among all its values, or of the lower one.
  * Where a window has no valid pixel there is no rank, and any does as well.
  * \param balance how many more of the keys are the least than are the greatest. */

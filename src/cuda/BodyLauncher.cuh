@@ -48,6 +48,25 @@ BodyKernel(TBody body, std::int64_t width, std::int64_t height, std::int64_t sli
   }
 }
 
+/** Threads of a warp that lie in a row: it has several short ones, since of 256 pixels there are 8 words of flags. */
+inline std::int64_t
+GetColumnsOfWarp(std::int64_t width)
+{
+  std::int64_t columns = 32;
+  while (columns / 2 >= width && columns > 1)
+  {
+    columns /= 2;
+  }
+  return columns;
+}
+
+/** Blocks along an axis of a grid. */
+inline unsigned int
+GetBlocks(std::int64_t count)
+{
+  return static_cast<unsigned int>(std::min<std::int64_t>(count, largestGrid));
+}
+
 /** Launches a body for each column of each row of its box. */
 struct BodyLauncher
 {
@@ -55,23 +74,14 @@ struct BodyLauncher
   cudaError_t
   operator()(const TBody & body) const
   {
-    constexpr std::int64_t warp = 32;
-    const auto             getBlocks = [](std::int64_t count) {
-      return static_cast<unsigned int>(std::min<std::int64_t>(count, largestGrid));
-    };
     const auto width = body.GetWidth();
     const auto height = body.GetHeight();
-    auto       columns = warp;
-    // A warp has several short rows: of 256 pixels there are 8 words of flags.
-    while (columns / 2 >= width && columns > 1)
-    {
-      columns /= 2;
-    }
+    const auto columns = GetColumnsOfWarp(width);
     const auto rows = std::min(height, TBody::threadsOfBlock / columns);
     const dim3 threads(static_cast<unsigned int>(columns), static_cast<unsigned int>(rows));
-    const dim3 blocks(getBlocks(DivideUp(width, columns * TBody::columnsOfThread)),
-                      getBlocks(DivideUp(height, rows)),
-                      getBlocks(body.CountSlices()));
+    const dim3 blocks(GetBlocks(DivideUp(width, columns * TBody::columnsOfThread)),
+                      GetBlocks(DivideUp(height, rows)),
+                      GetBlocks(body.CountSlices()));
     cudaGetLastError(); // an error that another's call left behind is none of this launch
     BodyKernel<<<blocks, threads, 0, stream>>>(body, width, height, body.CountSlices());
     return cudaGetLastError();

@@ -119,6 +119,13 @@ CUDAMEDIAN_HOST_DEVICE std::uint64_t
   return std::uint64_t{ words[1] } << bitsOfWord | words[0];
 }
 
+/** 32 bits of two words, from one on of the first of them. */
+CUDAMEDIAN_HOST_DEVICE std::uint32_t
+                       ShiftWords(std::uint32_t first, std::uint32_t second, unsigned int shift)
+{
+  return static_cast<std::uint32_t>((std::uint64_t{ second } << bitsOfWord | first) >> shift);
+}
+
 /** The flags of 32 pixels of a row from one on, which is the lowest bit. */
 CUDAMEDIAN_HOST_DEVICE std::uint32_t
                        GetFlags(const std::uint32_t * words, std::int64_t first)

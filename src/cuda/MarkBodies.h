@@ -73,8 +73,15 @@ struct MarkBody : PixelsOf<MarkArguments>
   CUDAMEDIAN_HOST_DEVICE void
   operator()(const Row & row, std::int64_t x) const
   {
+    row.words[x] = FindWord(row, x);
+  }
+
+  /** A word of flags, which is not stored. */
+  CUDAMEDIAN_HOST_DEVICE std::uint32_t
+                         FindWord(const Row & row, std::int64_t x) const
+  {
     const auto column = x * bitsOfWord;
-    row.words[x] = FindInvalid(row.line, column) & GetLowBits(arguments.extent[0] - column);
+    return FindInvalid(row.line, column) & GetLowBits(arguments.extent[0] - column);
   }
 
 private:
@@ -204,7 +211,7 @@ private:
   }
 };
 
-/** A segment of 32 lines of flags next to each other, or of one along axis 0. */
+/** A segment of 32 lines of flags next to each other. */
 struct Segment
 {
   std::int64_t word;   ///< how far its first one lies behind the first of all
@@ -309,18 +316,6 @@ protected:
       }
     }
   }
-
-  /** At each bit, whether an odd number of the bits up to it are set. */
-  static CUDAMEDIAN_HOST_DEVICE std::uint32_t
-                                CountOdd(std::uint32_t word)
-  {
-    CUDAMEDIAN_UNROLL
-    for (int step = 1; step < bitsOfWord; step *= 2)
-    {
-      word ^= word << step;
-    }
-    return word;
-  }
 };
 
 /** Finds whether segments have an odd number of pixels that are not valid. */
@@ -336,8 +331,7 @@ struct ParityBody : SegmentBox
     const auto    step = arguments.invalid.stride[arguments.axis];
     std::uint32_t parity = 0;
     ForEachWord(words, step, segment.count, [&](std::int64_t, std::uint32_t word) { parity ^= word; });
-    const auto odd = 0U - (CountOdd(parity) >> (bitsOfWord - 1));
-    arguments.parities[segment.index] = arguments.axis == 0 ? odd : parity;
+    arguments.parities[segment.index] = parity;
   }
 };
 
@@ -355,11 +349,10 @@ struct TurnBody : SegmentBox
     auto *       turns = arguments.turns.words + segment.word;
     auto         turn = GetFirstTurn(row, segment);
     ForEachWord(invalid, step, segment.count, [&](std::int64_t i, std::uint32_t word) {
-      const auto odd = arguments.axis == 0 ? CountOdd(word) : 0U;
-      turns[i * step] = turn ^ (odd << 1);
-      turn ^= arguments.axis == 0 ? 0U - (odd >> (bitsOfWord - 1)) : word;
+      turns[i * step] = turn;
+      turn ^= word;
     });
-    if (arguments.axis != 0 && segment.number == arguments.segments[arguments.axis] - 1)
+    if (segment.number == arguments.segments[arguments.axis] - 1)
     {
       turns[segment.count * step] = turn;
     }
@@ -370,7 +363,7 @@ private:
   CUDAMEDIAN_HOST_DEVICE std::uint32_t
                          GetFirstTurn(const Row & row, const Segment & segment) const
   {
-    std::uint32_t turn = arguments.axis == 0 ? 0U : 0xAAAAAAAAU;
+    std::uint32_t turn = 0xAAAAAAAAU;
     CUDAMEDIAN_UNROLL
     for (int axis = 1; axis < Dimension; ++axis)
     {

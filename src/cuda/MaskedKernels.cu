@@ -20,9 +20,64 @@
 #include "MarkBodies.h"
 #include "MaskedBodies.h"
 #include "RankBodies.h"
+#include "RowBodies.h"
 
 namespace cudamedian
 {
+namespace
+{
+
+// Rows have one warp each: with 64 registers those of 4096 rows are on an H100 at once.
+template <typename TBody>
+__global__ void
+__launch_bounds__(TBody::threadsOfBlock, 4) RowKernel(TBody body, std::int64_t height, std::int64_t slices)
+{
+  const WarpLanes lanes{ static_cast<int>(threadIdx.x), static_cast<int>(blockDim.x) };
+  for (std::int64_t slice = blockIdx.z; slice < slices; slice += gridDim.z)
+  {
+    for (std::int64_t y = std::int64_t{ blockIdx.y } * blockDim.y + threadIdx.y; y < height;
+         y += std::int64_t{ gridDim.y } * blockDim.y)
+    {
+      body(lanes, y, slice);
+    }
+  }
+}
+
+/** Lanes that have a row of so many words: fewer where there are many rows, since each looks for the row's place. */
+std::int64_t
+GetLanesOfRow(std::int64_t words, std::int64_t rows)
+{
+  constexpr std::int64_t fewest = 4;
+  constexpr std::int64_t enough = std::int64_t{ 1 } << 18; // threads that keep a device busy
+  auto                   lanes = GetColumnsOfWarp(words);
+  while (lanes > fewest && rows * lanes > enough)
+  {
+    lanes /= 2;
+  }
+  return lanes;
+}
+
+/** Launches a body for each row of its box, of which lanes of a warp have one. */
+struct RowLauncher
+{
+  template <typename TBody>
+  cudaError_t
+  operator()(const TBody & body) const
+  {
+    const auto height = body.GetHeight();
+    const auto columns = GetLanesOfRow(body.GetWidth(), height * body.CountSlices());
+    const auto rows = std::min(height, TBody::threadsOfBlock / columns);
+    const dim3 threads(static_cast<unsigned int>(columns), static_cast<unsigned int>(rows));
+    const dim3 blocks(1, GetBlocks(DivideUp(height, rows)), GetBlocks(body.CountSlices()));
+    cudaGetLastError(); // an error that another's call left behind is none of this launch
+    RowKernel<<<blocks, threads, 0, stream>>>(body, height, body.CountSlices());
+    return cudaGetLastError();
+  }
+
+  cudaStream_t stream;
+};
+
+} // namespace
 
 cudaError_t
 LaunchMarks(const MarkArguments & arguments, cudaStream_t stream)
@@ -46,6 +101,12 @@ cudaError_t
 LaunchFilling(const FillArguments & arguments, cudaStream_t stream)
 {
   return DispatchWidth<FillBody>(arguments, BodyLauncher{ stream });
+}
+
+cudaError_t
+LaunchRows(const RowsArguments & arguments, cudaStream_t stream)
+{
+  return DispatchRows(arguments, RowLauncher{ stream });
 }
 
 cudaError_t

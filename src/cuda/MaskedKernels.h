@@ -61,7 +61,7 @@ struct MarkArguments
   bool          omitsNaN;
 };
 
-/** Which key each pixel of a copy gets that is not valid.
+/** Which key each pixel of a copy gets that is not valid, where lines are not rows.
  *
  * Along lines of an axis they get the least and the greatest key in turn. A line is cut into segments, and a thread has
  * one of them, of 32 lines next to each other. The first step finds whether a segment has an odd number of them. The
@@ -74,7 +74,7 @@ struct TurnArguments
   Flags           invalid;
   Flags           turns; ///< whether it is the greatest key's turn; as many words as of `invalid`
   std::int64_t    segments[Dimension];
-  std::int64_t    segmentLength; ///< in words along axis 0, else in pixels
+  std::int64_t    segmentLength; ///< in pixels
   std::int64_t    lineWords;     ///< of a line along the axis
   std::uint32_t * parities;      ///< of each segment
   int             axis;
@@ -98,6 +98,14 @@ struct FillArguments
   std::uint64_t least;    ///< what pixels that are not valid get, in the copy, as often as it has room in 64 bits
   std::uint64_t greatest;
   PixelType     pixelType;
+};
+
+/** Marks, turns along axis 0 and the copy, all of which have the same rows. */
+struct RowsArguments
+{
+  MarkArguments marks;
+  Flags         turns; ///< none where keys do not come in turn
+  FillArguments filling;
 };
 
 /** Pixels of a footprint that follow each other along the axis of a copy's turns. */
@@ -185,6 +193,10 @@ LaunchTurns(const TurnArguments & arguments, cudaStream_t stream);
 
 cudaError_t
 LaunchFilling(const FillArguments & arguments, cudaStream_t stream);
+
+/** Does what the four above do, in one pass. */
+cudaError_t
+LaunchRows(const RowsArguments & arguments, cudaStream_t stream);
 
 cudaError_t
 LaunchRanks(const RankArguments & arguments, cudaStream_t stream);

@@ -98,6 +98,14 @@ Send(const std::vector<TItem> & items, char * target, cudaStream_t stream)
   }
 }
 
+/** The axis along which keys come in turn: that of rows where ranks allow it, since rows take one pass. */
+int
+GetTurnAxis(const Window & window, const MaskedRanks & ranks)
+{
+  const auto longest = GetFilledAxis(window);
+  return !ranks.HasTurns() || CountLines(window, 0) == CountLines(window, longest) ? 0 : longest;
+}
+
 /** What a copy may not be larger than. */
 void
 CheckCopy(const Slab & slab, const Window & window)
@@ -126,7 +134,7 @@ MaskedLaunch::MaskedLaunch(const MedianRequest & request, const Plan & plan)
   , m_ScratchBytes(plan.candidate.scratchBytes)
   , m_Ranks(GetMaskedRanks(request))
   , m_RankBytes(GetDeviceRankBytes(MakeCopiedRequest(request)))
-  , m_Axis(GetFilledAxis(m_Window))
+  , m_Axis(GetTurnAxis(m_Window, m_Ranks))
   , m_HasDeviations(request.outlierRule == OutlierRule::Deviations)
 {
   m_Members = m_Ranks.hasMarks || m_HasDeviations ? ListMembers(m_Window) : m_Members;
@@ -201,7 +209,7 @@ MaskedLaunch::LayOut(const Slab & slab, bool hasResults) const
     memory.invalid = memory.Add(GetCopyFlagBytes(slab.input.extent, m_Axis));
     memory.turns = memory.Add(GetCopyFlagBytes(slab.input.extent, m_Axis));
     memory.empty = memory.Add(GetOutputFlagBytes(slab.output.extent));
-    memory.parities = memory.Add(GetParityBytes(slab.input.extent, m_Axis));
+    memory.parities = memory.Add(m_Axis == 0 ? 0 : GetParityBytes(slab.input.extent, m_Axis));
   }
   return memory;
 }
@@ -243,18 +251,7 @@ MaskedLaunch::Launch(const MedianRequest & request, cudaStream_t stream) const
 void
 MaskedLaunch::LaunchPiece(const MedianRequest & request, const Piece & piece, char * memory, cudaStream_t stream) const
 {
-  if (m_Ranks.hasMarks)
-  {
-    CheckCuda(LaunchMarks(GetMarkArguments(request, piece.slab, memory), stream),
-              "finding the pixels that are not valid");
-  }
-  if (m_Ranks.HasTurns())
-  {
-    const auto turns = GetTurnArguments(piece.slab, memory);
-    CheckCuda(LaunchParities(turns, stream), "counting them");
-    CheckCuda(LaunchTurns(turns, stream), "finding their keys");
-  }
-  CheckCuda(LaunchFilling(GetFillArguments(request, piece.slab, memory), stream), "copying the image with its border");
+  LaunchCopy(request, piece.slab, memory, stream);
   auto finish = GetFinishArguments(request, piece.slab, memory);
   LaunchRank(piece, m_Ranks.isLower, finish.results, memory, stream);
   if (m_Ranks.isMean)
@@ -262,6 +259,30 @@ MaskedLaunch::LaunchPiece(const MedianRequest & request, const Piece & piece, ch
     LaunchRank(piece, true, memory + m_Memory.others, memory, stream);
   }
   LaunchResults(request, piece.slab, memory, stream);
+}
+
+/** Makes the copy of a slab, and the flags of its pixels. */
+void
+MaskedLaunch::LaunchCopy(const MedianRequest & request, const Slab & slab, char * memory, cudaStream_t stream) const
+{
+  const auto filling = GetFillArguments(request, slab, memory);
+  if (!m_Ranks.hasMarks)
+  {
+    CheckCuda(LaunchFilling(filling, stream), "copying the image with its border");
+    return;
+  }
+  const auto marks = GetMarkArguments(request, slab, memory);
+  if (m_Axis == 0)
+  {
+    const auto turns = m_Ranks.HasTurns() ? filling.turns : Flags{};
+    CheckCuda(LaunchRows({ marks, turns, filling }, stream), "copying the image's valid pixels with its border");
+    return;
+  }
+  CheckCuda(LaunchMarks(marks, stream), "finding the pixels that are not valid");
+  const auto turns = GetTurnArguments(slab, memory);
+  CheckCuda(LaunchParities(turns, stream), "counting them");
+  CheckCuda(LaunchTurns(turns, stream), "finding their keys");
+  CheckCuda(LaunchFilling(filling, stream), "copying the image with its border");
 }
 
 /** The flags of a slab's copy that lie somewhere in memory; none where all pixels are valid. */

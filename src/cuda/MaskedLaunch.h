@@ -80,6 +80,8 @@ private:
   LayOut(const Slab & slab, bool hasResults) const;
   void
   LaunchPiece(const MedianRequest & request, const Piece & piece, char * memory, cudaStream_t stream) const;
+  void
+  LaunchCopy(const MedianRequest & request, const Slab & slab, char * memory, cudaStream_t stream) const;
   Flags
   GetFlags(const Slab & slab, char * flags) const;
   std::int64_t

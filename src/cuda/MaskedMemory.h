@@ -64,11 +64,11 @@ GetOutputFlags(const Extent & extent, void * memory);
 std::size_t
 GetOutputFlagBytes(const Extent & extent);
 
-/** How the lines of a copy are cut into segments. */
+/** How the lines of a copy along an axis other than that of rows are cut into segments. */
 struct SegmentCut
 {
   Extent       segments;
-  std::int64_t length;    ///< in words
+  std::int64_t length;    ///< in pixels
   std::int64_t lineWords; ///< of a whole line
 };
 

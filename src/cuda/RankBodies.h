@@ -114,12 +114,20 @@ struct RankBody : PixelsOf<RankArguments>
     const auto                              column = x * bitsOfWord;
     const auto                              inside = GetLowBits(arguments.extent[0] - column);
     DigitWords<(VDigits > 0 ? VDigits : 1)> sums{};
-    if constexpr (VDigits > 0)
+    std::uint32_t                           empty = 0;
+    if (inside != 0 && arguments.members == nullptr && arguments.axis == 0 && arguments.window[0] <= bitsOfWord)
     {
-      // Before anything is stored, so that all words may be on their way at once.
-      sums = inside != 0 ? SumTurns(row.first + column) : sums;
+      empty = SumRows(row.first + column, sums) & inside;
     }
-    const auto empty = inside == 0 ? 0U : FindEmpty(row.first + column) & inside;
+    else if (inside != 0)
+    {
+      if constexpr (VDigits > 0)
+      {
+        // Before anything is stored, so that all words may be on their way at once.
+        sums = SumTurns(row.first + column);
+      }
+      empty = FindEmpty(row.first + column) & inside;
+    }
     if (inside != 0)
     {
       row.empty[x] = empty;
@@ -144,15 +152,66 @@ private:
     return (offset[3] * stride[3] + offset[2] * stride[2] + offset[1] * stride[1]) * bitsOfWord + offset[0];
   }
 
+  /** What is added to all sums. */
+  template <int VCount>
+  CUDAMEDIAN_HOST_DEVICE void
+  StartSums(DigitWords<VCount> & sums) const
+  {
+    CUDAMEDIAN_UNROLL
+    for (int i = 0; i < VCount; ++i)
+    {
+      sums.digits[i] = 0U - (static_cast<std::uint32_t>(arguments.added) >> i & 1U);
+    }
+  }
+
+  /** The turns of a box's lines, which are rows of up to 32 pixels, and the flags of 32 windows that have no valid
+   * pixel: a row's flags are looked at once. */
+  template <int VCount>
+  CUDAMEDIAN_HOST_DEVICE std::uint32_t
+                         SumRows(std::int64_t place, DigitWords<VCount> & sums) const
+  {
+    const auto    size = static_cast<unsigned int>(arguments.window[0]);
+    const auto    shift = static_cast<unsigned int>(place) % bitsOfWord;
+    const auto    end = shift + size;
+    const bool    hasThird = end > bitsOfWord + 1; // of the words that have the flags of all windows
+    const auto *  stride = arguments.invalid.stride;
+    const auto    first = place >> 5;
+    std::uint32_t lower = ~0U;
+    std::uint32_t upper = ~0U;
+    StartSums(sums);
+    for (std::int64_t w = 0, volume = first; w < arguments.window[3]; ++w, volume += stride[3])
+    {
+      for (std::int64_t z = 0, slice = volume; z < arguments.window[2]; ++z, slice += stride[2])
+      {
+        const auto * invalid = arguments.invalid.words + slice;
+        const auto * turns = arguments.turns.words + slice;
+        CUDAMEDIAN_KEEP_LOOP
+        for (auto left = arguments.window[1]; left > 0; --left, invalid += stride[1], turns += stride[1])
+        {
+          if constexpr (VDigits > 0)
+          {
+            const auto * ends = turns + end / bitsOfWord;
+            sums.AddPair(ShiftWords(ends[0], ends[1], end % bitsOfWord), ~ShiftWords(turns[0], turns[1], shift));
+          }
+          lower &= ShiftWords(invalid[0], invalid[1], shift);
+          upper &= hasThird ? ShiftWords(invalid[1], invalid[2], shift) : invalid[1] >> shift;
+        }
+      }
+    }
+    auto         columns = std::uint64_t{ upper } << bitsOfWord | lower;
+    unsigned int joined = 1;
+    for (; 2 * joined <= size; joined *= 2)
+    {
+      columns &= columns >> joined;
+    }
+    return static_cast<std::uint32_t>(columns & columns >> (size - joined));
+  }
+
   CUDAMEDIAN_HOST_DEVICE DigitWords<VDigits>
                          SumTurns(std::int64_t place) const
   {
     DigitWords<VDigits> sums{};
-    CUDAMEDIAN_UNROLL
-    for (int i = 0; i < VDigits; ++i)
-    {
-      sums.digits[i] = 0U - (static_cast<std::uint32_t>(arguments.added) >> i & 1U);
-    }
+    StartSums(sums);
     const auto * turns = arguments.turns.words;
     if (arguments.runs != nullptr)
     {
@@ -279,20 +338,20 @@ private:
   StoreVectors(const DigitWords<VDigits> & sums, std::uint8_t * ranks)
   {
     CUDAMEDIAN_UNROLL
-    for (int part = 0; part < 2; ++part)
+    for (int some = 0; some < bitsOfWord; some += 16)
     {
       Vector bytes{};
       CUDAMEDIAN_UNROLL
-      for (int i = 0; i < Vector::count; ++i)
+      for (int digit = 1; digit < VDigits; ++digit)
       {
+        const auto flags = sums.digits[digit] >> some;
         CUDAMEDIAN_UNROLL
-        for (int digit = 1; digit < VDigits; ++digit)
+        for (int i = 0; i < Vector::count; ++i)
         {
-          const auto flags = sums.digits[digit] >> (16 * part + 4 * i);
-          bytes.words[i] += SpreadBits(flags) << (digit - 1);
+          bytes.words[i] += SpreadBits(flags >> (4 * i)) << (digit - 1);
         }
       }
-      *reinterpret_cast<Vector *>(ranks + 16 * part) = bytes;
+      *reinterpret_cast<Vector *>(ranks + some) = bytes;
     }
   }
 

@@ -167,7 +167,8 @@ TEST(CudaMedianMaskedDevice, LargeWindowsAndLongLines)
   }
 }
 
-/** A random case in rows without gaps, most of them of whole vectors and of a word's 32 pixels or more. */
+/** A random case in rows without gaps, most of them of whole vectors and of a word's 32 pixels or more, some of
+ * thousands of pixels. */
 MaskedCase
 DrawLongRows(std::mt19937_64 & random, PixelType type)
 {
@@ -179,6 +180,10 @@ DrawLongRows(std::mt19937_64 & random, PixelType type)
   drawn.base.bytes = PixelBytes(type);
   request.pixelType = type;
   request.inputExtent = { { 16 * (1 + draw(8)) + (draw(3) == 0 ? draw(15) : 0), 1 + draw(9), 1 + draw(3), 1 } };
+  if (draw(4) == 0) // more words of flags than a warp has lanes
+  {
+    request.inputExtent[0] = 1000 + draw(2200);
+  }
   request.radius = { { draw(draw(5) == 0 ? 40 : 3), draw(2), draw(1), 0 } };
   const auto border = static_cast<Border>(draw(5));
   request.border.fill(border);

@@ -21,6 +21,7 @@
 #include "HostRuntime.h"
 #include "MarkBodies.h"
 #include "RankBodies.h"
+#include "RowBodies.h"
 
 #include <functional>
 
@@ -92,6 +93,24 @@ LaunchFilling(const FillArguments & arguments, cudaStream_t stream)
       [=] {
         RunBody(body);
         hostruntime::MarkInitialized(arguments.copy, pixels * PixelBytes(arguments.pixelType));
+      },
+      stream);
+  });
+}
+
+cudaError_t
+LaunchRows(const RowsArguments & arguments, cudaStream_t stream)
+{
+  const auto & filling = arguments.filling;
+  const auto   pixels = static_cast<std::size_t>(filling.stride[3] * filling.extent[3]);
+  return DispatchRows(arguments, [&](const auto & body) {
+    return LaunchWork(
+      [=] {
+        for (std::int64_t row = 0; row < body.GetHeight() * body.CountSlices(); ++row)
+        {
+          body(SingleLane{}, row % body.GetHeight(), row / body.GetHeight());
+        }
+        hostruntime::MarkInitialized(arguments.filling.copy, pixels * PixelBytes(arguments.marks.pixelType));
       },
       stream);
   });
