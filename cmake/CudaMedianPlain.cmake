@@ -4,7 +4,7 @@ option(BUILD_TESTING "Build the tests" ON)
 option(CUDAMEDIAN_BUILD_EXAMPLES "Build the command line example" ON)
 option(CUDAMEDIAN_BUILD_BENCHMARKS "Build the benchmark program" ON)
 option(CUDAMEDIAN_BUILD_PLUGIN "Build the plugin for programs that use itk::MedianImageFilter" ON)
-option(CUDAMEDIAN_QUICK_BUILD "Optimize programs, benchmarks, plugin and the tests that use ITK less, to build them sooner; not the library" OFF)
+option(CUDAMEDIAN_QUICK_BUILD "Optimize programs, benchmarks, plugin and tests less, to build them sooner; not the library" OFF)
 mark_as_advanced(CUDAMEDIAN_QUICK_BUILD)
 # ITK's templates take long to optimize. Programs only pass images to the library; tests run ITK's filters too, which takes
 # longer than it saves where nothing is optimized.

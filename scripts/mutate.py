@@ -56,6 +56,7 @@ TESTS = {
     "merge": ("test/algorithm/CudaMedianMergeTilingTest", []),
     "compiler": ("test/cuda/CudaMedianRuntimeKernelsTest", []),
     "kernels": ("test/algorithm/CudaMedianHostKernelsTest", []),
+    "regions": ("test/algorithm/CudaMedianRegionKernelsTest", []),
     "fuzz on host": (
         "test/fuzz/CudaMedianFuzzOnHost",
         ["--cases", "300", "--seed", "1", "--backend", "cuda", "--devices", "0,1", "--new-windows", "5"]
@@ -68,10 +69,10 @@ TESTS = {
 TESTS_OF = {
     "src/core": ["core", "fuzz", "rows", "engine", "fuzz on host"],
     "src/program": ["fuzz", "rows", "program", "kernels"],
-    "src/algorithm": ["plan", "fuzz", "rows", "merge", "kernels", "fuzz on host"],
-    "src/plan": ["plan", "fuzz", "fuzz on host", "merge", "kernels"],
+    "src/algorithm": ["plan", "fuzz", "rows", "merge", "kernels", "regions", "fuzz on host"],
+    "src/plan": ["plan", "fuzz", "fuzz on host", "merge", "kernels", "regions"],
     "src/cpu": ["fuzz", "rows", "engine"],
-    "src/cuda": ["pipeline", "merge", "kernels", "compiler", "fuzz on host", "pipeline on host"],
+    "src/cuda": ["pipeline", "merge", "kernels", "regions", "compiler", "fuzz on host", "pipeline on host"],
     # Slabs and threads of devices.
     "src/core/SlabDealer.cxx": ["core", "pipeline", "pipeline on host"],
     "src/core/SlabDealer.h": ["core", "pipeline", "pipeline on host"],
