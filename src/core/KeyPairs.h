@@ -24,6 +24,13 @@
 namespace cudamedian
 {
 
+/** Whether the machine compares both at once; sm_89 and older take more instructions for that than for two keys. */
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 900
+constexpr bool comparesPairs = false;
+#else
+constexpr bool comparesPairs = true;
+#endif
+
 /** The lesser of the two low keys, and the lesser of the two high ones. */
 CUDAMEDIAN_HOST_DEVICE std::uint32_t
                        MinOfPairs(std::uint32_t a, std::uint32_t b)

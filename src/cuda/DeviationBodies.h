@@ -18,6 +18,7 @@
 #ifndef DeviationBodies_h
 #define DeviationBodies_h
 
+#include "KeyPairs.h"
 #include "MaskedBodies.h"
 #include "PixelFormat.h"
 
@@ -71,19 +72,36 @@ struct FloatDistances
   }
 };
 
-CUDAMEDIAN_HOST_DEVICE void
-Exchange(std::uint32_t & lesser, std::uint32_t & greater)
+/** A value of its own in each register. */
+struct SingleValues
 {
-  const std::uint32_t least = lesser < greater ? lesser : greater;
-  greater = lesser < greater ? greater : lesser;
-  lesser = least;
-}
+  static CUDAMEDIAN_HOST_DEVICE void
+  Exchange(std::uint32_t & lesser, std::uint32_t & greater)
+  {
+    const std::uint32_t least = lesser < greater ? lesser : greater;
+    greater = lesser < greater ? greater : lesser;
+    lesser = least;
+  }
+};
+
+/** Two values of 16 bits, each of which is compared with its like. */
+struct PairedValues
+{
+  static CUDAMEDIAN_HOST_DEVICE void
+  Exchange(std::uint32_t & lesser, std::uint32_t & greater)
+  {
+    const auto least = MinOfPairs(lesser, greater);
+    greater = MaxOfPairs(lesser, greater);
+    lesser = least;
+  }
+};
 
 /** The middle one of an odd number of values. Of one more than half of them the least and the greatest are none of the
  * middle: each other value takes the place of both in turn.
+ * \tparam TValues what registers have: SingleValues or PairedValues.
  * \tparam VStep values that have taken a place; all indices are known to the compiler, so that values stay in
  * registers. */
-template <int VStep, int VCount>
+template <typename TValues, int VStep, int VCount>
 CUDAMEDIAN_HOST_DEVICE std::uint32_t
                        GetMiddle(std::uint32_t (&values)[VCount])
 {
@@ -94,17 +112,17 @@ CUDAMEDIAN_HOST_DEVICE std::uint32_t
   CUDAMEDIAN_UNROLL
   for (int i = 0; i < size / 2; ++i)
   {
-    Exchange(values[i], values[last - i]);
+    TValues::Exchange(values[i], values[last - i]);
   }
   CUDAMEDIAN_UNROLL
   for (int i = 1; i < (size + 1) / 2; ++i)
   {
-    Exchange(values[0], values[i]);
+    TValues::Exchange(values[0], values[i]);
   }
   CUDAMEDIAN_UNROLL
   for (int i = size / 2; i < last; ++i)
   {
-    Exchange(values[i], values[last]);
+    TValues::Exchange(values[i], values[last]);
   }
   if constexpr (VStep == VCount - most)
   {
@@ -113,21 +131,23 @@ CUDAMEDIAN_HOST_DEVICE std::uint32_t
   else
   {
     values[0] = values[most + VStep];
-    return GetMiddle<VStep + 1>(values);
+    return GetMiddle<TValues, VStep + 1>(values);
   }
 }
 
 /** The middle one of the distances of an output's valid pixels from its median, the upper one of two.
  * \tparam VX, VY, VZ the size of a box whose distances are in registers at once; 0 is any window, whose values are
- * counted for each bit of the result. */
-template <typename TDistances, int VX, int VY, int VZ>
+ * counted for each bit of the result.
+ * \tparam VHasInvalid whether some pixels may not be valid. */
+template <typename TDistances, int VX, int VY, int VZ, bool VHasInvalid>
 struct DeviationBody : PixelsOf<DeviationArguments>
 {
   using PixelsOf<DeviationArguments>::PixelsOf;
   using Bits = typename TDistances::Bits;
   using Value = typename TDistances::Value;
 
-  static constexpr int columnsOfThread = 1; // each takes long
+  /** To look for a row's place takes as long as an output of 3x3 does; to count takes longer than all else. */
+  static constexpr int columnsOfThread = VX > 0 ? 4 : 1;
 
   struct Row
   {
@@ -161,6 +181,13 @@ struct DeviationBody : PixelsOf<DeviationArguments>
     }
   }
 
+protected:
+  CUDAMEDIAN_HOST_DEVICE Value
+  GetValue(Bits bits) const
+  {
+    return TDistances::GetValue(DecodeBits(arguments.pixelType, bits), arguments.signMask);
+  }
+
 private:
   /** A window, from its first pixel on or from a footprint's own, and its median. */
   struct Output
@@ -180,12 +207,6 @@ private:
                                               : GetFlags(arguments.invalid.words, output.flag + words * bitsOfWord);
   }
 
-  CUDAMEDIAN_HOST_DEVICE Value
-  GetValue(Bits bits) const
-  {
-    return TDistances::GetValue(DecodeBits(arguments.pixelType, bits), arguments.signMask);
-  }
-
   /** Pixels that are not valid become as many zeros and greatest distances as leave the middle where it is. */
   CUDAMEDIAN_HOST_DEVICE std::uint32_t
                          SelectInRegisters(const Output & output) const
@@ -199,7 +220,7 @@ private:
     {
       const int    y = line % VY;
       const int    z = line / VY;
-      const auto   invalid = FindInvalid(output, y, z, 0);
+      const auto   invalid = VHasInvalid ? FindInvalid(output, y, z, 0) : 0U;
       const auto * pixels = output.pixels + y * arguments.stride[1] + z * arguments.stride[2];
       CUDAMEDIAN_UNROLL
       for (int x = 0; x < VX; ++x)
@@ -210,15 +231,18 @@ private:
         distances[i] = TDistances::GetDistance(GetValue(pixels[x]), output.median);
       }
     }
-    int zeros = count / 2 - valid / 2;
-    CUDAMEDIAN_UNROLL
-    for (int i = 0; i < count; ++i)
+    if constexpr (VHasInvalid)
     {
-      const std::uint32_t filling = zeros > 0 ? 0U : ~0U;
-      zeros -= isInvalid[i] != 0 ? 1 : 0;
-      distances[i] = isInvalid[i] != 0 ? filling : distances[i];
+      int zeros = count / 2 - valid / 2;
+      CUDAMEDIAN_UNROLL
+      for (int i = 0; i < count; ++i)
+      {
+        const std::uint32_t filling = zeros > 0 ? 0U : ~0U;
+        zeros -= isInvalid[i] != 0 ? 1 : 0;
+        distances[i] = isInvalid[i] != 0 ? filling : distances[i];
+      }
     }
-    return GetMiddle<0>(distances);
+    return GetMiddle<SingleValues, 0>(distances);
   }
 
   /** The greatest number that no more distances are below than the middle one's rank. */
@@ -271,7 +295,87 @@ private:
   }
 };
 
-/** Calls launch(body) with what these arguments ask for. */
+/** The same for two outputs next to each other, where pixels have up to 16 bits and all are valid. Columns are pairs of
+ * outputs. \pre rows have two outputs or more */
+template <typename TDistances, int VX, int VY, int VZ>
+struct DeviationPairBody : DeviationBody<TDistances, VX, VY, VZ, false>
+{
+  using Base = DeviationBody<TDistances, VX, VY, VZ, false>;
+  using Base::arguments;
+  using Base::Base;
+  using Row = typename Base::Row;
+
+  std::int64_t
+  GetWidth() const
+  {
+    return (arguments.extent[0] + 1) / 2;
+  }
+
+  CUDAMEDIAN_HOST_DEVICE void
+  operator()(const Row & row, std::int64_t x) const
+  {
+    // Of an odd number of outputs the last but one belongs to two pairs, which find the same.
+    const auto first = 2 * x + 1 < arguments.extent[0] ? 2 * x : arguments.extent[0] - 2;
+    if constexpr (comparesPairs)
+    {
+      const auto middle = SelectPair(row.pixels + first, Join(row.medians[first], row.medians[first + 1]));
+      row.deviations[first] = middle & 0xFFFFU;
+      row.deviations[first + 1] = middle >> 16;
+    }
+    else
+    {
+      Base::operator()(row, first);
+      Base::operator()(row, first + 1);
+    }
+  }
+
+private:
+  CUDAMEDIAN_HOST_DEVICE std::uint32_t
+                         Join(typename Base::Bits low, typename Base::Bits high) const
+  {
+    return this->GetValue(low) | this->GetValue(high) << 16;
+  }
+
+  CUDAMEDIAN_HOST_DEVICE std::uint32_t
+                         SelectPair(const typename Base::Bits * pixels, std::uint32_t medians) const
+  {
+    std::uint32_t distances[VX * VY * VZ];
+    CUDAMEDIAN_UNROLL
+    for (int line = 0; line < VY * VZ; ++line)
+    {
+      const auto * row = pixels + line % VY * arguments.stride[1] + line / VY * arguments.stride[2];
+      CUDAMEDIAN_UNROLL
+      for (int x = 0; x < VX; ++x)
+      {
+        const auto pair = Join(row[x], row[x + 1]);
+        distances[line * VX + x] = MaxOfPairs(pair, medians) - MinOfPairs(pair, medians);
+      }
+    }
+    return GetMiddle<PairedValues, 0>(distances);
+  }
+};
+
+/** Calls launch(body) with what these arguments ask for, of a box of this size. */
+template <typename TDistances, int VX, int VY, int VZ, typename TLaunch>
+auto
+DispatchDeviationsOfBox(const DeviationArguments & arguments, const TLaunch & launch)
+{
+  constexpr bool isPaired = TDistances::bitsOfDistance <= 16;
+  if (arguments.invalid.words != nullptr || (isPaired && arguments.extent[0] == 1))
+  {
+    return launch(DeviationBody<TDistances, VX, VY, VZ, true>(arguments));
+  }
+  if constexpr (isPaired)
+  {
+    return launch(DeviationPairBody<TDistances, VX, VY, VZ>(arguments));
+  }
+  else
+  {
+    return launch(DeviationBody<TDistances, VX, VY, VZ, false>(arguments));
+  }
+}
+
+/** The same of any window. */
 template <typename TDistances, typename TLaunch>
 auto
 DispatchDeviationsOf(const DeviationArguments & arguments, const TLaunch & launch)
@@ -280,11 +384,11 @@ DispatchDeviationsOf(const DeviationArguments & arguments, const TLaunch & launc
   const auto   isBox = [&](int x, int y, int z) {
     return arguments.members == nullptr && window[0] == x && window[1] == y && window[2] == z && window[3] == 1;
   };
-  return isBox(3, 3, 1)   ? launch(DeviationBody<TDistances, 3, 3, 1>(arguments))
-         : isBox(5, 5, 1) ? launch(DeviationBody<TDistances, 5, 5, 1>(arguments))
-         : isBox(7, 7, 1) ? launch(DeviationBody<TDistances, 7, 7, 1>(arguments))
-         : isBox(3, 3, 3) ? launch(DeviationBody<TDistances, 3, 3, 3>(arguments))
-                          : launch(DeviationBody<TDistances, 0, 0, 0>(arguments));
+  return isBox(3, 3, 1)   ? DispatchDeviationsOfBox<TDistances, 3, 3, 1>(arguments, launch)
+         : isBox(5, 5, 1) ? DispatchDeviationsOfBox<TDistances, 5, 5, 1>(arguments, launch)
+         : isBox(7, 7, 1) ? DispatchDeviationsOfBox<TDistances, 7, 7, 1>(arguments, launch)
+         : isBox(3, 3, 3) ? DispatchDeviationsOfBox<TDistances, 3, 3, 3>(arguments, launch)
+                          : launch(DeviationBody<TDistances, 0, 0, 0, true>(arguments));
 }
 
 template <typename TLaunch>

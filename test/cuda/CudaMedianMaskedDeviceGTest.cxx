@@ -277,9 +277,15 @@ TEST(CudaMedianMaskedDevice, Deviations)
     request.shorter = {};
     request.shift = {};
     request.rank = -1;
+    if (random() % 2 == 0) // all pixels count
+    {
+      request.validity = {};
+      std::replace(request.border.begin(), request.border.end(), Border::Shrink, Border::Reflect);
+    }
     request.outlierRule = OutlierRule::Deviations;
     request.outlierThreshold = static_cast<double>(random() % 3000) / 1000;
-    drawn.base.text += " but radius " + Join(request.radius) + " and deviations";
+    drawn.base.text += std::string(" but radius ") + Join(request.radius) + " and deviations" +
+                       (request.validity.mask == nullptr ? ", no mask" : "");
     SCOPED_TRACE(drawn.base.text);
     ASSERT_NO_THROW(RunOnDevice(random, drawn));
     CompareValid(drawn.base);
