@@ -48,7 +48,8 @@ environment="$!"
 
 configure_tests "${build}" "${quick[@]}"
 ninja -C "${build}" -j "${jobs}"
-ctest --test-dir "${build}" --output-on-failure -j "${jobs}"
+# Some tests wait for files and for other programs most of the time.
+ctest --test-dir "${build}" --output-on-failure -j "$((jobs + 2))"
 
 finish "${environment}" "${build_root}/engine-environment.log"
 # Python's tests leave all cores but one to the compiler.
