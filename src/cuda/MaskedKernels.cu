@@ -27,7 +27,7 @@ namespace cudamedian
 namespace
 {
 
-// Rows have one warp each: with 64 registers those of 4096 rows are on an H100 at once.
+// A row has up to one warp: with 64 registers those of 4096 rows are on an H100 at once.
 template <typename TBody>
 __global__ void
 __launch_bounds__(TBody::threadsOfBlock, 4) RowKernel(TBody body, std::int64_t height, std::int64_t slices)
