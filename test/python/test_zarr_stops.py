@@ -6,6 +6,7 @@ import errno
 import itertools
 import json
 import os
+import queue
 import shutil
 import signal
 import subprocess
@@ -122,6 +123,59 @@ def test_a_task_that_kills_its_workers_is_named():
             window.run_bounded(
                 runner, range(4), window.Bounds(client, in_flight=1), lambda _group: None, "chunk {}".format
             )
+
+
+class KillingRunner(window.Runner):
+    """Kills the only worker once, when something has ended; what has ended is lost before anybody looks at it."""
+
+    killed = False
+
+    def lose(self, futures):
+        """Kill the worker and return when the client knows that what these futures did is gone."""
+        self.killed = True
+        self.client.cluster.workers[0].process.process.kill()
+        end = time.monotonic() + SECONDS
+        while any(future.status == "finished" for future in futures):
+            assert time.monotonic() < end
+            time.sleep(0.001)
+
+
+def test_a_task_that_is_lost_is_run_again():
+    class Ended(queue.SimpleQueue):
+        def get(self, **options):
+            future = super().get(**options)
+            if not runner.killed:
+                runner.lose([future])
+            return future
+
+    numbers = []
+    with window.local_cluster(1, 1, "auto", [], 3) as client:
+        runner = KillingRunner(client, tasks.do_nothing, 0)
+        runner._ended = Ended()
+        bounds = window.Bounds(client, in_flight=2)
+        window.run_bounded(runner, range(9), bounds, lambda group: numbers.extend(done.chunks for done in group))
+    assert runner.killed
+    assert sum(numbers) == 9
+
+
+def test_a_lost_task_that_then_fails_is_named(tmp_path):
+    def work_once(number):
+        (tmp_path / str(number)).touch(exist_ok=False)
+        return tasks.Done()
+
+    class Runner(KillingRunner):
+        def fetch(self, ended, describe):
+            if ended and not self.killed:
+                self.lose(ended.values())
+            return super().fetch(ended, describe)
+
+    with window.local_cluster(1, 1, "auto", [], 3) as client:
+        runner = Runner(client, work_once, 0)
+        bounds = window.Bounds(client, in_flight=1)
+        # It is no OSError of a scheduler that is gone.
+        with pytest.raises(window.RunError, match=r"chunk 0 failed: \[Errno 17\] File exists"):
+            window.run_bounded(runner, range(1), bounds, lambda _group: None, "chunk {}".format)
+    assert runner.killed
 
 
 def test_a_full_disk_is_an_error_and_the_run_goes_on(random, run, tmp_path, monkeypatch):

@@ -79,6 +79,7 @@ class Runner:
         self.client, self._function, self._retries, self._shared = client, function, retries, shared
         self._name = f"cudamedian-zarr-{uuid.uuid4().hex[:12]}"
         self._ended: queue.SimpleQueue[Future] = queue.SimpleQueue()
+        self._lost: list[Future] = []
         self.pending: dict[str, tuple[int, Future]] = {}
 
     def submit(self, numbers: range) -> None:
@@ -93,19 +94,28 @@ class Runner:
 
     def wait(self) -> list[Future]:
         """Return futures that have ended, none where none does for a while."""
+        heard = self._lost
         try:
-            ended = [self._ended.get(timeout=TICK_SECONDS)]
+            heard.append(self._ended.get(timeout=TICK_SECONDS))
+            while not self._ended.empty():
+                heard.append(self._ended.get())
         except queue.Empty:
-            return []
-        while not self._ended.empty():
-            ended.append(self._ended.get())
-        return ended
+            pass
+        # A task is lost where the worker died that had what it did. The scheduler has it run again, by another one.
+        states = [(future, future.status) for future in heard]
+        self._lost = [future for future, status in states if status in ("lost", "pending")]
+        return [future for future, status in states if status not in ("lost", "pending")]
 
-    def fetch(self, ended: list[Future]) -> list[Done]:
-        """Return what tasks did that have ended well."""
+    def fetch(self, ended: dict[int, Future], describe: Callable[[int], str]) -> list[Done]:
+        """Return what tasks did that have ended well, each with its number. Those lost since are waited for."""
         try:
-            return self.client.gather(ended) if ended else []
-        except (CancelledError, OSError) as error:
+            return self.client.gather(list(ended.values())) if ended else []
+        except Exception as error:
+            for number, future in ended.items():
+                if future.status == "error":
+                    raise _failure(number, future, describe) from error
+            if not isinstance(error, (CancelledError, OSError)):
+                raise
             raise RunError(f"what tasks did cannot be fetched: the scheduler is gone ({error})") from error
 
     def cancel(self) -> None:
@@ -127,7 +137,7 @@ def run_bounded(
 
     The first task that fails for good ends the run.
     """
-    at, ended, heard = 0, list[Future](), time.monotonic()
+    at, ended, heard = 0, dict[int, Future](), time.monotonic()
     try:
         while at < len(numbers) or runner.pending or ended:
             limit = bounds.limit()
@@ -138,14 +148,14 @@ def run_bounded(
                 at += room
             for future in runner.wait() if runner.pending else []:
                 number, _ = runner.pending.pop(future.key)
-                if future.status != "finished":
+                if future.status in ("error", "cancelled"):
                     raise _failure(number, future, describe)
-                ended.append(future)
+                ended[number] = future
             # What tasks did is fetched in groups, too: each time takes the scheduler as long as some tasks do.
             now = time.monotonic()
             if now - heard >= TICK_SECONDS or len(ended) >= limit or not runner.pending:
-                hear(runner.fetch(ended))
-                ended, heard = [], now
+                hear(runner.fetch(ended, describe))
+                ended, heard = {}, now
     finally:
         runner.cancel()
 
