@@ -316,7 +316,7 @@ CompareMasks(Comparison & comparison, bool isOnCuda)
 {
   ForEachWindow({ 1, 2, 3, 5, 15 }, { 1, 4 }, [&](const Extent & radius) {
     const auto extent = GetSize(radius, isOnCuda);
-    for (const auto type : { PixelType::UInt8, PixelType::Int16 })
+    for (const auto type : { PixelType::UInt8, PixelType::Int16, PixelType::Float32 })
     {
       const auto median = comparison.MakeRequest(type, extent, radius);
       for (const std::string kind : { "half", "most", "hole" })
@@ -339,11 +339,10 @@ CompareMaps(Comparison & comparison, bool isOnCuda)
     const auto                lines = (2 * radius[1] + 1) * (2 * radius[2] + 1);
     const auto                pixels = (2 * radius[0] + 1) * lines;
     const auto                least = (pixels - lines) / 2;
-    std::vector<std::int32_t> map(static_cast<std::size_t>(extent[0] * extent[1] * extent[2]));
+    std::vector<std::uint8_t> map(static_cast<std::size_t>(extent[0] * extent[1] * extent[2]));
     std::mt19937              random(3);
-    std::generate(map.begin(), map.end(), [&] {
-      return static_cast<std::int32_t>(least + static_cast<std::int64_t>(random() % static_cast<unsigned>(lines + 1)));
-    });
+    std::generate(
+      map.begin(), map.end(), [&] { return static_cast<std::uint8_t>(random() % static_cast<unsigned>(lines + 1)); });
     for (const auto type : { PixelType::UInt8, PixelType::Int16, PixelType::Float32 })
     {
       const auto median = comparison.MakeRequest(type, extent, radius);

@@ -253,22 +253,23 @@ struct MedianRequest
    * the number of its values. Null: the whole box. */
   const Footprint * footprint{ nullptr };
   /** A rank for each requested pixel instead of one for all, without gaps, axis 0 fastest; `rank` is the least of them
-   * and `greatestRank` the greatest. Null: one for all. */
-  const std::int32_t * rankMap{ nullptr };
-  std::int64_t         greatestRank{ 0 };
-  Validity             validity;
-  OutlierRule          outlierRule{ OutlierRule::None };
-  double               outlierThreshold{ 0 };          ///< a distance of values, or a number of deviations
-  Extent               outputOrigin{ { 0, 0, 0, 0 } }; ///< first requested pixel, relative to the first input pixel
-  Extent               outputExtent{ { 0, 0, 0, 0 } }; ///< number of requested pixels along each axis
-  void *               output{ nullptr };              ///< where the first requested pixel is written
-  Extent               outputStride{ { 1, 0, 0, 0 } };
-  std::size_t          outputPixelBytes{ 0 }; ///< bytes of an output pixel; 0: the same as an input pixel
-  RowConverter         convertRow{ nullptr }; ///< null: output pixels have the input's type
-  Backend              backend{ Backend::Auto };
-  Algorithm            algorithm{ Algorithm::Automatic };
-  Compilation          compilation{ Compilation::Background };
-  std::size_t          deviceMemoryBudget{ 0 }; ///< bytes of memory allowed on each device; 0: a share of what is free
+   * and `greatestRank` the greatest. Ranks are counted from `rank`, in bytes where fewer than 257 are possible, else in
+   * integers of 32 bits. Null: one for all. */
+  const void * rankMap{ nullptr };
+  std::int64_t greatestRank{ 0 };
+  Validity     validity;
+  OutlierRule  outlierRule{ OutlierRule::None };
+  double       outlierThreshold{ 0 };          ///< a distance of values, or a number of deviations
+  Extent       outputOrigin{ { 0, 0, 0, 0 } }; ///< first requested pixel, relative to the first input pixel
+  Extent       outputExtent{ { 0, 0, 0, 0 } }; ///< number of requested pixels along each axis
+  void *       output{ nullptr };              ///< where the first requested pixel is written
+  Extent       outputStride{ { 1, 0, 0, 0 } };
+  std::size_t  outputPixelBytes{ 0 }; ///< bytes of an output pixel; 0: the same as an input pixel
+  RowConverter convertRow{ nullptr }; ///< null: output pixels have the input's type
+  Backend      backend{ Backend::Auto };
+  Algorithm    algorithm{ Algorithm::Automatic };
+  Compilation  compilation{ Compilation::Background };
+  std::size_t  deviceMemoryBudget{ 0 }; ///< bytes of memory allowed on each device; 0: a share of what is free
   /** Bytes of pinned memory of the host that slabs may pass through on their way from and to images in ordinary memory,
    * of all devices together; 0: an eighth of the memory that the machine or the process's control group has, at least
    * 64 MiB and at most 2 GiB. Where less is to be had, slabs are smaller, or pass through ordinary memory. */

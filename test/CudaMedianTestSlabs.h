@@ -24,6 +24,7 @@
 #include "KernelArguments.h"
 #include "PixelFormat.h"
 #include "Planner.h"
+#include "RankMap.h"
 
 #include <gtest/gtest.h>
 
@@ -75,8 +76,10 @@ public:
       const auto drawn = static_cast<std::int64_t>(random() % static_cast<std::uint64_t>(window.ranks + 2)) - 1;
       rank = static_cast<std::int32_t>(window.rank + std::min(std::max<std::int64_t>(drawn, 0), window.ranks - 1));
     }
-    request.rankMap = m_Ranks.empty() ? nullptr : m_Ranks.data();
+    request.rank = m_Ranks.empty() ? request.rank : window.rank;
     request.greatestRank = window.GetGreatestRank();
+    m_Packed = cudamedian::PackRanks(m_Ranks, request);
+    request.rankMap = m_Ranks.empty() ? nullptr : m_Packed.data();
   }
 
   /** What is wanted of an output: a window of one rank. */
@@ -104,7 +107,7 @@ public:
               std::size_t              pixels,
               KernelArguments &        arguments) const
   {
-    const auto                bytes = cudamedian::GetDeviceRankBytes(m_Request);
+    const auto                bytes = cudamedian::GetRankBytes(m_Request);
     std::vector<std::uint8_t> ranks(pixels * bytes, 0x5A);
     if (bytes == 0)
     {
@@ -129,6 +132,7 @@ public:
 private:
   const MedianRequest &     m_Request;
   std::vector<std::int32_t> m_Ranks;
+  std::vector<std::uint8_t> m_Packed; ///< as the request has them
 };
 
 /** Runs `kernel(arguments)` over every slab of a plan for an image and compares each output pixel. Of a window with

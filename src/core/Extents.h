@@ -73,6 +73,24 @@ Join(const Extent & extent)
   return text;
 }
 
+/** Calls function(position) with that of the first pixel of each row of a box that begins at 0. */
+template <typename TFunction>
+void
+ForEachRow(const Extent & extent, const TFunction & function)
+{
+  Extent row{};
+  for (row[3] = 0; row[3] < extent[3]; ++row[3])
+  {
+    for (row[2] = 0; row[2] < extent[2]; ++row[2])
+    {
+      for (row[1] = 0; row[1] < extent[1]; ++row[1])
+      {
+        function(row);
+      }
+    }
+  }
+}
+
 } // namespace cudamedian
 
 #endif

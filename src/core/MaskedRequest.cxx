@@ -70,7 +70,7 @@ GetMaskedRanks(const MedianRequest & request)
 MedianRequest
 MakeCopiedRequest(const MedianRequest & request)
 {
-  static constexpr std::int32_t aMap = 0;
+  static constexpr std::uint8_t aMap = 0;
   const auto                    ranks = GetMaskedRanks(request);
   const auto                    window = GetWindow(request);
   auto                          copied = request;

@@ -133,6 +133,28 @@ CheckFootprint(const MedianRequest & request)
   }
 }
 
+/** The greatest rank of a map, counted from its least one, or one that is greater than allowed. Those below 0 are
+ * great ones without a sign. */
+template <typename TRank>
+std::int64_t
+FindGreatestRank(const MedianRequest & request, std::int64_t allowed)
+{
+  // A run of so many at once takes vectors, and ends soon where one is wrong.
+  constexpr std::int64_t run = 4096;
+  const auto *           ranks = static_cast<const TRank *>(request.rankMap);
+  const auto             count = Volume(request.outputExtent);
+  TRank                  greatest = 0;
+  for (std::int64_t first = 0; first < count && greatest <= allowed; first += run)
+  {
+    const auto end = std::min(first + run, count);
+    for (auto i = first; i < end; ++i)
+    {
+      greatest = std::max(greatest, ranks[i]);
+    }
+  }
+  return greatest;
+}
+
 void
 CheckRankMap(const MedianRequest & request)
 {
@@ -140,39 +162,21 @@ CheckRankMap(const MedianRequest & request)
   {
     return;
   }
-  const auto   pixels = GetWindow(request).CountPixels();
-  const auto   least = request.rank;
-  const auto   greatest = request.greatestRank;
-  const auto   outputs = Volume(request.outputExtent);
-  const auto * end = request.rankMap + outputs;
+  const auto pixels = GetWindow(request).CountPixels();
+  const auto least = request.rank;
+  const auto greatest = request.greatestRank;
   if (least < 0 || greatest < least || greatest >= pixels)
   {
     throw RequestError("Ranks of a map go from " + std::to_string(least) + " to " + std::to_string(greatest) +
                        "; in a window of " + std::to_string(pixels) + " pixels they may be from 0 to " +
                        std::to_string(pixels - 1));
   }
-  // Ranks are wrong where one of two differences is below 0. They are many, and differences take vectors.
-  std::int64_t differences = 0;
-  if (greatest <= std::numeric_limits<std::int32_t>::max() / 2)
+  const auto wrong = GetRankBytes(request) == 1 ? FindGreatestRank<std::uint8_t>(request, greatest - least)
+                                                : FindGreatestRank<std::uint32_t>(request, greatest - least);
+  if (wrong > greatest - least)
   {
-    const auto    first = static_cast<std::uint32_t>(least);
-    const auto    last = static_cast<std::uint32_t>(greatest);
-    std::uint32_t bits = 0;
-    std::for_each(request.rankMap, end, [&](std::int32_t rank) {
-      bits |= (static_cast<std::uint32_t>(rank) - first) | (last - static_cast<std::uint32_t>(rank));
-    });
-    differences = static_cast<std::int32_t>(bits);
-  }
-  else
-  {
-    std::for_each(request.rankMap, end, [&](std::int32_t rank) { differences |= (rank - least) | (greatest - rank); });
-  }
-  if (differences < 0)
-  {
-    const auto wrong =
-      std::find_if(request.rankMap, end, [&](std::int32_t rank) { return rank < least || rank > greatest; });
     throw RequestError("A map of ranks from " + std::to_string(least) + " to " + std::to_string(greatest) + " holds " +
-                       std::to_string(*wrong));
+                       std::to_string(least + wrong));
   }
   if (!IsPlain(request) || GetInterior(request).extent != request.outputExtent)
   {

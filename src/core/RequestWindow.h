@@ -34,11 +34,18 @@ GetWindow(const MedianRequest & request)
   return window;
 }
 
-/** Bytes of a rank in the map that devices have, which counts ranks from the least on; 0 where there is no map. */
+/** Bytes of a rank in maps of so many possible ranks. */
 inline std::size_t
-GetDeviceRankBytes(const MedianRequest & request)
+CountRankBytes(std::int64_t ranks)
 {
-  return request.rankMap == nullptr ? 0 : request.greatestRank - request.rank < 256 ? 1 : 4;
+  return ranks <= 256 ? 1 : 4;
+}
+
+/** Bytes of a rank in a request's map, here and on devices; 0 where there is no map. */
+inline std::size_t
+GetRankBytes(const MedianRequest & request)
+{
+  return request.rankMap == nullptr ? 0 : CountRankBytes(request.greatestRank - request.rank + 1);
 }
 
 } // namespace cudamedian

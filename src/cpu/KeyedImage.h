@@ -56,22 +56,6 @@ IsRowOf(const PixelBox & box, const Extent & position)
   return true;
 }
 
-/** The ranks that are wanted from an output position on along axis 0; null where all have the window's. */
-inline const std::int32_t *
-FindRanks(const MedianRequest & request, const Extent & position)
-{
-  if (request.rankMap == nullptr)
-  {
-    return nullptr;
-  }
-  std::int64_t index = 0;
-  for (int axis = Dimension - 1; axis >= 0; --axis)
-  {
-    index = index * request.outputExtent[axis] + position[axis] - request.outputOrigin[axis];
-  }
-  return request.rankMap + index;
-}
-
 /** Reads keys from the request's input and writes keys to its output. */
 template <typename TKey, KeyMapping VMapping>
 class KeyedImage

@@ -133,7 +133,7 @@ MaskedLaunch::MaskedLaunch(const MedianRequest & request, const Plan & plan)
   , m_PixelBytes(PixelBytes(request.pixelType))
   , m_ScratchBytes(plan.candidate.scratchBytes)
   , m_Ranks(GetMaskedRanks(request))
-  , m_RankBytes(GetDeviceRankBytes(MakeCopiedRequest(request)))
+  , m_RankBytes(GetRankBytes(MakeCopiedRequest(request)))
   , m_Axis(GetTurnAxis(m_Window, m_Ranks))
   , m_HasDeviations(request.outlierRule == OutlierRule::Deviations)
 {

@@ -27,7 +27,7 @@ namespace cudamedian
 
 SlabKernel::SlabKernel(const MedianRequest & request, const Candidate & candidate, DeviceContext & context)
   : m_PixelBytes(PixelBytes(request.pixelType))
-  , m_RankBytes(GetDeviceRankBytes(request))
+  , m_RankBytes(GetRankBytes(request))
   , m_Launcher(candidate.onDevice->Prepare(request, candidate, context))
 {
   m_UsesContextMemory = candidate.programBytes + candidate.scratchBytes > 0 && !m_Launcher->IsIndependent();

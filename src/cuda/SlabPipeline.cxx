@@ -75,7 +75,7 @@ SlabPipeline::SlabPipeline(const MedianRequest & request,
   , m_PixelBytes(PixelBytes(request.pixelType))
   , m_InputIsPinned(FindImageMemory(request).pinnedInput)
   , m_OutputIsPinned(FindImageMemory(request).pinnedOutput)
-  , m_RankBytes(GetDeviceRankBytes(request))
+  , m_RankBytes(GetRankBytes(request))
   , m_NoThreads(1)
   , m_Team(ChooseTeam())
 {

@@ -109,7 +109,7 @@ GetWork(const MedianRequest & request, DeviceRun & run)
       run.chain->Launch(slab, place, stream);
     };
   }
-  const bool hasRanks = GetDeviceRankBytes(request) > 0;
+  const bool hasRanks = GetRankBytes(request) > 0;
   return [&run, hasRanks](const Slab & slab, const DeviceContext::Place & place, cudaStream_t stream) {
     CheckCuda(run.kernel->Launch(run.kernel->Cut(slab),
                                  place.input.Get(),

@@ -22,6 +22,7 @@
 #include "Gather.h"
 #include "HostCopy.h"
 #include "PixelFormat.h"
+#include "RankMap.h"
 
 #include <algorithm>
 #include <cstring>
@@ -158,32 +159,17 @@ void
 CopyRanksIn(const MedianRequest & request, const Slab & slab, void * stagedRanks, std::size_t piece)
 {
   const auto pixelBytes = PixelBytes(request.pixelType);
+  const auto rankBytes = static_cast<std::int64_t>(GetRankBytes(request));
   const auto lead = GetOutputLead(slab, pixelBytes);
-  const auto least = static_cast<std::int32_t>(request.rank);
-  ForEachRowOfPiece(
-    slab.output,
-    GetDeviceOutputStride(slab, pixelBytes),
-    piece,
-    CountPieces(slab.output.extent, sizeof(std::int32_t)),
-    [&](const Extent & position, std::int64_t offset) {
-      Extent place;
-      for (int axis = 0; axis < Dimension; ++axis)
-      {
-        place[axis] = position[axis] - request.outputOrigin[axis];
-      }
-      const auto * ranks = request.rankMap + GetOffset(place, GetPackedStride(request.outputExtent));
-      const auto * end = ranks + slab.output.extent[0];
-      if (GetDeviceRankBytes(request) == 1)
-      {
-        auto * to = static_cast<std::uint8_t *>(stagedRanks) + lead + offset;
-        std::transform(ranks, end, to, [least](std::int32_t rank) { return static_cast<std::uint8_t>(rank - least); });
-      }
-      else
-      {
-        auto * to = static_cast<std::int32_t *>(stagedRanks) + lead + offset;
-        std::transform(ranks, end, to, [least](std::int32_t rank) { return rank - least; });
-      }
-    });
+  ForEachRowOfPiece(slab.output,
+                    GetDeviceOutputStride(slab, pixelBytes),
+                    piece,
+                    CountPieces(slab.output.extent, sizeof(std::int32_t)),
+                    [&](const Extent & position, std::int64_t offset) {
+                      std::memcpy(static_cast<char *>(stagedRanks) + (lead + offset) * rankBytes,
+                                  RankRow(request, position).GetFirst(),
+                                  static_cast<std::size_t>(slab.output.extent[0] * rankBytes));
+                    });
 }
 
 void

@@ -70,7 +70,7 @@ CopyPieceIn(const MedianRequest & request,
             void *                stagedInput,
             std::size_t           piece);
 
-/** Copies a piece of the ranks of a slab's outputs to their place, as devices have them: see GetDeviceRankBytes(). */
+/** Copies a piece of the ranks of a slab's outputs to their place, as devices have them: see GetRankBytes(). */
 void
 CopyRanksIn(const MedianRequest & request, const Slab & slab, void * stagedRanks, std::size_t piece);
 

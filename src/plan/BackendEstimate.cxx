@@ -145,7 +145,7 @@ EstimateCudaSeconds(const MedianRequest & request,
       static_cast<double>(Volume(GetInputBox(request, { request.outputOrigin, request.outputExtent }).extent));
   }
   const auto   keyBytes = static_cast<double>(PixelBytes(request.pixelType));
-  const double ranks = outputPixels * static_cast<double>(GetDeviceRankBytes(request));
+  const double ranks = outputPixels * static_cast<double>(GetRankBytes(request));
   const double copied = (memory.pinnedInput ? 0 : inputPixels * keyBytes) +
                         (memory.pinnedOutput ? 0 : outputPixels * static_cast<double>(request.outputPixelBytes)) +
                         ranks;

@@ -34,11 +34,12 @@ namespace
 /** Bytes of a copy: the CPU's stay in its caches, the others keep a GPU busy. */
 constexpr std::int64_t cpuCopyBytes = std::int64_t{ 1 } << 20;
 constexpr std::int64_t cudaCopyBytes = std::int64_t{ 128 } << 20;
-/** The same where pixels may not be valid: what is counted of each of them takes some 30 bytes beside. */
-constexpr std::int64_t maskedCpuCopyBytes = std::int64_t{ 128 } << 10;
+/** The same where pixels may not be valid: each has some bytes more. */
+constexpr std::int64_t maskedCpuCopyBytes = std::int64_t{ 256 } << 10;
 constexpr std::int64_t maskedCudaCopyBytes = std::int64_t{ 2 } << 20;
 
-/** The least that is worth a transfer, where that makes a copy for each thread. */
+/** The least that is worth planning, or a transfer, where that makes a copy for each thread. */
+constexpr std::int64_t leastMaskedCpuCopyBytes = std::int64_t{ 32 } << 10;
 constexpr std::int64_t leastMaskedCudaCopyBytes = std::int64_t{ 256 } << 10;
 
 /** Rows shorter than this are exchanged with another axis, where that is longer. */
@@ -100,8 +101,10 @@ CutPart(const MedianRequest & request, const PixelBox & box)
   const bool isOnCpu = request.backend == Backend::Cpu;
   const bool hasRules = HasRules(request);
   const auto all = Volume(box.extent) * pixelBytes;
-  const auto share = all / std::max(1U, std::min(request.workUnits, mostPreparingThreads));
-  const auto masked = isOnCpu ? maskedCpuCopyBytes : std::clamp(share, leastMaskedCudaCopyBytes, maskedCudaCopyBytes);
+  const auto units = std::max(1U, isOnCpu ? request.workUnits : std::min(request.workUnits, mostPreparingThreads));
+  const auto share = all / units;
+  const auto masked = isOnCpu ? std::clamp(share, leastMaskedCpuCopyBytes, maskedCpuCopyBytes)
+                              : std::clamp(share, leastMaskedCudaCopyBytes, maskedCudaCopyBytes);
   const auto most = hasRules ? masked : isOnCpu ? cpuCopyBytes : cudaCopyBytes;
   std::vector<GatheredCopy> copies;
   for (const auto & outputs : CutIntoBoxes(request, box, most / pixelBytes))

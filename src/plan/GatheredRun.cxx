@@ -138,8 +138,10 @@ private:
     const auto units = std::max(1U, isOnCpu ? m_Request.workUnits : std::min(m_Request.workUnits, preparing));
     if (!isShared || units == 1 || !m_Request.parallelFor || m_Copies.size() < units)
     {
-      std::for_each(
-        m_Copies.begin(), m_Copies.end(), [this](const GatheredCopy & copy) { RunCopy(copy.request, copy.outputs); });
+      MaskedCopy::Memory memory;
+      std::for_each(m_Copies.begin(), m_Copies.end(), [&](const GatheredCopy & copy) {
+        RunCopy(copy.request, copy.outputs, memory);
+      });
       return;
     }
     for (auto & copy : m_Copies)
@@ -154,9 +156,10 @@ private:
     m_Request.parallelFor(units, [&](std::size_t) {
       try
       {
+        MaskedCopy::Memory memory;
         for (auto copy = next++; copy < m_Copies.size() && !isStopped; copy = next++)
         {
-          RunCopy(m_Copies[copy].request, m_Copies[copy].outputs);
+          RunCopy(m_Copies[copy].request, m_Copies[copy].outputs, memory);
         }
       }
       catch (...)
@@ -173,22 +176,32 @@ private:
   }
 
   void
-  RunCopy(const MedianRequest & request, const PixelBox & outputs)
+  RunCopy(const MedianRequest & request, const PixelBox & outputs, MaskedCopy::Memory & memory)
   {
-    const auto     result = HasRules(request) ? FindOfValid(request, outputs) : FindOfAll(request, outputs);
+    if (HasRules(request))
+    {
+      const double all = static_cast<double>(Volume(outputs.extent)) / m_Total;
+      MaskedCopy   copy(
+        request,
+        outputs,
+        [this, all](const MedianRequest & part, double share) { RunPart(part, share * all); },
+        memory);
+      if (const auto * result = copy.Find())
+      {
+        Scatter(request, outputs, *result);
+      }
+      return;
+    }
+    Scatter(request, outputs, FindOfAll(request, outputs));
+  }
+
+  static void
+  Scatter(const MedianRequest & request, const PixelBox & outputs, const Pixels & result)
+  {
     const Gatherer gatherer(request);
     ForRows(request, outputs, [&](std::int64_t first, std::int64_t last) {
       gatherer.ScatterRows(outputs, first, last, result.data());
     });
-  }
-
-  Pixels
-  FindOfValid(const MedianRequest & request, const PixelBox & outputs)
-  {
-    const double all = static_cast<double>(Volume(outputs.extent)) / m_Total;
-    return MaskedCopy(
-             request, outputs, [this, all](const MedianRequest & part, double share) { RunPart(part, share * all); })
-      .Find();
   }
 
   Pixels

@@ -18,14 +18,15 @@
 #include "MaskedCopy.h"
 
 #include "Clamp.h"
+#include "GatheredCopies.h"
+#include "MaskRows.h"
 #include "MedianAlgorithm.h"
 #include "PixelValues.h"
 #include "RequestWindow.h"
-#include "ValidPixels.h"
 #include "ValidRanks.h"
-#include "WindowSums.h"
 
 #include <algorithm>
+#include <array>
 #include <cstring>
 #include <limits>
 #include <utility>
@@ -41,6 +42,16 @@ namespace
 RankSpan
 WidenSpan(std::int64_t least, std::int64_t greatest, const Window & window, bool isLower, Backend backend)
 {
+  // What so few ranks' lines bring about is compiled ahead for the CPU, or soon interpreted.
+  constexpr std::int64_t fewRanks = 10;
+  if (backend == Backend::Cpu && window.footprint == nullptr)
+  {
+    const auto most = GetRanksOfValid(window, isLower);
+    if (most.greatest - most.least < fewRanks)
+    {
+      return most;
+    }
+  }
   const auto   pixels = window.CountPixels();
   const auto   middle = pixels / 2;
   std::int64_t half = 1;
@@ -71,13 +82,16 @@ GetAlgorithmOfMap(const MedianRequest & request)
 
 } // namespace
 
-MaskedCopy::MaskedCopy(const MedianRequest & request, const PixelBox & outputs, Run run)
+MaskedCopy::MaskedCopy(const MedianRequest & request, const PixelBox & outputs, Run run, Memory & memory)
   : m_Request(request)
   , m_Outputs(outputs)
   , m_Run(std::move(run))
   , m_Window(GetWindow(request))
   , m_PixelBytes(PixelBytes(request.pixelType))
   , m_Count(Volume(outputs.extent))
+  , m_IsDirect(IsWrittenInRows(request) && request.convertRow == nullptr && request.outlierRule == OutlierRule::None &&
+               request.evenMedian != EvenMedian::Mean)
+  , m_Memory(memory)
 {
   constexpr double most = 1e10;
   double           pixels = 1;
@@ -101,27 +115,28 @@ MaskedCopy::MaskedCopy(const MedianRequest & request, const PixelBox & outputs, 
   }
 }
 
-Pixels
+const Pixels *
 MaskedCopy::Find()
 {
   ReadPixels();
-  m_Valid = FindValidPixels(m_Request, m_Copied, m_Input);
-  m_IsAllValid = std::find(m_Valid.begin(), m_Valid.end(), 0) == m_Valid.end();
-  auto result = FindMedians();
+  FindValidPixels(m_Request, m_Copied, m_Memory.input, m_Memory.valid);
+  m_IsAllValid = std::memchr(m_Memory.valid.data(), 0, m_Memory.valid.size()) == nullptr;
+  m_Memory.empty.clear();
+  FindMedians();
   if (m_Request.outlierRule != OutlierRule::None)
   {
-    KeepInliers(result);
+    KeepInliers();
   }
-  WriteExceptions(result);
-  return result;
+  WriteExceptions();
+  return m_IsDirect ? nullptr : &m_Memory.result;
 }
 
 void
 MaskedCopy::ReadPixels()
 {
-  m_Input.resize(static_cast<std::size_t>(Volume(m_Copied.extent)) * m_PixelBytes);
+  m_Memory.input.resize(static_cast<std::size_t>(Volume(m_Copied.extent)) * m_PixelBytes);
   const auto rows = m_Copied.extent[1] * m_Copied.extent[2] * m_Copied.extent[3];
-  Gatherer(m_Request).GatherRows(m_Copied, 0, rows, m_Input.data());
+  Gatherer(m_Request).GatherRows(m_Copied, 0, rows, m_Memory.input.data());
 }
 
 MedianRequest
@@ -135,7 +150,7 @@ MaskedCopy::MakeInnerRequest() const
   request.evenMedian = EvenMedian::Upper;
   request.validity = {};
   request.outlierRule = OutlierRule::None;
-  request.input = m_IsAllValid ? m_Input.data() : m_Filled.data();
+  request.input = m_IsAllValid ? m_Memory.input.data() : m_Memory.filled.data();
   request.inputExtent = m_Copied.extent;
   request.outputOrigin = m_Request.radius;
   request.outputExtent = m_Outputs.extent;
@@ -145,39 +160,49 @@ MaskedCopy::MakeInnerRequest() const
   return request;
 }
 
-Pixels
-MaskedCopy::RunRank(std::int64_t rank, double share)
+MaskedCopy::Target
+MaskedCopy::MakeTarget(Pixels & memory) const
 {
-  Pixels result(static_cast<std::size_t>(m_Count) * m_PixelBytes);
-  auto   request = MakeInnerRequest();
-  request.rank = rank;
-  request.output = result.data();
-  m_Run(request, share);
-  return result;
+  memory.resize(static_cast<std::size_t>(m_Count) * m_PixelBytes);
+  return { memory.data(), GetPackedStride(m_Outputs.extent) };
 }
 
-Pixels
-MaskedCopy::RunRanks(const std::vector<std::int32_t> & ranks, bool isLower, double share)
+MaskedCopy::Target
+MaskedCopy::GetOutput() const
 {
-  // In numbers as short as the ranks, several of which are in a vector.
-  auto least = ranks.front();
-  auto greatest = ranks.front();
-  for (const auto rank : ranks)
+  if (!m_IsDirect)
   {
-    least = std::min(least, rank);
-    greatest = std::max(greatest, rank);
+    return MakeTarget(m_Memory.result);
   }
-  if (least == greatest)
+  const auto part = TakeOutputs(m_Request, m_Outputs);
+  return { static_cast<char *>(part.output), part.outputStride };
+}
+
+void
+MaskedCopy::RunRank(std::int64_t rank, double share, const Target & target)
+{
+  auto request = MakeInnerRequest();
+  request.rank = rank;
+  request.output = target.first;
+  request.outputStride = target.stride;
+  m_Run(request, share);
+}
+
+void
+MaskedCopy::RunRanks(FoundRanks & ranks, bool isLower, double share, const Target & target)
+{
+  if (ranks.bounds.least == ranks.bounds.greatest)
   {
-    return RunRank(least, share);
+    return RunRank(ranks.bounds.least, share, target);
   }
-  const auto span = WidenSpan(least, greatest, m_Window, isLower, m_Request.backend);
-  Pixels     result(static_cast<std::size_t>(m_Count) * m_PixelBytes);
-  auto       request = MakeInnerRequest();
+  const auto span = WidenSpan(ranks.bounds.least, ranks.bounds.greatest, m_Window, isLower, m_Request.backend);
+  Renumber(span.least, CountRankBytes(span.greatest - span.least + 1), ranks);
+  auto request = MakeInnerRequest();
   request.rank = span.least;
   request.greatestRank = span.greatest;
-  request.rankMap = ranks.data();
-  request.output = result.data();
+  request.rankMap = ranks.bytes.data();
+  request.output = target.first;
+  request.outputStride = target.stride;
   request.algorithm = GetAlgorithmOfMap(request);
   try
   {
@@ -193,21 +218,9 @@ MaskedCopy::RunRanks(const std::vector<std::int32_t> & ranks, bool isLower, doub
     request.algorithm = Algorithm::Automatic;
     m_Run(request, share);
   }
-  return result;
 }
 
-std::vector<std::int32_t>
-MaskedCopy::FindRanks(const std::vector<std::int32_t> & balance, bool isLower) const
-{
-  const auto                pixels = static_cast<std::int32_t>(m_Window.CountPixels());
-  std::vector<std::int32_t> ranks(balance.size());
-  std::transform(balance.begin(), balance.end(), ranks.begin(), [=](std::int32_t sum) {
-    return GetRankOfValid(pixels, sum, isLower);
-  });
-  return ranks;
-}
-
-Pixels
+void
 MaskedCopy::FindMedians()
 {
   const auto   pixels = m_Window.CountPixels();
@@ -215,40 +228,61 @@ MaskedCopy::FindMedians()
   const double whole = m_Request.outlierRule == OutlierRule::Deviations ? 0.5 : 1;
   const bool   isMean = wanted == Wanted::Middle && m_Request.evenMedian == EvenMedian::Mean;
   const bool   isLower = wanted == Wanted::Middle && m_Request.evenMedian == EvenMedian::Lower;
-  if (m_IsAllValid && wanted != Wanted::Middle)
+  const auto   target = GetOutput();
+  if (m_IsAllValid)
   {
-    return RunRank(m_Window.rank, whole);
-  }
-  std::vector<std::int32_t> balance(static_cast<std::size_t>(m_Count), 0);
-  if (!m_IsAllValid)
-  {
-    m_Filled = m_Input;
-    m_Colour = FillInvalidPixels(m_Request, m_Copied.extent, m_Valid, m_Filled);
-    balance = SumWindows(m_Colour, m_Window, m_Outputs.extent);
-    m_ValidCount = SumWindows(m_Valid, m_Window, m_Outputs.extent);
-  }
-  if (wanted != Wanted::Middle)
-  {
-    return RunRank(wanted == Wanted::Least ? 0 : pixels - 1, whole);
-  }
-  if (!isMean)
-  {
-    return RunRanks(FindRanks(balance, isLower), isLower, whole);
-  }
-  const auto upper = FindRanks(balance, false);
-  const auto lower = FindRanks(balance, true);
-  auto       result = RunRanks(upper, false, whole / 2);
-  const auto single = result;
-  const auto other = RunRanks(lower, true, whole / 2);
-  TakeMeans(m_Request.pixelType, result, other);
-  for (std::size_t i = 0; i < upper.size(); ++i)
-  {
-    if (upper[i] == lower[i])
+    const bool hasTwo = isMean && pixels % 2 == 0;
+    const auto rank = wanted != Wanted::Middle ? m_Window.rank : (pixels - (isLower ? 1 : 0)) / 2;
+    RunRank(rank, hasTwo ? whole / 2 : whole, target);
+    if (hasTwo)
     {
-      std::memcpy(result.data() + i * m_PixelBytes, single.data() + i * m_PixelBytes, m_PixelBytes);
+      Pixels lower;
+      RunRank(rank - 1, whole / 2, MakeTarget(lower));
+      TakeMeans(m_Request.pixelType, m_Memory.result, lower);
     }
+    return;
   }
-  return result;
+  const ValidCounts counts(m_Window, m_Outputs.extent, m_Memory.valid);
+  counts.FindEmpty(m_Memory.empty);
+  const auto fill = [this](const Turns * turns) {
+    FillInvalidPixels(m_Request, m_Copied.extent, m_Memory.valid, turns, m_Memory.input, m_Memory.filled);
+  };
+  if (wanted != Wanted::Middle || pixels == 1)
+  {
+    fill(nullptr);
+    return RunRank(wanted == Wanted::Least ? 0 : pixels - 1, whole, target);
+  }
+  const Turns turns(m_Copied.extent, GetFilledAxis(m_Window), m_Memory.valid, m_Memory.turns);
+  fill(&turns);
+  if (isMean)
+  {
+    return FindMeans(counts, turns, whole);
+  }
+  counts.FindRanks(turns, isLower, m_Memory.ranks);
+  RunRanks(m_Memory.ranks, isLower, whole, target);
+}
+
+void
+MaskedCopy::FindMeans(const ValidCounts & counts, const Turns & turns, double share)
+{
+  auto &     upper = m_Memory.ranks;
+  FoundRanks lower;
+  counts.FindRanks(turns, false, upper);
+  counts.FindRanks(turns, true, lower);
+  // Where a window has one middle value, it is not rounded.
+  PixelFlags isSingle(static_cast<std::size_t>(m_Count));
+  for (std::size_t i = 0; i < isSingle.size(); ++i)
+  {
+    isSingle[i] = upper.Get(i) == lower.Get(i) ? 1 : 0;
+  }
+  Pixels single;
+  Pixels other;
+  RunRanks(upper, false, share / 2, MakeTarget(single));
+  RunRanks(lower, true, share / 2, MakeTarget(other));
+  m_Memory.result = single;
+  TakeMeans(m_Request.pixelType, m_Memory.result, other);
+  GetMaskRows().replace(
+    isSingle.data(), 1, single.data(), false, m_PixelBytes, isSingle.size(), m_Memory.result.data());
 }
 
 std::int64_t
@@ -266,42 +300,46 @@ MaskedCopy::GetOwnPlace(std::int64_t output) const
 }
 
 void
-MaskedCopy::WriteExceptions(Pixels & result) const
+MaskedCopy::WriteExceptions()
 {
-  if (m_IsAllValid)
-  {
-    return;
-  }
   const auto & rules = m_Request.validity;
-  const auto   type = m_Request.pixelType;
-  DispatchPixel(type, [&](auto pixel) {
-    using T = decltype(pixel);
-    const auto * input = reinterpret_cast<const T *>(m_Input.data());
-    auto *       output = reinterpret_cast<T *>(result.data());
-    const auto   emptyValue = ReadValue<T>(type, rules.emptyValue);
-    const auto   invalidValue = ReadValue<T>(type, rules.invalidValue);
-    const auto   width = m_Outputs.extent[0];
-    const bool   isEmptyCopied = rules.emptyWindow == EmptyWindow::Input;
-    const bool   isInvalidCopied = rules.invalidOutput == InvalidOutput::Copied;
-    for (std::int64_t row = 0; row < m_Count; row += width)
+  const auto   width = static_cast<std::size_t>(m_Outputs.extent[0]);
+  const auto   read = [this](const std::array<unsigned char, 8> & bytes) {
+    std::array<unsigned char, 8> copied{};
+    DispatchPixel(m_Request.pixelType, [&](auto pixel) {
+      pixel = ReadValue<decltype(pixel)>(m_Request.pixelType, bytes);
+      std::memcpy(copied.data(), &pixel, sizeof(pixel));
+    });
+    return copied;
+  };
+  const auto emptyValue = read(rules.emptyValue);
+  const auto invalidValue = read(rules.invalidValue);
+  const bool hasInvalid = !m_IsAllValid && rules.invalidOutput != InvalidOutput::Computed;
+  const auto target = GetOutput();
+  for (std::int64_t row = 0; (!m_Memory.empty.empty() || hasInvalid) && row < m_Count; row += m_Outputs.extent[0])
+  {
+    const auto own = GetOwnPlace(row);
+    Extent     place{};
+    auto       rest = row / m_Outputs.extent[0];
+    for (int axis = 1; axis < Dimension; rest /= m_Outputs.extent[axis], ++axis)
     {
-      const auto   own = GetOwnPlace(row);
-      const auto * from = input + own;
-      const auto * count = m_ValidCount.data() + row;
-      auto *       to = output + row;
-      for (std::int64_t x = 0; x < width; ++x)
-      {
-        const T empty = isEmptyCopied ? from[x] : emptyValue;
-        to[x] = count[x] == 0 ? empty : to[x];
-      }
-      const auto * valid = m_Valid.data() + own;
-      for (std::int64_t x = 0; rules.invalidOutput != InvalidOutput::Computed && x < width; ++x)
-      {
-        const T invalid = isInvalidCopied ? from[x] : invalidValue;
-        to[x] = valid[x] == 0 ? invalid : to[x];
-      }
+      place[axis] = rest % m_Outputs.extent[axis];
     }
-  });
+    char *     to = target.first + GetOffset(place, target.stride) * static_cast<std::int64_t>(m_PixelBytes);
+    const auto replace = [&](const std::uint8_t * flags, std::uint8_t flag, bool isOne, const auto & value) {
+      const auto * input = m_Memory.input.data() + static_cast<std::size_t>(own) * m_PixelBytes;
+      GetMaskRows().replace(
+        flags, flag, isOne ? static_cast<const void *>(value.data()) : input, isOne, m_PixelBytes, width, to);
+    };
+    if (!m_Memory.empty.empty())
+    {
+      replace(m_Memory.empty.data() + row, 1, rules.emptyWindow != EmptyWindow::Input, emptyValue);
+    }
+    if (hasInvalid)
+    {
+      replace(m_Memory.valid.data() + own, 0, rules.invalidOutput != InvalidOutput::Copied, invalidValue);
+    }
+  }
 }
 
 } // namespace cudamedian

@@ -19,10 +19,11 @@
 #define MaskedCopy_h
 
 #include "MiddleValues.h"
+#include "ValidCounts.h"
+#include "ValidPixels.h"
 #include "Window.h"
 
 #include <functional>
-#include <vector>
 
 namespace cudamedian
 {
@@ -39,59 +40,78 @@ namespace cudamedian
 class MaskedCopy
 {
 public:
+  /** Memory that copies of a thread have one after the other: to ask for it takes longer than some steps. */
+  struct Memory
+  {
+    Pixels     input;  ///< the copy …
+    Pixels     filled; ///< … and what it is where pixels that are not valid have extreme keys
+    PixelFlags valid;  ///< which pixels of the copy are valid
+    PixelFlags turns;
+    PixelFlags empty; ///< which outputs have windows without a valid pixel; empty where none has
+    FoundRanks ranks;
+    Pixels     result;
+  };
+
   /** Runs a request that has no rules, as a share of the work. */
   using Run = std::function<void(const MedianRequest & request, double share)>;
 
-  MaskedCopy(const MedianRequest & request, const PixelBox & outputs, Run run);
+  MaskedCopy(const MedianRequest & request, const PixelBox & outputs, Run run, Memory & memory);
 
-  /** The results of all outputs, without gaps; half floats as integers of their order. */
-  Pixels
+  /** The results of all outputs, without gaps; half floats as integers of their order. Null: they are in the output. */
+  const Pixels *
   Find();
 
 private:
   void
   ReadPixels();
-  Pixels
+  void
   FindMedians();
-  /** The ranks of the upper middle values, or of the lower ones, where so many more keys are the least than are the
-   * greatest. */
-  std::vector<std::int32_t>
-  FindRanks(const std::vector<std::int32_t> & balance, bool isLower) const;
-  Pixels
-  RunRank(std::int64_t rank, double share);
-  Pixels
-  RunRanks(const std::vector<std::int32_t> & ranks, bool isLower, double share);
+  /** Where results are written: the first one's place, and the pixels from one to the next along each axis. */
+  struct Target
+  {
+    char * first;
+    Extent stride;
+  };
+
+  /** Memory that has results without gaps. */
+  Target
+  MakeTarget(Pixels & memory) const;
+  Target
+  GetOutput() const;
+  void
+  RunRank(std::int64_t rank, double share, const Target & target);
+  void
+  RunRanks(FoundRanks & ranks, bool isLower, double share, const Target & target);
+  void
+  FindMeans(const ValidCounts & counts, const Turns & turns, double share);
   MedianRequest
   MakeInnerRequest() const;
 
   void
-  KeepInliers(Pixels & result);
+  KeepInliers();
   template <typename T, typename TGetValue>
   void
-  KeepInliersOf(Pixels & result, const TGetValue & getValue);
+  KeepInliersOf(const TGetValue & getValue);
   template <typename T, typename TGetValue, typename TDistance>
   void
   FindDeviations(const T * medians, const TGetValue & getValue, std::vector<TDistance> & deviations);
   void
-  WriteExceptions(Pixels & result) const;
+  WriteExceptions();
 
   /** The place of an output's own pixel in the copy, by the output's number. */
   std::int64_t
   GetOwnPlace(std::int64_t output) const;
 
-  const MedianRequest &     m_Request;
-  PixelBox                  m_Outputs;
-  Run                       m_Run;
-  Window                    m_Window;
-  PixelBox                  m_Copied;
-  std::size_t               m_PixelBytes;
-  std::int64_t              m_Count;  ///< of outputs
-  Pixels                    m_Input;  ///< the copy …
-  Pixels                    m_Filled; ///< … and what it is where pixels that are not valid have extreme keys
-  std::vector<std::int8_t>  m_Valid;  ///< 1 or 0 for each pixel of the copy
-  std::vector<std::int8_t>  m_Colour; ///< 1 where a pixel got the least key, -1 where the greatest, 0 where it is valid
-  bool                      m_IsAllValid{ true };
-  std::vector<std::int32_t> m_ValidCount; ///< values of each output's window that are valid; empty: all
+  const MedianRequest & m_Request;
+  PixelBox              m_Outputs;
+  Run                   m_Run;
+  Window                m_Window;
+  PixelBox              m_Copied;
+  std::size_t           m_PixelBytes;
+  std::int64_t          m_Count; ///< of outputs
+  bool                  m_IsAllValid{ true };
+  bool                  m_IsDirect; ///< whether results are written to the output at once
+  Memory &              m_Memory;
 };
 
 } // namespace cudamedian

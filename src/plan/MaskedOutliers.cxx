@@ -49,12 +49,12 @@ GetDistanceType()
 /** Puts the pixels of a row in their medians' place that are valid and no farther from them than `most`. */
 template <typename T, typename TGetValue, typename TDistance>
 void
-KeepNear(const T *           from,
-         const std::int8_t * valid,
-         std::int64_t        width,
-         TDistance           most,
-         const TGetValue &   getValue,
-         T *                 to)
+KeepNear(const T *            from,
+         const std::uint8_t * valid,
+         std::int64_t         width,
+         TDistance            most,
+         const TGetValue &    getValue,
+         T *                  to)
 {
   for (std::int64_t x = 0; x < width; ++x)
   {
@@ -147,7 +147,7 @@ SetColumn(const std::vector<Member> & members, const std::array<std::int64_t, 2>
 } // namespace
 
 void
-MaskedCopy::KeepInliers(Pixels & result)
+MaskedCopy::KeepInliers()
 {
   const auto type = m_Request.pixelType;
   DispatchPixel(type, [&](auto pixel) {
@@ -156,22 +156,22 @@ MaskedCopy::KeepInliers(Pixels & result)
     {
       if (IsHalfFloat(type))
       {
-        KeepInliersOf<T>(result, [type](T copied) { return static_cast<float>(GetCopiedHalf(type, copied)); });
+        KeepInliersOf<T>([type](T copied) { return static_cast<float>(GetCopiedHalf(type, copied)); });
         return;
       }
     }
-    KeepInliersOf<T>(result, [](T value) { return value; });
+    KeepInliersOf<T>([](T value) { return value; });
   });
 }
 
 template <typename T, typename TGetValue>
 void
-MaskedCopy::KeepInliersOf(Pixels & result, const TGetValue & getValue)
+MaskedCopy::KeepInliersOf(const TGetValue & getValue)
 {
   using Value = decltype(getValue(T()));
   using Real = Number<Distance<Value>>;
-  const auto *                 input = reinterpret_cast<const T *>(m_Input.data());
-  auto *                       output = reinterpret_cast<T *>(result.data());
+  const auto *                 input = reinterpret_cast<const T *>(m_Memory.input.data());
+  auto *                       output = reinterpret_cast<T *>(m_Memory.result.data());
   const auto                   threshold = static_cast<Real>(m_Request.outlierThreshold);
   std::vector<Distance<Value>> deviations;
   if (m_Request.outlierRule == OutlierRule::Deviations)
@@ -184,7 +184,7 @@ MaskedCopy::KeepInliersOf(Pixels & result, const TGetValue & getValue)
   {
     const auto   own = GetOwnPlace(row);
     const auto * from = input + own;
-    const auto * valid = m_Valid.data() + own;
+    const auto * valid = m_Memory.valid.data() + own;
     auto *       to = output + row;
     if (deviations.empty())
     {
@@ -208,17 +208,17 @@ template <typename T, typename TGetValue, typename TDistance>
 void
 MaskedCopy::FindDeviations(const T * medians, const TGetValue & getValue, std::vector<TDistance> & deviations)
 {
-  constexpr std::int64_t   mostBytes = std::int64_t{ 1 } << 20;
-  const auto *             input = reinterpret_cast<const T *>(m_Input.data());
-  const auto               members = ListMembers(m_Window, m_Copied.extent);
-  const auto               arranged = Arrange(members);
-  const auto               count = static_cast<std::int64_t>(members.size());
-  const auto               width = m_Outputs.extent[0];
-  const auto               rows = m_Count / width;
-  const auto               rowBytes = count * width * static_cast<std::int64_t>(sizeof(TDistance));
-  const auto               atOnce = std::min(rows, std::max<std::int64_t>(1, mostBytes / rowBytes));
-  std::vector<TDistance>   planes(static_cast<std::size_t>(count * width * atOnce));
-  std::vector<std::int8_t> valid(m_IsAllValid ? 0 : planes.size());
+  constexpr std::int64_t mostBytes = std::int64_t{ 1 } << 20;
+  const auto *           input = reinterpret_cast<const T *>(m_Memory.input.data());
+  const auto             members = ListMembers(m_Window, m_Copied.extent);
+  const auto             arranged = Arrange(members);
+  const auto             count = static_cast<std::int64_t>(members.size());
+  const auto             width = m_Outputs.extent[0];
+  const auto             rows = m_Count / width;
+  const auto             rowBytes = count * width * static_cast<std::int64_t>(sizeof(TDistance));
+  const auto             atOnce = std::min(rows, std::max<std::int64_t>(1, mostBytes / rowBytes));
+  std::vector<TDistance> planes(static_cast<std::size_t>(count * width * atOnce));
+  PixelFlags             valid(m_IsAllValid ? 0 : planes.size());
   deviations.resize(static_cast<std::size_t>(m_Count));
   // The window's first pixel of the first output is the copy's first.
   const auto toFirst = GetOwnPlace(0);
@@ -239,7 +239,7 @@ MaskedCopy::FindDeviations(const T * medians, const TGetValue & getValue, std::v
         }
         if (!valid.empty())
         {
-          std::copy_n(m_Valid.data() + from, width, valid.data() + to);
+          std::copy_n(m_Memory.valid.data() + from, width, valid.data() + to);
         }
       }
     }

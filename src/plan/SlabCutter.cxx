@@ -103,7 +103,7 @@ GetSlabBytes(const MedianRequest & request, const Extent & extent, bool wholeHal
     inputPixels *= static_cast<std::size_t>(input);
     outputPixels *= static_cast<std::size_t>(output);
   }
-  return { inputPixels * bytes, outputPixels * bytes, outputPixels * GetDeviceRankBytes(request) };
+  return { inputPixels * bytes, outputPixels * bytes, outputPixels * GetRankBytes(request) };
 }
 
 /** The largest slab within the budgets: full along the inner axes, cut along the outermost axes first; down to a tile
@@ -219,7 +219,7 @@ ChooseSlabs(const MedianRequest & request, std::size_t budget, Plan & plan)
     const auto fresh = GetOverlappedSlab(request, plan, whole.input);
     const auto shared = halo * layer;
     const auto outputs = !plan.candidate.hasLongBlocks ? fresh : std::max(fresh, 3 * shared);
-    const auto ranks = outputs / PixelBytes(request.pixelType) * GetDeviceRankBytes(request);
+    const auto ranks = outputs / PixelBytes(request.pixelType) * GetRankBytes(request);
     const auto staged = ((plan.staging.input ? 1 : 0) + (plan.staging.output ? 1 : 0)) * (shared + outputs) + ranks;
     for (const int inFlight : { overlappedSlabs, 3, 2 })
     {

@@ -18,6 +18,7 @@
 #include "TrialImage.h"
 
 #include "Extents.h"
+#include "RankMap.h"
 
 #include <cstring>
 #include <random>
@@ -79,13 +80,14 @@ TrialImage::TrialImage(const Window & window, PixelType type)
   result.resize(pixels.size());
   if (window.ranks > 1)
   {
-    std::mt19937_64 random(20261124);
-    ranks.resize(static_cast<std::size_t>(Volume(request.outputExtent)));
-    for (auto & rank : ranks)
+    std::mt19937_64           random(20261124);
+    std::vector<std::int64_t> drawn(static_cast<std::size_t>(Volume(request.outputExtent)));
+    for (auto & rank : drawn)
     {
-      rank = static_cast<std::int32_t>(window.rank + static_cast<std::int64_t>(random() % window.ranks));
+      rank = window.rank + static_cast<std::int64_t>(random() % window.ranks);
     }
     request.greatestRank = window.GetGreatestRank();
+    ranks = PackRanks(drawn, request);
     request.rankMap = ranks.data();
   }
   request.input = pixels.data();

@@ -43,7 +43,7 @@ struct TrialImage
 
   std::vector<char>         pixels;
   std::vector<char>         result;
-  std::vector<std::int32_t> ranks;   ///< of the outputs; empty where all have the window's
+  std::vector<std::uint8_t> ranks;   ///< of the outputs; empty where all have the window's
   MedianRequest             request; ///< from the pixels to the result
 };
 

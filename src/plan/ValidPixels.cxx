@@ -17,6 +17,7 @@
  *=========================================================================*/
 #include "ValidPixels.h"
 
+#include "MaskRows.h"
 #include "PixelValues.h"
 #include "RequestWindow.h"
 #include "ValidRanks.h"
@@ -43,12 +44,6 @@ GetMaskType(std::size_t bytes)
                       : PixelType::UInt64;
 }
 
-std::int64_t
-CountRows(const Extent & extent)
-{
-  return extent[1] * extent[2] * extent[3];
-}
-
 /** Whether two values are the same: of floats -0 and +0 are, and every two NaN. */
 template <typename T>
 bool
@@ -71,60 +66,62 @@ AreSame(PixelType type, T a, T b)
   }
 }
 
-/** The pixel in copies with the least key of all, or the greatest. */
-template <typename T>
-T
-GetExtreme(PixelType type, bool isGreatest)
+/** The pixels in copies with the least key of all and with the greatest. */
+ExtremePixels
+GetExtremes(PixelType type)
 {
-  const auto bytes = GetExtremePixel(GetCopiedType(type), isGreatest);
-  T          pixel;
-  std::memcpy(&pixel, bytes.data(), sizeof(pixel));
-  return pixel;
+  const auto copied = GetCopiedType(type);
+  return { GetExtremePixel(copied, false), GetExtremePixel(copied, true) };
 }
 
-using Marks = std::vector<std::int8_t>;
-
 void
-ReadMask(const MedianRequest & request, const PixelBox & copied, Marks & valid)
+ReadMask(const MedianRequest & request, const PixelBox & copied, PixelFlags & valid)
 {
-  auto mask = request;
-  mask.pixelType = GetMaskType(request.validity.maskPixelBytes);
+  const auto bytes = request.validity.maskPixelBytes;
+  auto       mask = request;
+  mask.pixelType = GetMaskType(bytes);
   mask.input = request.validity.mask;
   mask.inputStride = request.validity.maskStride;
   mask.borderValue.fill(0xFF); // a constant is valid
-  Pixels bytes(valid.size() * request.validity.maskPixelBytes);
-  Gatherer(mask).GatherRows(copied, 0, CountRows(copied.extent), bytes.data());
-  DispatchPixel(mask.pixelType, [&](auto pixel) {
-    const auto * pixels = reinterpret_cast<const decltype(pixel) *>(bytes.data());
-    std::transform(pixels, pixels + valid.size(), valid.begin(), [](auto value) { return value != 0 ? 1 : 0; });
+  const Gatherer gatherer(mask);
+  const auto     width = copied.extent[0];
+  Pixels         row(static_cast<std::size_t>(width) * bytes);
+  std::uint8_t * to = valid.data();
+  ForEachRow(copied.extent, [&](const Extent & place) {
+    auto position = place;
+    for (int axis = 0; axis < Dimension; ++axis)
+    {
+      position[axis] += copied.origin[axis];
+    }
+    gatherer.GatherRow(position, width, row.data());
+    GetMaskRows().mark(row.data(), bytes, static_cast<std::size_t>(width), to);
+    to += width;
   });
 }
 
 /** Marks what lies beyond the image, where windows are clipped to it. */
 void
-MarkBeyond(const MedianRequest & request, const PixelBox & copied, Marks & marks)
+MarkBeyond(const MedianRequest & request, const PixelBox & copied, PixelFlags & marks)
 {
-  for (std::int64_t row = 0; row < CountRows(copied.extent); ++row)
-  {
-    auto rest = row;
+  std::uint8_t * valid = marks.data();
+  const auto     width = copied.extent[0];
+  const auto     before = std::clamp<std::int64_t>(-copied.origin[0], 0, width);
+  const auto     end = std::clamp<std::int64_t>(request.inputExtent[0] - copied.origin[0], before, width);
+  ForEachRow(copied.extent, [&](const Extent & row) {
     bool isBeyond = false;
     for (int axis = 1; axis < Dimension; ++axis)
     {
-      const auto place = copied.origin[axis] + rest % copied.extent[axis];
+      const auto place = copied.origin[axis] + row[axis];
       isBeyond = isBeyond || place < 0 || place >= request.inputExtent[axis];
-      rest /= copied.extent[axis];
     }
-    auto * valid = marks.data() + row * copied.extent[0];
-    for (std::int64_t x = 0; x < copied.extent[0]; ++x)
-    {
-      const auto place = copied.origin[0] + x;
-      valid[x] = isBeyond || place < 0 || place >= request.inputExtent[0] ? 0 : valid[x];
-    }
-  }
+    std::fill(valid, valid + (isBeyond ? width : before), std::uint8_t{ 0 });
+    std::fill(valid + end, valid + width, std::uint8_t{ 0 });
+    valid += width;
+  });
 }
 
 void
-MarkIgnored(const MedianRequest & request, const Pixels & copy, Marks & valid)
+MarkIgnored(const MedianRequest & request, const Pixels & copy, PixelFlags & flags)
 {
   const auto & rules = request.validity;
   const auto   type = request.pixelType;
@@ -143,64 +140,24 @@ MarkIgnored(const MedianRequest & request, const Pixels & copy, Marks & valid)
       }
     }();
     const bool hasNaN = rules.omitsNaN && (IsHalfFloat(type) || std::is_floating_point_v<T>);
-    for (std::size_t i = 0; (rules.hasIgnoredValue || hasNaN) && i < valid.size(); ++i)
+    // The address in a variable of its own, since stores of bytes might change that of the vector.
+    std::uint8_t * valid = flags.data();
+    const auto     clear = [&](T value) {
+      for (std::size_t i = 0; i < flags.size(); ++i)
+      {
+        const std::uint8_t own = valid[i];
+        valid[i] = AreSame(type, pixels[i], value) ? std::uint8_t{ 0 } : own;
+      }
+    };
+    if (rules.hasIgnoredValue)
     {
-      const bool isIgnored = rules.hasIgnoredValue && AreSame(type, pixels[i], ignored);
-      const bool isNaN = hasNaN && AreSame(type, pixels[i], nan);
-      valid[i] = isIgnored || isNaN ? 0 : valid[i];
+      clear(ignored);
+    }
+    if (hasNaN)
+    {
+      clear(nan);
     }
   });
-}
-
-/** Says of each pixel that is not valid which of the two keys it gets, so that both come in turn along lines of an
- * axis. Of lines next to each other one starts with the least key and one with the greatest. */
-Marks
-ColourInTurn(const Extent & extent, int axis, const Marks & valid)
-{
-  Marks      colours(valid.size());
-  auto       lines = extent;
-  const auto width = extent[0];
-  lines[axis] = 1;
-  Marks next(static_cast<std::size_t>(Volume(lines)));
-  for (std::int64_t row = 0; row < CountRows(extent); ++row)
-  {
-    std::int64_t line = 0;
-    std::int64_t sum = 0;
-    Extent       place{};
-    auto         rest = row;
-    for (int other = 1; other < Dimension; ++other)
-    {
-      place[other] = rest % extent[other];
-      sum += place[other];
-      rest /= extent[other];
-    }
-    for (int other = Dimension - 1; other >= 0; --other)
-    {
-      line = other == axis ? line : line * lines[other] + place[other];
-    }
-    for (std::int64_t x = 0; place[axis] == 0 && x < (axis == 0 ? 1 : width); ++x)
-    {
-      next[line + x] = (sum + x) % 2 == 0 ? 1 : -1;
-    }
-    const auto * isValid = valid.data() + row * width;
-    auto *       colour = colours.data() + row * width;
-    auto *       nextOfLine = next.data() + line;
-    if (axis == 0)
-    {
-      for (std::int64_t x = 0; x < width; ++x)
-      {
-        colour[x] = isValid[x] != 0 ? std::int8_t{ 0 } : *nextOfLine;
-        *nextOfLine = static_cast<std::int8_t>(isValid[x] != 0 ? *nextOfLine : -*nextOfLine);
-      }
-      continue;
-    }
-    for (std::int64_t x = 0; x < width; ++x)
-    {
-      colour[x] = static_cast<std::int8_t>(nextOfLine[x] & (isValid[x] - 1));
-      nextOfLine[x] = static_cast<std::int8_t>(nextOfLine[x] - 2 * colour[x]);
-    }
-  }
-  return colours;
 }
 
 } // namespace
@@ -228,60 +185,93 @@ DescribeValidity(const MedianRequest & request)
   return text;
 }
 
-std::vector<std::int8_t>
-FindValidPixels(const MedianRequest & request, const PixelBox & copied, const Pixels & pixels)
+void
+FindValidPixels(const MedianRequest & request, const PixelBox & copied, const Pixels & pixels, PixelFlags & valid)
 {
-  Marks valid(static_cast<std::size_t>(Volume(copied.extent)), 1);
+  valid.resize(static_cast<std::size_t>(Volume(copied.extent)));
   if (request.validity.mask != nullptr)
   {
     ReadMask(request, copied, valid);
+  }
+  else
+  {
+    std::fill(valid.begin(), valid.end(), std::uint8_t{ 1 });
   }
   if (HasShrunkBorder(request))
   {
     MarkBeyond(request, copied, valid);
   }
   MarkIgnored(request, pixels, valid);
-  return valid;
 }
 
-std::vector<std::int8_t>
-FillInvalidPixels(const MedianRequest &            request,
-                  const Extent &                   extent,
-                  const std::vector<std::int8_t> & valid,
-                  Pixels &                         pixels)
+Turns::Turns(const Extent & extent, int axis, const PixelFlags & valid, PixelFlags & turns)
+  : m_Axis(axis)
+  , m_Turns(turns)
 {
-  const auto window = GetWindow(request);
-  const auto wanted = GetWanted(window);
-  Marks      colours;
-  if (wanted == Wanted::Middle)
-  {
-    colours = ColourInTurn(extent, GetFilledAxis(window), valid);
-  }
-  else
-  {
-    const std::int8_t all = wanted == Wanted::Least ? -1 : 1;
-    colours.resize(valid.size());
-    std::transform(valid.begin(), valid.end(), colours.begin(), [all](std::int8_t isValid) {
-      return isValid != 0 ? std::int8_t{ 0 } : all;
-    });
-  }
-  DispatchPixel(GetCopiedType(request.pixelType), [&](auto pixel) {
-    using T = decltype(pixel);
-    // Addresses and the number in variables of their own: stores of bytes might change those of the vector, which
-    // compilers then read anew for each pixel, and branch by it.
-    auto *       filled = reinterpret_cast<T *>(pixels.data());
-    const auto * colour = colours.data();
-    const auto   count = static_cast<std::int64_t>(colours.size());
-    const auto   least = GetExtreme<T>(request.pixelType, false);
-    const auto   greatest = GetExtreme<T>(request.pixelType, true);
-    for (std::int64_t i = 0; i < count; ++i)
+  auto longer = extent;
+  ++longer[axis];
+  m_Stride = GetPackedStride(longer);
+  m_Turns.resize(static_cast<std::size_t>(Volume(longer)));
+  axis == 0 ? FillAlongRows(extent, valid) : FillAcrossRows(extent, valid);
+}
+
+void
+Turns::FillAlongRows(const Extent & extent, const PixelFlags & valid)
+{
+  const std::uint8_t * isValid = valid.data();
+  ForEachRow(extent, [&](const Extent & row) {
+    std::uint8_t * to = m_Turns.data() + GetOffset(row, m_Stride);
+    auto           turn = static_cast<std::uint8_t>((row[1] + row[2] + row[3] + 1) % 2);
+    *to++ = turn;
+    for (std::int64_t x = 0; x < extent[0]; ++x)
     {
-      const T own = filled[i];
-      const T filling = colour[i] < 0 ? greatest : least;
-      filled[i] = colour[i] != 0 ? filling : own;
+      turn = static_cast<std::uint8_t>(turn ^ isValid[x] ^ 1);
+      to[x] = turn;
     }
+    isValid += extent[0];
   });
-  return colours;
+}
+
+void
+Turns::FillAcrossRows(const Extent & extent, const PixelFlags & valid)
+{
+  const std::uint8_t * isValid = valid.data();
+  ForEachRow(extent, [&](const Extent & row) {
+    std::uint8_t * turns = m_Turns.data() + GetOffset(row, m_Stride);
+    for (std::int64_t x = 0; row[m_Axis] == 0 && x < extent[0]; ++x)
+    {
+      turns[x] = static_cast<std::uint8_t>((row[1] + row[2] + row[3] + x + 1) % 2);
+    }
+    GetMaskRows().passTurns(turns, isValid, static_cast<std::size_t>(extent[0]), turns + m_Stride[m_Axis]);
+    isValid += extent[0];
+  });
+}
+
+void
+FillInvalidPixels(const MedianRequest & request,
+                  const Extent &        extent,
+                  const PixelFlags &    valid,
+                  const Turns *         turns,
+                  const Pixels &        pixels,
+                  Pixels &              filled)
+{
+  const auto       extremes = GetExtremes(request.pixelType);
+  const auto       bytes = PixelBytes(request.pixelType);
+  const auto       width = static_cast<std::size_t>(extent[0]);
+  const bool       isLeast = GetWanted(GetWindow(request)) == Wanted::Greatest;
+  const PixelFlags same(turns == nullptr ? width : 0, isLeast ? std::uint8_t{ 1 } : std::uint8_t{ 0 });
+  std::size_t      first = 0;
+  filled.resize(pixels.size());
+  ForEachRow(extent, [&](const Extent & row) {
+    GetMaskRows().fill(pixels.data() + first * bytes,
+                       bytes,
+                       valid.data() + first,
+                       turns == nullptr ? same.data() : turns->GetRow(row),
+                       extremes,
+                       width,
+                       filled.data() + first * bytes);
+    first += width;
+  });
 }
 
 } // namespace cudamedian

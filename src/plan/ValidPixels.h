@@ -19,7 +19,9 @@
 #define ValidPixels_h
 
 #include "MiddleValues.h"
+#include "Slab.h"
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -34,20 +36,56 @@ HasRules(const MedianRequest & request);
 std::string
 DescribeValidity(const MedianRequest & request);
 
-/** Which pixels of a box that was copied are valid.
- * \param pixels the copy
- * \returns 1 or 0 for each pixel. */
-std::vector<std::int8_t>
-FindValidPixels(const MedianRequest & request, const PixelBox & copied, const Pixels & pixels);
+/** Flags of pixels, bytes of 0 or 1. */
+using PixelFlags = std::vector<std::uint8_t, UnwrittenMemory<std::uint8_t>>;
 
-/** Gives pixels of a copy that are not valid extreme keys: the least and the greatest in turn, or all the one that is
- * never taken where the greatest or the least value is wanted.
- * \returns 1 where a pixel got the least key, -1 where the greatest, 0 where it is valid. */
-std::vector<std::int8_t>
-FillInvalidPixels(const MedianRequest &            request,
-                  const Extent &                   extent,
-                  const std::vector<std::int8_t> & valid,
-                  Pixels &                         pixels);
+/** Finds which pixels of a box that was copied are valid.
+ * \param pixels the copy */
+void
+FindValidPixels(const MedianRequest & request, const PixelBox & copied, const Pixels & pixels, PixelFlags & valid);
+
+/** Which of two keys, the least (1) and the greatest (0), the next pixel that is not valid gets, at each pixel of a box
+ * and behind the last one of each of its lines along an axis. It is the other one's turn behind each such pixel, and at
+ * the beginning of neighbouring lines. */
+class Turns
+{
+public:
+  /** \param turns memory for them, which lives as long */
+  Turns(const Extent & extent, int axis, const PixelFlags & valid, PixelFlags & turns);
+
+  int
+  GetAxis() const
+  {
+    return m_Axis;
+  }
+
+  /** The turns of a row, whose position along the lines' axis may be one behind the box. */
+  const std::uint8_t *
+  GetRow(const Extent & position) const
+  {
+    return m_Turns.data() + GetOffset(position, m_Stride);
+  }
+
+private:
+  void
+  FillAlongRows(const Extent & extent, const PixelFlags & valid);
+  void
+  FillAcrossRows(const Extent & extent, const PixelFlags & valid);
+
+  int          m_Axis;
+  Extent       m_Stride;
+  PixelFlags & m_Turns;
+};
+
+/** Copies pixels of a box, but for those that are not valid: they get extreme keys. \param turns which of both; null:
+ * all get the one that is never taken, since the least or the greatest value is wanted. */
+void
+FillInvalidPixels(const MedianRequest & request,
+                  const Extent &        extent,
+                  const PixelFlags &    valid,
+                  const Turns *         turns,
+                  const Pixels &        pixels,
+                  Pixels &              filled);
 
 } // namespace cudamedian
 

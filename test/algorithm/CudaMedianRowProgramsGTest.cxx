@@ -77,10 +77,11 @@ RoundToBlocks(std::size_t tiles)
 /** Runs all phases of a program for so many tiles. */
 template <typename TKey>
 void
-RunPhases(const RowProgram &                program,
-          const std::vector<const TKey *> & lines,
-          const std::vector<TKey *> &       medians,
-          std::size_t                       tiles)
+RunPhases(const RowProgram &                        program,
+          const std::vector<const TKey *> &         lines,
+          const std::vector<const std::uint8_t *> & ranks,
+          const std::vector<TKey *> &               medians,
+          std::size_t                               tiles)
 {
   const auto                     first = program.phases.front().first;
   const auto                     spare = static_cast<std::size_t>(program.phases.front().last - first);
@@ -109,7 +110,8 @@ RunPhases(const RowProgram &                program,
                   RoundToBlocks<TKey>(tiles + static_cast<std::size_t>(phase.last - phase.first)),
                   0,
                   false,
-                  std::is_signed<TKey>::value });
+                  std::is_signed<TKey>::value,
+                  ranks.data() });
   }
 }
 
@@ -169,7 +171,18 @@ CheckProgram(const RowProgram & program, std::size_t tiles, std::uint64_t seed)
   {
     outputPointers.push_back(output[i].data() + i % 3);
   }
-  RunPhases(program, linePointers, outputPointers, tiles);
+  // Of several ranks each output has one, whose rows start at odd places, too.
+  std::vector<std::vector<std::uint8_t>> ranks(outputs, std::vector<std::uint8_t>(rowPixels + 2));
+  std::vector<const std::uint8_t *>      rankPointers;
+  for (std::size_t i = 0; i < outputs; ++i)
+  {
+    for (auto & rank : ranks[i])
+    {
+      rank = static_cast<std::uint8_t>(generator() % static_cast<std::uint64_t>(program.window.ranks));
+    }
+    rankPointers.push_back(ranks[i].data() + i % 3);
+  }
+  RunPhases(program, linePointers, rankPointers, outputPointers, tiles);
 
   const auto pixelAt = [&](std::size_t tile, std::int64_t x, std::int64_t y, std::int64_t z) {
     const auto number = static_cast<std::size_t>((z * footprint[1] + y) * columns + x % columns);
@@ -194,10 +207,11 @@ CheckProgram(const RowProgram & program, std::size_t tiles, std::uint64_t seed)
           static_cast<std::size_t>(member.weight),
           pixelAt(tile, left + radius[0] + offset[0], top + radius[1] + offset[1], front + radius[2] + offset[2]));
       }
-      std::nth_element(keys.begin(), keys.begin() + program.window.rank, keys.end());
-      ASSERT_EQ(outputPointers[static_cast<std::size_t>(pixel / columns)]
-                              [tile * static_cast<std::size_t>(columns) + static_cast<std::size_t>(left)],
-                keys[static_cast<std::size_t>(program.window.rank)])
+      const auto row = static_cast<std::size_t>(pixel / columns);
+      const auto place = tile * static_cast<std::size_t>(columns) + static_cast<std::size_t>(left);
+      const auto rank = program.window.rank + rankPointers[row][place];
+      std::nth_element(keys.begin(), keys.begin() + rank, keys.end());
+      ASSERT_EQ(outputPointers[row][place], keys[static_cast<std::size_t>(rank)])
         << "tile " << tile << ", pixel " << pixel;
     }
   }
@@ -218,6 +232,38 @@ MakeRequest(PixelType type, const std::vector<char> & input, const Extent & exte
   request.radius = radius;
   request.backend = Backend::Cpu;
   return request;
+}
+
+/** The upper middle values of the valid pixels of each window, whose border is the nearest pixel; of pixels without a
+ * sign whose keys are their bits. */
+void
+FindValidMedians(const MedianRequest & request, const std::vector<std::uint8_t> & mask, char * medians)
+{
+  const auto bytes = PixelBytes(request.pixelType);
+  const auto stride = GetPackedStride(request.inputExtent);
+  const auto window = GetWindow(request);
+  ForEachBox(request.outputExtent, { { 1, 1, 1, 1 } }, [&](const PixelBox & output) {
+    std::vector<std::uint64_t> values;
+    ForEachBox(window.GetExtent(), { { 1, 1, 1, 1 } }, [&](const PixelBox & pixel) {
+      std::int64_t place = 0;
+      for (int axis = 0; axis < Dimension; ++axis)
+      {
+        const auto position = output.origin[axis] + pixel.origin[axis] - window.radius[axis];
+        place += std::clamp<std::int64_t>(position, 0, request.inputExtent[axis] - 1) * stride[axis];
+      }
+      std::uint64_t value = 0;
+      std::memcpy(&value, static_cast<const char *>(request.input) + place * static_cast<std::int64_t>(bytes), bytes);
+      values.insert(values.end(), mask[static_cast<std::size_t>(place)] != 0 ? 1 : 0, value);
+    });
+    const auto own = GetOffset(output.origin, stride) * static_cast<std::int64_t>(bytes);
+    std::memcpy(medians + own, static_cast<const char *>(request.input) + own, bytes);
+    if (!values.empty())
+    {
+      const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
+      std::nth_element(values.begin(), middle, values.end());
+      std::memcpy(medians + own, &*middle, bytes);
+    }
+  });
 }
 
 /** Lines of a row of pixels and back, key by key. */
@@ -346,18 +392,57 @@ TEST(CudaMedianRowPrograms, AreFoundByWindowAndWidthOfKeys)
       EXPECT_TRUE(found == nullptr || found->window == program.window) << bytes << " bytes";
     }
     EXPECT_EQ(FindRowProgram(program.window, program.mostKeyBytes) != nullptr, program.hasVectors());
+    EXPECT_NE(std::string(program.getInstructionSet()), "");
     // Whoever wants the rank as far from the other end gets the same program, or has one of its own.
     const auto & window = program.window;
     auto         other = window;
+    if (window.ranks > 1)
+    {
+      EXPECT_EQ(FindComplementProgram(window, program.mostKeyBytes), nullptr);
+      continue;
+    }
     other.rank = window.CountAbove();
     const auto * complement = FindComplementProgram(other, program.mostKeyBytes);
     EXPECT_EQ(complement == &program, program.hasVectors() && !program.HasOneColumn());
     EXPECT_TRUE(complement == &program || complement == nullptr);
     EXPECT_TRUE(!program.hasVectors() || complement != nullptr ||
                 FindRowProgram(other, program.mostKeyBytes) != nullptr);
-    EXPECT_NE(std::string(program.getInstructionSet()), "");
   }
   EXPECT_EQ(FindRowProgram({ { 9, 1, 0, 0 } }, 1), nullptr);
+}
+
+/** Medians of valid pixels, whose steps and programs of several ranks are compiled for each instruction set. */
+TEST(CudaMedianRowPrograms, MasksAreExactWithEveryInstructionSet)
+{
+  const auto seed = cudamediantest::Seed();
+  SCOPED_TRACE("seed " + std::to_string(seed));
+  std::mt19937 generator(static_cast<std::mt19937::result_type>(seed));
+  const Extent extent{ { 203, 11, 3, 1 } };
+  const auto   pixels = Volume(extent);
+  for (const auto type : { PixelType::Int8, PixelType::UInt16, PixelType::Float32, PixelType::Float64 })
+  {
+    const auto                bytes = PixelBytes(type);
+    std::vector<char>         input(static_cast<std::size_t>(pixels) * bytes);
+    std::vector<std::uint8_t> mask(static_cast<std::size_t>(pixels));
+    std::generate(input.begin(), input.end(), [&] { return static_cast<char>(generator() % 120); });
+    std::generate(mask.begin(), mask.end(), [&] { return static_cast<std::uint8_t>(generator() % 3 != 0 ? 200 : 0); });
+    for (const Extent & radius :
+         { Extent{ { 1, 1, 0, 0 } }, Extent{ { 2, 2, 0, 0 } }, Extent{ { 3, 3, 0, 0 } }, Extent{ { 1, 1, 1, 0 } } })
+    {
+      auto request = MakeRequest(type, input, extent, radius);
+      request.outputExtent = extent;
+      request.outputStride = GetPackedStride(extent);
+      request.validity.mask = mask.data();
+      std::vector<char> expected(input.size());
+      FindValidMedians(request, mask, expected.data());
+      ForEachInstructionSet([&] {
+        std::vector<char> output(expected.size(), 99);
+        request.output = output.data();
+        RunMedian(request);
+        ASSERT_EQ(output, expected) << bytes << " bytes, radius " << radius[0] << ", " << radius[2];
+      });
+    }
+  }
 }
 
 /** Rows of every length around those of vectors, cut out of wider images at every place: no row is aligned. */

@@ -22,6 +22,7 @@
 #include "CudaMedianTestDevice.h"
 #include "CudaMedianTestRequests.h"
 #include "KernelMeans.h"
+#include "RankMap.h"
 #include "RequestWindow.h"
 
 #include <string>
@@ -58,6 +59,7 @@ public:
     {
       rank = static_cast<std::int32_t>(m_Least + static_cast<std::int64_t>(random() % static_cast<unsigned>(ranks)));
     }
+    m_Packed = PackRanks(m_Ranks, MakeRequest(Algorithm::Automatic));
     auto request = MakeRequest(Algorithm::Automatic);
     request.backend = Backend::Cpu;
     request.output = m_Expected.data();
@@ -68,7 +70,7 @@ public:
   MakeRequest(Algorithm algorithm)
   {
     auto request = m_Images.MakeRequest();
-    request.rankMap = m_Ranks.data();
+    request.rankMap = m_Packed.data();
     request.rank = m_Least;
     request.greatestRank = m_Greatest;
     request.algorithm = algorithm;
@@ -102,6 +104,7 @@ public:
 private:
   Case<TPixel>              m_Images;
   std::vector<std::int32_t> m_Ranks;
+  std::vector<std::uint8_t> m_Packed; ///< as requests have them
   std::vector<TPixel>       m_Expected;
   std::int64_t              m_Least{ 0 };
   std::int64_t              m_Greatest{ 0 };
@@ -203,7 +206,8 @@ TEST_F(CudaMedianRankMaps, PartsOfImages)
     }
     std::vector<std::int16_t> output(expected.size());
     auto                      request = images.MakeRequest(algorithm);
-    request.rankMap = ranks.data();
+    const auto                map = PackRanks(ranks, request);
+    request.rankMap = map.data();
     request.outputOrigin = { { origin[0], origin[1], 0, 0 } };
     request.outputExtent = { { extent[0], extent[1], 1, 1 } };
     request.output = output.data();

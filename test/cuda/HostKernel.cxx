@@ -25,6 +25,7 @@
 #include "MadeOnce.h"
 #include "MergeDevice.h"
 #include "RankDevice.h"
+#include "RankMap.h"
 #include "SelectionDevice.h"
 #include "TileDevice.h"
 
@@ -72,6 +73,7 @@ Filter(PixelType type, const Footprint * footprint, std::int64_t mostRanks, cons
   request.output = static_cast<char *>(arguments.output) + static_cast<std::size_t>(lead) * bytes;
   request.rank = arguments.rank;
   std::vector<std::int32_t> ranks;
+  std::vector<std::uint8_t> map;
   if (arguments.rankMap != nullptr)
   {
     const auto & outputs = request.outputExtent;
@@ -84,9 +86,10 @@ Filter(PixelType type, const Footprint * footprint, std::int64_t mostRanks, cons
             const auto rank = std::min(GetWantedRank<true>(arguments, place), arguments.rank + mostRanks - 1);
             ranks.push_back(static_cast<std::int32_t>(rank));
           }
-    request.rankMap = ranks.data();
     request.rank = *std::min_element(ranks.begin(), ranks.end());
     request.greatestRank = *std::max_element(ranks.begin(), ranks.end());
+    map = PackRanks(ranks, request);
+    request.rankMap = map.data();
   }
   request.footprint = footprint;
   request.backend = Backend::Cpu;

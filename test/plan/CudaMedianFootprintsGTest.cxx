@@ -19,6 +19,7 @@
 
 #include "CudaMedianTestCases.h"
 #include "CudaMedianTestSeed.h"
+#include "RankMap.h"
 
 #include <gtest/gtest.h>
 
@@ -63,7 +64,8 @@ CompareFootprint(const Case & given)
   int          differences = 0;
   std::size_t  output = 0;
   ForEachPosition(request.outputExtent, [&](const Extent & place) {
-    const auto wanted = request.rankMap == nullptr ? rank : request.rankMap[output];
+    const auto wanted =
+      request.rankMap == nullptr ? rank : RankRow(request, request.outputOrigin)[static_cast<std::ptrdiff_t>(output)];
     ++output;
     const auto expected = Pick(SortFootprint(given, place), wanted);
     const auto found = given.Get(request.output, GetOffset(place, request.outputStride));
@@ -154,7 +156,7 @@ CompareAll(std::mt19937_64 & random, int cases, std::int64_t largestSize, std::i
     const auto values = GetWindow(request).CountPixels();
     request.evenMedian = EvenMedian::Upper;
     request.rank = random() % 2 == 0 ? -1 : static_cast<std::int64_t>(random() % static_cast<std::uint64_t>(values));
-    std::vector<std::int32_t> map;
+    std::vector<std::uint8_t> map;
     if (hasMap)
     {
       const auto span = 1 + random() % static_cast<std::uint64_t>(values);
@@ -164,8 +166,9 @@ CompareAll(std::mt19937_64 & random, int cases, std::int64_t largestSize, std::i
       request.pixelType = IsHalfFloat(request.pixelType) ? PixelType::Int16 : request.pixelType;
       request.rank = static_cast<std::int64_t>(least);
       request.greatestRank = static_cast<std::int64_t>(least + span - 1);
-      map.resize(static_cast<std::size_t>(Volume(request.outputExtent)));
-      std::generate(map.begin(), map.end(), [&] { return static_cast<std::int32_t>(least + random() % span); });
+      std::vector<std::uint64_t> ranks(static_cast<std::size_t>(Volume(request.outputExtent)));
+      std::generate(ranks.begin(), ranks.end(), [&] { return least + random() % span; });
+      map = PackRanks(ranks, request);
       request.rankMap = map.data();
     }
     request.workUnits = 1 + static_cast<unsigned>(random() % 3);

@@ -278,7 +278,7 @@ TEST(CudaMedianMasked, WhatHasNoMeaningIsRefused)
     },
     "rank is 3");
   expect([](auto & wrong) { wrong.footprint = Footprint::MakeCross({ { 2, 1, 0, 0 } }); }, "(2, 1, 0, 0)");
-  const std::vector<std::int32_t> map(100, 9);
+  const std::vector<std::uint8_t> map(100, 9);
   expect(
     [&](auto & wrong) {
       wrong.rankMap = map.data();

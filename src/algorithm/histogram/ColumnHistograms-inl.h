@@ -199,8 +199,8 @@ private:
       alignas(64) Count below[1 + segments + 15];
       below[15] = 0;
       sum.StoreSums(below + 16);
-      const auto rank =
-        static_cast<Count>(m_Window.ranks == nullptr ? m_Window.rank : std::uint32_t(m_Window.ranks[first + i]));
+      const auto rank = static_cast<Count>(
+        m_Window.ranks.IsEmpty() ? m_Window.rank : static_cast<std::uint32_t>(m_Window.ranks[first + i]));
       const auto segment = CountUpTo(sum, rank);
       ranks[i] = static_cast<Count>(rank - below[15 + segment]);
       uses[segment] |= std::uint64_t{ 1 } << i;

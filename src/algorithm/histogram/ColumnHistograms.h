@@ -18,6 +18,8 @@
 #ifndef ColumnHistograms_h
 #define ColumnHistograms_h
 
+#include "RankMap.h"
+
 #include <cstddef>
 #include <cstdint>
 
@@ -56,12 +58,12 @@ struct ColumnHistograms
  * ends count for those beyond them. */
 struct ColumnWindow
 {
-  std::int64_t         center;           ///< of the first position
-  std::int64_t         before;           ///< columns before the centre …
-  std::int64_t         behind;           ///< … and behind it
-  std::uint32_t        rank;             ///< of the pixel looked for, from 0
-  const std::int32_t * ranks{ nullptr }; ///< one for each position instead; null: one for all
-  bool                 isLarge{ false }; ///< whether it has more than 65,535 pixels
+  std::int64_t  center;           ///< of the first position
+  std::int64_t  before;           ///< columns before the centre …
+  std::int64_t  behind;           ///< … and behind it
+  std::uint32_t rank;             ///< of the pixel looked for, from 0
+  RankRow       ranks;            ///< one for each position instead; empty: one for all
+  bool          isLarge{ false }; ///< whether it has more than 65,535 pixels
 };
 
 /** Counts the bins of a row's pixels in their columns, `times` times. */

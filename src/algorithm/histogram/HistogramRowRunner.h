@@ -95,9 +95,9 @@ public:
     FillColumns(position);
     while (true)
     {
-      const ColumnWindow window{ position[0] - m_FirstColumn,    m_Window.radius[0],
-                                 m_Window.CountBehind(0),        static_cast<std::uint32_t>(m_Window.rank),
-                                 FindRanks(m_Request, position), !m_Rests.empty() };
+      const ColumnWindow window{ position[0] - m_FirstColumn,  m_Window.radius[0],
+                                 m_Window.CountBehind(0),      static_cast<std::uint32_t>(m_Window.rank),
+                                 RankRow(m_Request, position), !m_Rests.empty() };
       SlideOverColumns(m_Histograms,
                        window,
                        static_cast<std::size_t>(width),

@@ -200,12 +200,9 @@ private:
       windows.size[i] = static_cast<std::uint16_t>(m_Shape.window[i]);
     }
     const auto         width = static_cast<std::size_t>(m_Tile[0]);
-    const ColumnWindow window{ m_Window.radius[0],
-                               m_Window.radius[0],
-                               m_Window.CountBehind(0),
-                               static_cast<std::uint32_t>(m_Window.rank),
-                               FindRanks(m_Request, position),
-                               m_IsLarge };
+    const ColumnWindow window{ m_Window.radius[0],           m_Window.radius[0],
+                               m_Window.CountBehind(0),      static_cast<std::uint32_t>(m_Window.rank),
+                               RankRow(m_Request, position), m_IsLarge };
     SlideOverColumns(m_Histograms, window, width, m_RowBins.data(), m_Rests.data());
     FindInBins(m_Region.GetSortedBins(), windows, width, m_RowBins.data(), m_Rests.data(), m_Places.data());
     for (std::size_t i = 0; i < width; ++i)

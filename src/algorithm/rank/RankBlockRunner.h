@@ -23,6 +23,7 @@
 #include "DivideUp.h"
 #include "KeyedImage.h"
 #include "RankEdges.h"
+#include "RankMap.h"
 #include "RankPolicy.h"
 #include "RankWindow.h"
 
@@ -148,7 +149,7 @@ private:
   void
   FindMap()
   {
-    m_Map = FindRanks(m_Request, m_Origin);
+    m_Map = RankRow(m_Request, m_Origin);
     const auto stride = GetPackedStride(m_Request.outputExtent);
     for (int i = 0; i < 3; ++i)
     {
@@ -160,8 +161,8 @@ private:
   int
   CountBelow(int x, int y, int z) const
   {
-    return m_Map == nullptr ? static_cast<int>(m_Window.CountBelow())
-                            : m_Map[x * m_MapStride[0] + y * m_MapStride[1] + z * m_MapStride[2]];
+    return m_Map.IsEmpty() ? static_cast<int>(m_Window.CountBelow())
+                           : static_cast<int>(m_Map[x * m_MapStride[0] + y * m_MapStride[1] + z * m_MapStride[2]]);
   }
 
   /** Lists what changes at a step to both sides along each axis. All pixels of a footprint count once. */
@@ -341,7 +342,7 @@ private:
   std::vector<std::uint16_t>     m_Ranks; ///< of the region's pixels
   std::vector<std::uint32_t>     m_Bits;
   std::vector<TKey>              m_Results;
-  const std::int32_t *           m_Map{ nullptr }; ///< ranks of the block's outputs; null: all have the window's
+  RankRow                        m_Map; ///< ranks of the block's outputs; empty: all have the window's
   std::ptrdiff_t                 m_MapStride[3]{ 0, 0, 0 };
   std::vector<std::ptrdiff_t>    m_Members;     ///< places of a footprint's pixels from the window's corner
   RankEdges                      m_Edges[3][2]; ///< what changes at a step along an axis, down and up

@@ -21,6 +21,7 @@
 #include "AlignedVector.h"
 #include "DivideUp.h"
 #include "KeyedImage.h"
+#include "RankMap.h"
 #include "RankSelection.h"
 #include "RequestWindow.h"
 #include "Slab.h"
@@ -71,12 +72,12 @@ public:
     origin[1] += number % m_Output.extent[1];
     origin[2] += number / m_Output.extent[1] % m_Output.extent[2];
     origin[3] += number / m_Output.extent[1] / m_Output.extent[2];
-    const auto * ranks = FindRanks(m_Request, origin);
-    auto         center = origin;
+    const RankRow ranks(m_Request, origin);
+    auto          center = origin;
     m_Row.resize(static_cast<std::size_t>(std::min(m_Piece, m_Output.extent[0] - first)));
     for (auto & result : m_Row)
     {
-      const auto rank = ranks == nullptr ? m_Window.rank : ranks[center[0] - origin[0]];
+      const auto rank = ranks.IsEmpty() ? m_Window.rank : ranks[center[0] - origin[0]];
       if (m_Request.footprint != nullptr)
       {
         result = m_Image.ToBits(SelectOfFootprint(center, rank));

@@ -21,6 +21,7 @@
 #include "AlignedVector.h"
 #include "KeyLines.h"
 #include "KeyedImage.h"
+#include "RankMap.h"
 #include "RowPrograms.h"
 #include "TileRowCut.h"
 
@@ -38,7 +39,8 @@ class CompiledSegments
 {
 public:
   CompiledSegments(const MedianRequest & request, const TileWork & work, const TileRowCut & cut)
-    : m_Image(request)
+    : m_Request(request)
+    , m_Image(request)
     , m_Output(work.output)
     , m_Program(*work.rowProgram)
     , m_Tile(m_Program.tile)
@@ -54,12 +56,14 @@ public:
     m_Shared.resize(m_Program.sharedValues * static_cast<std::size_t>(m_SharedPitch));
     m_Slots.resize(m_Program.slots * rowSlotBytes / sizeof(TKey));
     m_Copies.resize(m_Rows.size() * static_cast<std::size_t>(m_Tile[0] * m_Lanes));
+    m_Ranks.resize(m_Program.window.ranks > 1 ? m_Rows.size() : 0);
+    m_RankCopies.resize(m_Ranks.size() * static_cast<std::size_t>(m_Tile[0] * m_Lanes));
   }
 
   std::size_t
   GetScratchBytes() const
   {
-    return GetBytes(m_Shared) + GetBytes(m_Slots) + GetBytes(m_Copies);
+    return GetBytes(m_Shared) + GetBytes(m_Slots) + GetBytes(m_Copies) + GetBytes(m_RankCopies);
   }
 
   /** Runs all phases but the last, for a row of so many tiles of a strip with these lines. */
@@ -96,11 +100,13 @@ public:
     if (whole > 0)
     {
       find(tile, false);
+      FindRanks(origin, tile, whole * m_Tile[0], false);
       RunPhase(lines, last, tile, whole);
     }
     if (whole < tiles)
     {
       find(tile + whole, true);
+      FindRanks(origin, tile + whole, std::min(room, tiles * m_Tile[0]) - whole * m_Tile[0], true);
       RunPhase(lines, last, tile + whole, tiles - whole);
       for (std::size_t i = 0; i < m_Rows.size(); ++i)
       {
@@ -116,6 +122,26 @@ public:
 
 private:
   static constexpr auto blockKeys = lineBlockKeys<TKey>;
+
+  /** Finds the ranks of so many pixels of each row, from a tile of the strip on. Rows beyond the output have any. */
+  void
+  FindRanks(const Extent & origin, std::int64_t tile, std::int64_t pixels, bool isCopied)
+  {
+    std::uint8_t * copy = m_RankCopies.data();
+    for (std::size_t i = 0; i < m_Ranks.size(); ++i, copy += m_Lanes * m_Tile[0])
+    {
+      auto position = GetRowOfTile(origin, m_Tile, i);
+      position[0] += tile * m_Tile[0];
+      m_Ranks[i] = copy;
+      if (IsRowOf(m_Output, position))
+      {
+        const RankRow ranks(m_Request, position);
+        const auto *  first = static_cast<const std::uint8_t *>(ranks.GetFirst());
+        m_Ranks[i] = isCopied ? copy : first;
+        std::copy_n(first, isCopied ? pixels : 0, copy);
+      }
+    }
+  }
 
   /** Runs a phase for so many tiles, from a tile of the strip on. */
   void
@@ -137,9 +163,11 @@ private:
                     static_cast<std::size_t>(tiles),
                     m_KeyMask,
                     VMapping == KeyMapping::Float,
-                    false });
+                    false,
+                    m_Ranks.data() });
   }
 
+  const MedianRequest &      m_Request;
   KeyedImage<TKey, VMapping> m_Image;
   PixelBox                   m_Output;
   const RowProgram &         m_Program;
@@ -154,6 +182,9 @@ private:
   AlignedVector<TKey>        m_Slots;
   std::vector<TKey *>        m_Rows;   ///< where each row of the tile's medians is written
   AlignedVector<TKey>        m_Copies; ///< of these rows
+
+  std::vector<const std::uint8_t *> m_Ranks; ///< of each row's pixels, where the program finds several
+  AlignedVector<std::uint8_t>       m_RankCopies;
 };
 
 } // namespace cudamedian

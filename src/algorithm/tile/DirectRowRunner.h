@@ -22,6 +22,7 @@
 #include "AlignedVector.h"
 #include "KeyLines.h"
 #include "KeyedImage.h"
+#include "RankMap.h"
 #include "RowPrograms.h"
 #include "TileHost.h"
 
@@ -43,7 +44,8 @@ class DirectRowRunner
 {
 public:
   DirectRowRunner(const MedianRequest & request, const TileWork & work)
-    : m_Image(request)
+    : m_Request(request)
+    , m_Image(request)
     , m_IsSigned(GetSignMask(request.pixelType) != 0)
     , m_Extent(request.inputExtent)
     , m_Radius(request.radius)
@@ -62,6 +64,9 @@ public:
     m_Medians.resize(medians);
     m_LineCopies.resize(lines * static_cast<std::size_t>(m_CopyPitch));
     m_MedianCopies.resize(medians * static_cast<std::size_t>(longestCopy));
+    m_Ranks.resize(m_Program.window.ranks > 1 ? medians : 0);
+    m_RankRows.resize(m_Ranks.size());
+    m_RankCopies.resize(m_Ranks.size() * static_cast<std::size_t>(longestCopy));
     m_Slots.resize(m_Program.slots * rowSlotBytes / sizeof(TKey));
   }
 
@@ -75,7 +80,7 @@ public:
   GetScratchBytes() const
   {
     return GetBytes(m_Rows) + GetBytes(m_Lines) + GetBytes(m_Outputs) + GetBytes(m_Medians) + GetBytes(m_LineCopies) +
-           GetBytes(m_MedianCopies) + GetBytes(m_Slots);
+           GetBytes(m_MedianCopies) + GetBytes(m_RankCopies) + GetBytes(m_Slots);
   }
 
   void
@@ -228,6 +233,10 @@ private:
       const bool inside = IsRowOf(m_Output, position);
       m_Outputs[i] = inside ? static_cast<TKey *>(m_Image.GetOutput(position)) : nullptr;
       m_HasOutside = m_HasOutside || !inside;
+      if (inside && !m_RankRows.empty())
+      {
+        m_RankRows[i] = static_cast<const std::uint8_t *>(RankRow(m_Request, position).GetFirst());
+      }
     }
   }
 
@@ -240,6 +249,24 @@ private:
     {
       m_Lines[i] = copy;
       m_Image.CopyRow(m_Rows[i], column, columns, copy);
+    }
+  }
+
+  /** Finds the ranks of so many pixels of each row, from column x of a strip on. Pixels beyond the output have any. */
+  void
+  FindRanks(std::int64_t x, std::int64_t pixels)
+  {
+    const bool     isCopied = pixels % blockKeys != 0;
+    std::uint8_t * copy = m_RankCopies.data();
+    for (std::size_t i = 0; i < m_Ranks.size(); ++i, copy += longestCopy)
+    {
+      m_Ranks[i] = copy;
+      if (m_Outputs[i] != nullptr)
+      {
+        const std::uint8_t * ranks = m_RankRows[i] + x;
+        m_Ranks[i] = isCopied ? copy : ranks;
+        std::copy_n(ranks, isCopied ? pixels : 0, copy);
+      }
     }
   }
 
@@ -257,6 +284,7 @@ private:
       {
         m_Medians[i] = isDirect && m_Outputs[i] != nullptr ? m_Outputs[i] + x + done : copy;
       }
+      FindRanks(x + done, count);
       m_Program.run(sizeof(TKey),
                     0,
                     { m_Lines.data(),
@@ -266,7 +294,8 @@ private:
                       static_cast<std::size_t>(RoundUpToBlocks<TKey>(count)),
                       0,
                       false,
-                      m_IsSigned });
+                      m_IsSigned,
+                      m_Ranks.data() });
       for (std::size_t i = 0; !isDirect && i < m_Medians.size(); ++i)
       {
         if (m_Outputs[i] != nullptr)
@@ -284,6 +313,7 @@ private:
     }
   }
 
+  const MedianRequest &                 m_Request;
   KeyedImage<TKey, KeyMapping::Integer> m_Image;
   bool                                  m_IsSigned;
   Extent                                m_Extent;
@@ -302,6 +332,9 @@ private:
   AlignedVector<TKey>                   m_LineCopies;
   AlignedVector<TKey>                   m_MedianCopies;
   AlignedVector<TKey>                   m_Slots;
+  std::vector<const std::uint8_t *> m_RankRows; ///< ranks of each row of the output, where the program finds several
+  std::vector<const std::uint8_t *> m_Ranks;    ///< of a segment
+  AlignedVector<std::uint8_t>       m_RankCopies;
 };
 
 } // namespace cudamedian

@@ -23,6 +23,7 @@
 #include "KeyLines.h"
 #include "KeyedImage.h"
 #include "LaneInterpreter.h"
+#include "RankMap.h"
 #include "TileRowCut.h"
 
 #include <algorithm>
@@ -126,25 +127,28 @@ private:
       outputs.begin(), outputs.end(), m_Results.begin(), [&](auto operand) { return m_Operands[operand]; });
   }
 
-  /** How many ranks behind the least those of a map are, one of so many pixels. */
+  /** Takes the ranks of a map, one of so many pixels. */
+  template <typename TRank>
   static void
-  TakeRanks(const std::int32_t *    map,
-            std::int32_t            least,
-            std::int64_t            step,
-            std::int64_t            count,
-            TKey * CUDAMEDIAN_ALONE ranked)
+  TakeRanks(const TRank * map, std::int64_t step, std::int64_t count, TKey * CUDAMEDIAN_ALONE ranked)
   {
+    // Compilers make shuffles of known steps.
     if (step == 1)
+    {
+      std::copy_n(map, count, ranked);
+      return;
+    }
+    if (step == 2)
     {
       for (std::int64_t lane = 0; lane < count; ++lane)
       {
-        ranked[lane] = static_cast<TKey>(map[lane] - least);
+        ranked[lane] = static_cast<TKey>(map[2 * lane]);
       }
       return;
     }
     for (std::int64_t lane = 0; lane < count; ++lane)
     {
-      ranked[lane] = static_cast<TKey>(map[lane * step] - least);
+      ranked[lane] = static_cast<TKey>(map[lane * step]);
     }
   }
 
@@ -170,7 +174,6 @@ private:
   {
     const auto & outputs = m_Scheduled->schedule.outputs;
     const auto   end = m_Output.origin[0] + m_Output.extent[0];
-    const auto   least = static_cast<std::int32_t>(m_Request.rank);
     for (std::size_t i = 0; i < m_Results.size(); ++i)
     {
       auto position = GetRowOfTile(origin, m_Tile, i / static_cast<std::size_t>(m_Columns));
@@ -181,9 +184,11 @@ private:
       {
         continue;
       }
-      const auto * map = FindRanks(m_Request, position);
-      const auto   count = std::min(tiles, DivideUp(end - position[0], m_Tile[0]));
-      TakeRanks(map, least, m_Tile[0], count, m_Ranked.data());
+      const RankRow map(m_Request, position);
+      const auto    count = std::min(tiles, DivideUp(end - position[0], m_Tile[0]));
+      map.GetBytes() == 1
+           ? TakeRanks(static_cast<const std::uint8_t *>(map.GetFirst()), m_Tile[0], count, m_Ranked.data())
+           : TakeRanks(static_cast<const std::int32_t *>(map.GetFirst()), m_Tile[0], count, m_Ranked.data());
       const auto first = i * static_cast<std::size_t>(m_Ranks);
       std::copy_n(m_Operands[outputs[first]], tiles, chosen);
       for (std::int64_t rank = 1; rank < m_Ranks; ++rank)

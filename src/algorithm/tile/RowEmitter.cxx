@@ -59,12 +59,12 @@ public:
     }
     // A row of medians is written when its last is there.
     const auto & outputs = m_Program.GetOutputs();
-    const auto   columns = static_cast<std::size_t>(m_Program.GetTile()[0]);
+    const auto   values = GetRowValues();
     const auto   isBefore = [this](auto a, auto b) { return m_DefinedAt.at(a) < m_DefinedAt.at(b); };
-    for (std::size_t first = 0; first < outputs.size(); first += columns)
+    for (std::size_t first = 0; first < outputs.size(); first += values)
     {
       const auto begin = outputs.begin() + static_cast<std::ptrdiff_t>(first);
-      const auto end = begin + static_cast<std::ptrdiff_t>(columns);
+      const auto end = begin + static_cast<std::ptrdiff_t>(values);
       const auto last = *std::max_element(begin, end, isBefore);
       m_Rows.emplace(last, first);
       std::for_each(
@@ -210,13 +210,7 @@ private:
     const auto rows = m_Rows.equal_range(value);
     for (auto row = rows.first; row != rows.second; ++row)
     {
-      const auto columns = static_cast<std::size_t>(m_Program.GetTile()[0]);
-      os << "    row.Medians(" << row->second / columns;
-      for (std::size_t column = 0; column < columns; ++column)
-      {
-        os << ", " << GetText(m_Program.GetOutputs()[row->second + column], begin);
-      }
-      os << ");\n";
+      WriteRow(row->second, begin, os);
     }
     if (m_LastUse[value] >= end)
     {
@@ -229,6 +223,39 @@ private:
       m_Kept.emplace_back(value, m_SlotOfValue[value]);
       os << "    row.Keep(" << m_SlotOfValue[value] << ", " << text << ");\n";
     }
+  }
+
+  /** Values that are found for a row of the tile: one for each pixel, or a run of them where several ranks are. */
+  std::size_t
+  GetRowValues() const
+  {
+    const auto & program = m_Phase.program;
+    const auto   pixels = static_cast<std::size_t>(Volume(program.GetTile()));
+    return std::max<std::size_t>(1, program.GetOutputs().size() / pixels) *
+           static_cast<std::size_t>(program.GetTile()[0]);
+  }
+
+  /** Writes that a row of the tile is stored, whose values begin with the output `first`. Of several ranks of an output
+   * one is chosen. */
+  void
+  WriteRow(std::size_t first, std::size_t begin, std::ostream & os) const
+  {
+    const auto  columns = static_cast<std::size_t>(m_Program.GetTile()[0]);
+    const auto  ranks = GetRowValues() / columns;
+    const auto  row = first / GetRowValues();
+    std::string list;
+    for (std::size_t column = 0; column < columns; ++column)
+    {
+      std::string values;
+      for (std::size_t rank = 0; rank < ranks; ++rank)
+      {
+        values += ", " + GetText(m_Program.GetOutputs()[first + column * ranks + rank], begin);
+      }
+      list += ranks == 1 ? values
+                         : ", row.Choose(std::integral_constant<int, " + std::to_string(row) +
+                             ">(), std::integral_constant<int, " + std::to_string(column) + ">()" + values + ")";
+    }
+    os << "    row.Medians(" << row << list << ");\n";
   }
 
   /** A load of a pixel: its number, and the last instruction so far that took it. */

@@ -56,6 +56,7 @@ public:
     : m_Lines(static_cast<const Key * const *>(arguments.lines))
     , m_Shared(static_cast<Key * const *>(arguments.shared))
     , m_Medians(static_cast<Key * const *>(arguments.medians))
+    , m_Ranks(static_cast<const std::uint8_t * const *>(arguments.ranks))
     , m_Slots(static_cast<Key *>(arguments.slots))
     , m_Tile(tile)
     , m_KeyMask(arguments.keyMask)
@@ -128,6 +129,13 @@ public:
       StoreColumns<Key>(pixels, mapping.ToBits(keys)...);
     }
   }
+  /** Of the values that are found for an output, one for each of several ranks, takes that of its own rank. */
+  template <int VRow, int VColumn, typename... TKeys>
+  HWY_INLINE Keys
+  Choose(std::integral_constant<int, VRow>, std::integral_constant<int, VColumn>, Keys least, TKeys... others) const
+  {
+    return Take(LoadRanks<VColumn>(m_Ranks[VRow] + m_Tile * VColumns), 1, least, others...);
+  }
   HWY_INLINE void
   Keep(int slot, Keys keys) const
   {
@@ -140,6 +148,61 @@ public:
   }
 
 private:
+  /** Takes the first value where the rank is this one, the next where it is the next, and so on. */
+  template <typename... TKeys>
+  static HWY_INLINE Keys
+  Take(Keys ranks, int rank, Keys chosen, Keys value, TKeys... others)
+  {
+    const auto isWanted = hn::Eq(ranks, hn::Set(TDescriptor(), static_cast<Key>(rank)));
+    return Take(ranks, rank + 1, hn::IfThenElse(isWanted, value, chosen), others...);
+  }
+  static HWY_INLINE Keys
+  Take(Keys, int, Keys chosen)
+  {
+    return chosen;
+  }
+  /** The ranks of a column of so many tiles' pixels, as keys. */
+  template <int VColumn>
+  static HWY_INLINE Keys
+  LoadRanks(const std::uint8_t * ranks)
+  {
+    const hn::Rebind<std::uint8_t, TDescriptor> d;
+    if constexpr (VColumns == 1)
+    {
+      return Promote(hn::LoadU(d, ranks));
+    }
+    else
+    {
+      hn::Vec<decltype(d)> p, q, r, s;
+      if constexpr (VColumns == 2)
+      {
+        hn::LoadInterleaved2(d, ranks, p, q);
+        return Promote(VColumn == 0 ? p : q);
+      }
+      else
+      {
+        hn::LoadInterleaved4(d, ranks, p, q, r, s);
+        return Promote(VColumn == 0 ? p : VColumn == 1 ? q : VColumn == 2 ? r : s);
+      }
+    }
+  }
+  template <typename TBytes>
+  static HWY_INLINE Keys
+  Promote(TBytes bytes)
+  {
+    if constexpr (sizeof(Key) == 1)
+    {
+      return hn::BitCast(TDescriptor(), bytes);
+    }
+    else if constexpr (sizeof(Key) == 8)
+    {
+      return hn::PromoteTo(TDescriptor(), hn::PromoteTo(hn::Rebind<std::uint32_t, TDescriptor>(), bytes));
+    }
+    else
+    {
+      return hn::PromoteTo(TDescriptor(), bytes);
+    }
+  }
   HWY_INLINE Key *
   GetSlot(int slot) const
   {
@@ -149,10 +212,13 @@ private:
   const Key * const * m_Lines;
   Key * const *       m_Shared;
   Key * const *       m_Medians;
-  Key *               m_Slots;
-  std::size_t         m_Tile;
-  std::uint64_t       m_KeyMask;
-  bool                m_IsFloat;
+
+  const std::uint8_t * const * m_Ranks;
+
+  Key *         m_Slots;
+  std::size_t   m_Tile;
+  std::uint64_t m_KeyMask;
+  bool          m_IsFloat;
 };
 
 #  if HWY_TARGET <= HWY_AVX3
@@ -193,6 +259,12 @@ public:
   Pixel(int line, int column) const
   {
     return { m_First.Pixel(line, column), m_Second.Pixel(line, column) };
+  }
+  template <typename TNumber, typename TColumn, typename... TKeys>
+  HWY_INLINE Keys
+  Choose(TNumber row, TColumn column, TKeys... keys) const
+  {
+    return { m_First.Choose(row, column, keys.first...), m_Second.Choose(row, column, keys.second...) };
   }
   template <typename... TKeys>
   HWY_INLINE void

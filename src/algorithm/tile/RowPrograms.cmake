@@ -29,6 +29,9 @@ set(CudaMedian_FOOTPRINT_ROW_WINDOWS "cross 1 1 0 0" "ellipsoid 2 2 0 0" "cross 
 set(CudaMedian_LARGE_FOOTPRINT_ROW_WINDOWS "ellipsoid 3 3 0 0" "ellipsoid 2 2 2 0" "centre3 2 2 0 0")
 # Each has a source of its own: thousands of operations.
 set(CudaMedian_LONG_FOOTPRINT_ROW_WINDOWS "ellipsoid 4 4 0 0" "ellipsoid 5 5 0 0" "ellipsoid 7 7 0 0")
+# All the ranks that the upper middle value of a window's valid pixels can have (GetRanksOfValid() in core/ValidRanks.h), of
+# which a map has one for each output.
+set(CudaMedian_MAP_ROW_WINDOWS "1 1 0 0 3to6" "2 2 0 0 10to15" "1 1 1 0 9to18" "3 3 0 0 21to28")
 set(CUDAMEDIAN_ROW_WINDOWS "" CACHE STRING
   "Windows whose CPU programs are compiled ahead, of those there are; empty: all of them; the others are interpreted, as ranks and footprints whose programs take long to compile")
 mark_as_advanced(CUDAMEDIAN_ROW_WINDOWS)
@@ -91,6 +94,10 @@ if(hwy_FOUND)
         string(PREPEND includes "#include \"itkCudaMedianFootprint.h\"\n")
         string(APPEND descriptions "  programs.back().window = { ${footprint}, ${rank} };\n")
       endif()
+      if(window MATCHES "([0-9]+)to([0-9]+)$")
+        math(EXPR ranks "${CMAKE_MATCH_2} - ${CMAKE_MATCH_1} + 1")
+        string(APPEND descriptions "  programs.back().window.ranks = ${ranks};\n")
+      endif()
       math(EXPR number "${number} + 1")
     endforeach()
     configure_file(${CMAKE_CURRENT_FUNCTION_LIST_DIR}/RowProgram.cxx.in ${source} @ONLY)
@@ -114,6 +121,20 @@ if(hwy_FOUND)
     endif()
     cudamedian_add_row_programs("${window}" Row_${name} ${least} ${most} ${isLong})
   endforeach()
+  foreach(window IN LISTS CudaMedian_MAP_ROW_WINDOWS)
+    string(REGEX REPLACE " [0-9]+to[0-9]+$" "" median "${window}")
+    if(median IN_LIST CudaMedian_ROW_WINDOWS AND sharesSources AND
+       (CUDAMEDIAN_LONG_ROW_PROGRAMS OR median STREQUAL "1 1 0 0" OR median STREQUAL "2 2 0 0"))
+      separate_arguments(radius UNIX_COMMAND "${window}")
+      cudamedian_get_window_name("${radius}" name)
+      set(least 1)
+      if(median IN_LIST CudaMedian_NARROW_ROW_WINDOWS)
+        cudamedian_add_row_programs("${window}" Row_${name}_Narrow 1 2 true)
+        set(least 4)
+      endif()
+      cudamedian_add_row_programs("${window}" Row_${name} ${least} 4 true)
+    endif()
+  endforeach()
   if(sharesSources)
     cudamedian_add_row_programs("${CudaMedian_EVEN_NARROW_ROW_WINDOWS}" RowsOfEvenSize_Narrow 1 2 true)
     cudamedian_add_row_programs("${CudaMedian_EVEN_ROW_WINDOWS}" RowsOfEvenSize 4 8 false)
@@ -136,12 +157,13 @@ if(hwy_FOUND)
       cudamedian_add_row_programs("${window}" Row_${name} 1 4 true)
     endforeach()
   endif()
-  list(APPEND CudaMedian_ROW_SRCS cpu/LaneInterpreter.cxx cpu/KeyLines.cxx algorithm/histogram/BinSearch.cxx
+  list(APPEND CudaMedian_ROW_SRCS cpu/LaneInterpreter.cxx cpu/KeyLines.cxx plan/MaskRows.cxx algorithm/histogram/BinSearch.cxx
     algorithm/histogram/ColumnHistograms.cxx
     algorithm/extremum/ExtremumRows.cxx)
   message(STATUS "CudaMedian: CPU programs with Highway ${hwy_VERSION}")
 else()
-  list(APPEND CudaMedian_ROW_SRCS cpu/LaneInterpreterPortable.cxx cpu/KeyLinesPortable.cxx algorithm/histogram/BinSearchPortable.cxx
+  list(APPEND CudaMedian_ROW_SRCS cpu/LaneInterpreterPortable.cxx cpu/KeyLinesPortable.cxx
+    plan/MaskRowsPortable.cxx algorithm/histogram/BinSearchPortable.cxx
     algorithm/histogram/ColumnHistogramsPortable.cxx algorithm/extremum/ExtremumRowsPortable.cxx)
   message(STATUS "CudaMedian: no Google Highway (libhwy-dev); all CPU programs are interpreted")
 endif()

@@ -41,6 +41,9 @@ struct RowArguments
   std::uint64_t keyMask{ 0 };      ///< how keys become pixels (KeyLines.h), but for programs of one column …
   bool          isFloat{ false };  ///< … and whether these are floats
   bool          isSigned{ false }; ///< whether keys are signed integers; only programs of one column take them
+  /** A pointer for each row of pixels of the tile, to their ranks as bytes, counted from the program's least one: only
+   * programs that find several ranks read them. */
+  const void * ranks{ nullptr };
 };
 
 /** Bytes of a slot: the chunks of a phase run in turn for so many keys. With AVX-512, 17x17 and 8-bit keys, clocks per

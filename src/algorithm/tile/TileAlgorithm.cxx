@@ -226,7 +226,11 @@ private:
     }
     TileWork work;
     work.ranks = problem.request.greatestRank - window.rank + 1;
-    work.scheduled = GetScheduledRanksProgram(window, ChooseHostTile(window), work.ranks);
+    work.rowProgram = FindRowProgram(window, static_cast<std::size_t>(problem.GetPixelBytes()));
+    if (work.rowProgram == nullptr)
+    {
+      work.scheduled = GetScheduledRanksProgram(window, ChooseHostTile(window), work.ranks);
+    }
     Candidate candidate;
     candidate.standing = Standing::Fastest;
     candidate.tile = work.GetTile();

@@ -147,18 +147,20 @@ GetRowPolicy(const Window & window, std::size_t keyBytes)
   {
     odd[axis] = 2 * window.radius[axis] + 1;
   }
-  const bool   isShort = window.CountPixels() <= 9;
-  const bool   isMiddle = 2 * window.rank + 2 >= window.CountPixels() && 2 * window.rank <= window.CountPixels();
+  const bool isShort = window.CountPixels() <= 9;
+  const bool isMiddle =
+    window.ranks > 1 || (2 * window.rank + 2 >= window.CountPixels() && 2 * window.rank <= window.CountPixels());
   const auto * column = keyBytes <= 2 && (isShort || isMiddle) ? FindRow(columnTuning, "", odd, 1) : nullptr;
   if (column != nullptr)
   {
-    return { column->tile, { column->root, column->division }, column->phases };
+    return { column->tile, { column->root, column->division, window.ranks }, column->phases };
   }
   const bool isDeep = window.CountAxes() == 3;
   const auto least = *std::min_element(window.radius.begin(), window.radius.begin() + (isDeep ? 3 : 2));
   RowPolicy  policy;
   policy.tile = isDeep && least >= 3 ? Extent{ { 4, 2, 2, 1 } } : ChooseHostTile(window);
   policy.tiling.root = GetRootTile(window, policy.tile);
+  policy.tiling.ranks = window.ranks;
   const bool isLong = least >= (isDeep ? 2 : 5);
   if (isLong || window.HasEvenSize() || !window.IsMedian())
   {

@@ -1,0 +1,122 @@
+/*=========================================================================
+ *
+ *  Copyright NumFOCUS
+ *
+ *  Licensed under the Apache License, Version 2.0 (the "License");
+ *  you may not use this file except in compliance with the License.
+ *  You may obtain a copy of the License at
+ *
+ *         https://www.apache.org/licenses/LICENSE-2.0.txt
+ *
+ *  Unless required by applicable law or agreed to in writing, software
+ *  distributed under the License is distributed on an "AS IS" BASIS,
+ *  WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ *  See the License for the specific language governing permissions and
+ *  limitations under the License.
+ *
+ *=========================================================================*/
+#ifndef MaskRows_h
+#define MaskRows_h
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+
+/** What is done to rows of a copy some of whose pixels are not valid (MaskedCopy.h), in vectors of the processor at
+ * hand. Flags are bytes of 0 or 1, one for each pixel. Rows that are written share no memory with those that are read.
+ */
+namespace cudamedian
+{
+
+/** The least and the greatest key, as pixels. */
+struct ExtremePixels
+{
+  std::array<unsigned char, 8> least;
+  std::array<unsigned char, 8> greatest;
+};
+
+/** Bytes of the numbers that count a window's values: the fewer, the more of them are in a vector. */
+constexpr std::size_t
+CountSumBytes(std::int64_t values)
+{
+  return values <= 127 ? 1 : values <= 32767 ? 2 : 4;
+}
+
+/** How the ranks of a window's valid pixels follow from how many more of the keys are the least than are the greatest.
+ */
+struct RankRule
+{
+  std::int64_t values;    ///< of a window, less one where the lower one of two middle values is wanted
+  std::int64_t first;     ///< ranks are written as numbers from this one on
+  std::size_t  rankBytes; ///< 1 or 4
+};
+
+/** The least and the greatest of some ranks as they are written. */
+struct RankBounds
+{
+  std::int64_t least;
+  std::int64_t greatest;
+};
+
+/** The steps, of one instruction set. */
+struct MaskRows
+{
+  /** Writes for each pixel of a mask, of 1, 2, 4 or 8 bytes, whether it is not 0. */
+  void (*mark)(const void * mask, std::size_t pixelBytes, std::size_t count, std::uint8_t * valid);
+
+  /** Writes whose turn it is one pixel further along lines: of the other key behind each pixel that is not valid. */
+  void (*passTurns)(const std::uint8_t * turns, const std::uint8_t * valid, std::size_t count, std::uint8_t * next);
+
+  /** Copies a row of pixels of 1, 2, 4 or 8 bytes. Those that are not valid get the least key where the turn is 1, and
+   * else the greatest. */
+  void (*fill)(const void *          pixels,
+               std::size_t           pixelBytes,
+               const std::uint8_t *  valid,
+               const std::uint8_t *  turns,
+               const ExtremePixels & extremes,
+               std::size_t           count,
+               void *                filled);
+
+  /** Writes other pixels over those whose flag is `flag`: those of a row, or all the same one. */
+  void (*replace)(const std::uint8_t * flags,
+                  std::uint8_t         flag,
+                  const void *         pixels,
+                  bool                 isOnePixel,
+                  std::size_t          pixelBytes,
+                  std::size_t          count,
+                  void *               row);
+
+  /** Adds rows of flags to sums, and takes others from them. Without sums to go on with they begin with 0. */
+  void (*add)(std::size_t                  sumBytes,
+              const std::uint8_t * const * added,
+              const std::uint8_t * const * taken,
+              std::size_t                  addedRows,
+              std::size_t                  takenRows,
+              bool                         goesOn,
+              std::size_t                  count,
+              void *                       sums);
+
+  /** Sums of `size` numbers that follow each other, from each of `count` on. The scratch memory and that of the sums
+   * have as many as there are numbers: count + size - 1. */
+  void (*slide)(std::size_t  sumBytes,
+                const void * numbers,
+                std::size_t  size,
+                std::size_t  count,
+                void *       scratch,
+                void *       sums);
+
+  /** Writes a row of ranks, floor((values + balance) / 2) - first. */
+  RankBounds (
+    *writeRanks)(std::size_t sumBytes, const void * balance, const RankRule & rule, std::size_t count, void * ranks);
+
+  /** Writes which sums are 0. \returns whether some are. */
+  bool (*findZeros)(std::size_t sumBytes, const void * sums, std::size_t count, std::uint8_t * isZero);
+};
+
+/** The steps for the processor at hand. */
+const MaskRows &
+GetMaskRows();
+
+} // namespace cudamedian
+
+#endif

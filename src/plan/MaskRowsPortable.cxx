@@ -1,0 +1,36 @@
+/*=========================================================================
+ *
+ *  Copyright NumFOCUS
+ *
+ *  Licensed under the Apache License, Version 2.0 (the "License");
+ *  you may not use this file except in compliance with the License.
+ *  You may obtain a copy of the License at
+ *
+ *         https://www.apache.org/licenses/LICENSE-2.0.txt
+ *
+ *  Unless required by applicable law or agreed to in writing, software
+ *  distributed under the License is distributed on an "AS IS" BASIS,
+ *  WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ *  See the License for the specific language governing permissions and
+ *  limitations under the License.
+ *
+ *=========================================================================*/
+#include "MaskRows.h"
+
+// What Highway has for functions of an instruction set: here there is one, the compiler's.
+#define HWY_ATTR
+#define HWY_NAMESPACE Portable
+#define HWY_BEFORE_NAMESPACE() static_assert(true, "")
+#define HWY_AFTER_NAMESPACE() static_assert(true, "")
+#include "MaskRows-inl.h"
+
+namespace cudamedian
+{
+
+const MaskRows &
+GetMaskRows()
+{
+  return Portable::GetRows();
+}
+
+} // namespace cudamedian
