@@ -13,6 +13,8 @@
 #   --engine          the wheel cudamedian, without ITK, instead: see engine-wheel.sh
 #   --test            test the wheel
 #   --release         hold kernels for all GPUs that a release has (itk-module-init.cmake), whatever GPU is at hand
+#   --threads         let other threads of Python run in each wrapped method, as ITK 5.4.7 and later wrap their own modules
+#                     (ITK_PYTHON_RELEASE_GIL; the wheels of ITK on PyPI do not); made in folders of its own
 #   --require-cache   do nothing, say so, and end well when the cache has no finished ITK
 #
 # CUDAMEDIAN_WHEEL_CACHE       where ITK and the tools are kept (default: ~/.cache/cudamedian/wheel)
@@ -30,10 +32,9 @@ cache="${CUDAMEDIAN_WHEEL_CACHE:-${XDG_CACHE_HOME:-${HOME}/.cache}/cudamedian/wh
 suite="${CUDAMEDIAN_ITK_SUITE:-sid}"
 tools="${cache}/tools"
 itk_build="${CUDAMEDIAN_ITK_WRAPPED_DIR:-${cache}/itk}"
-wheelhouse="${build_root}/wheelhouse"
-test_environment="${build_root}/wheel-test"
 run_tests=false
 require_cache=false
+variant=""
 
 read_arguments() {
   local argument
@@ -41,10 +42,13 @@ read_arguments() {
     case "${argument}" in
       --test) run_tests=true ;;
       --release) export CUDAMEDIAN_CUDA_ARCHITECTURES=release ;;
+      --threads) variant="-threads" ;;
       --require-cache) require_cache=true ;;
-      *) fail "unknown argument: ${argument} (--test, --release or --require-cache)" ;;
+      *) fail "unknown argument: ${argument} (--test, --release, --threads or --require-cache)" ;;
     esac
   done
+  wheelhouse="${build_root}/wheelhouse${variant}"
+  test_environment="${build_root}/wheel-test${variant}"
 }
 
 # Runs a command and says how long it took.
@@ -122,16 +126,24 @@ itk_version() {
 }
 
 build_wheel() {
-  local unrepaired="${build_root}/wheel-unrepaired" option settings=()
+  local unrepaired="${build_root}/wheel-unrepaired${variant}" build="${build_root}/wheel-build${variant}" option settings=()
   rm -rf "${unrepaired}" "${wheelhouse}"
   for option in "${cuda_options[@]}"; do
     settings+=("--config-settings=cmake.define.${option#-D}")
   done
+  if [ -n "${variant}" ]; then
+    # What is wrapped is what counts: of the engine's CPU programs the shortest ones are compiled.
+    settings+=("--config-settings=cmake.define.ITK_PYTHON_RELEASE_GIL=ON" "--config-settings=build-dir=${build}"
+      "--config-settings=cmake.define.CUDAMEDIAN_ROW_WINDOWS=1 1 0 0")
+  fi
   CMAKE_BUILD_PARALLEL_LEVEL="${jobs}" "${tools}/bin/pip" wheel --quiet --no-build-isolation --no-deps \
     --wheel-dir "${unrepaired}" --config-settings=cmake.define.ITK_DIR="${itk_build}" \
     --config-settings=cmake.define.ITK_USE_SYSTEM_SWIG=ON --config-settings=cmake.define.ITK_USE_SYSTEM_CASTXML=ON \
     --config-settings=cmake.define.Python3_EXECUTABLE="${tools}/bin/python" "${settings[@]}" \
     "${repository_root}/python/itk-cudamedian"
+  if [ -n "${variant}" ] && ! grep -rqs --include='*Python.cpp' '^#define SWIG_PYTHON_THREADS' "${build}"; then
+    fail "this ITK's modules are not wrapped with SWIG's -threads: ITK_PYTHON_RELEASE_GIL came with 5.4.7"
+  fi
   # Puts the libraries beyond those of every Linux into the wheel, and the oldest glibc it runs with into its name.
   "${tools}/bin/auditwheel" repair --wheel-dir "${wheelhouse}" "${unrepaired}"/*.whl
   ls -l "${wheelhouse}"
