@@ -48,6 +48,7 @@ set(CudaMedian_CUDA_SRCS
   cuda/MaskedKernels.cu
   cuda/MaskedLaunch.cxx
   cuda/MaskedMemory.cxx
+  cuda/MaskedTiles.cxx
   cuda/MergeStreams.cxx
   cuda/RuntimeCompiler.cxx
   cuda/SharedMemoryLimit.cxx

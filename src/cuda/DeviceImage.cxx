@@ -186,7 +186,7 @@ public:
     auto obstacle = PrepareKernel(m_Planned, plan.candidate, withoutProof, *m_Context, kernel, m_Origin);
     if (kernel)
     {
-      m_Launch->SetKernel(std::move(*kernel));
+      m_Launch->SetKernel(m_Request, std::move(*kernel));
     }
     return obstacle;
   }

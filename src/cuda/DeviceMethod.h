@@ -21,11 +21,13 @@
 #include "DeviceContext.h"
 #include "KernelArguments.h"
 #include "KernelMeans.h"
+#include "MaskRules.h"
 #include "Plan.h"
 
 #include <limits>
 #include <memory>
 #include <stdexcept>
+#include <string>
 
 namespace cudamedian
 {
@@ -70,6 +72,23 @@ public:
   IsIndependent() const
   {
     return false;
+  }
+
+  /** Prepares kernels that read an image some of whose pixels are not valid, and its mask, where these lie, in place
+   * of those that look up ranks in a map.
+   * \param waits whether they are compiled now, where they are not there; else that is begun in the background.
+   * \returns why there are none, or nothing. */
+  virtual std::string
+  PrepareMasked(bool)
+  {
+    return "there is no such kernel of this algorithm";
+  }
+
+  /** Launches them. \pre PrepareMasked() */
+  virtual cudaError_t
+  LaunchMasked(const KernelArguments &, const MaskRules &, cudaStream_t) const
+  {
+    return cudaErrorNotSupported;
   }
 
   /** Adds to the report what is known of the algorithm here alone. */

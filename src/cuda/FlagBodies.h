@@ -18,6 +18,7 @@
 #ifndef FlagBodies_h
 #define FlagBodies_h
 
+#include "FlagWords.h"
 #include "MaskedKernels.h"
 #include "PixelKey.h"
 
@@ -110,20 +111,11 @@ protected:
   }
 };
 
-constexpr int bitsOfWord = 32;
-
 /** Two words of flags as one. */
 CUDAMEDIAN_HOST_DEVICE std::uint64_t
                        JoinWords(const std::uint32_t * words)
 {
   return std::uint64_t{ words[1] } << bitsOfWord | words[0];
-}
-
-/** 32 bits of two words, from one on of the first of them. */
-CUDAMEDIAN_HOST_DEVICE std::uint32_t
-                       ShiftWords(std::uint32_t first, std::uint32_t second, unsigned int shift)
-{
-  return static_cast<std::uint32_t>((std::uint64_t{ second } << bitsOfWord | first) >> shift);
 }
 
 /** The flags of 32 pixels of a row from one on, which is the lowest bit. */
@@ -137,29 +129,6 @@ CUDAMEDIAN_HOST_DEVICE bool
 IsFlagged(const std::uint32_t * words, std::int64_t place)
 {
   return (words[place >> 5] >> (place & (bitsOfWord - 1)) & 1U) != 0;
-}
-
-/** The number of the lowest flag that is set. \pre there is one */
-CUDAMEDIAN_HOST_DEVICE int
-GetLowestFlag(std::uint32_t flags)
-{
-#ifdef __CUDA_ARCH__
-  return __ffs(static_cast<int>(flags)) - 1;
-#else
-  int number = 0;
-  for (; (flags & 1U) == 0; flags >>= 1)
-  {
-    ++number;
-  }
-  return number;
-#endif
-}
-
-/** The lowest bits, as many as these. */
-CUDAMEDIAN_HOST_DEVICE std::uint32_t
-                       GetLowBits(std::int64_t count)
-{
-  return count >= bitsOfWord ? ~0U : count <= 0 ? 0U : (1U << count) - 1;
 }
 
 /** The four lowest flags as the lowest bit of each byte. */

@@ -58,7 +58,7 @@ IsAligned(const void * pointer, const Rows & rows)
 bool
 IsReadInPlace(const MedianRequest & request)
 {
-  return IsReadAsItIs(request) && IsAligned(request.input, GetRows(request));
+  return IsReadAsItIs(request) && HasReadableRows(request);
 }
 
 /** Whether results lie in the output as in an image without gaps. */
@@ -72,13 +72,6 @@ HasPackedOutput(const MedianRequest & request)
     isPacked = isPacked && (request.outputExtent[axis] <= 1 || request.outputStride[axis] == packed[axis]);
   }
   return isPacked;
-}
-
-bool
-IsWrittenInPlace(const MedianRequest & request)
-{
-  return request.outlierRule == OutlierRule::None && HasPackedOutput(request) &&
-         IsAligned(request.output, GetRows(request));
 }
 
 /** Those of a plan, where rows have to be copied and the copies count against a budget: they are copied one after the
@@ -181,7 +174,7 @@ ImageLaunch::DescribeCopies(const MedianRequest & request) const
 }
 
 void
-ImageLaunch::SetKernel(SlabKernel && kernel)
+ImageLaunch::SetKernel(const MedianRequest &, SlabKernel && kernel)
 {
   m_Kernel.emplace(std::move(kernel));
   m_Launches.clear();
@@ -276,6 +269,19 @@ bool
 IsAlignedForKernels(const void * pointer)
 {
   return reinterpret_cast<std::uintptr_t>(pointer) % deviceAlignment == 0;
+}
+
+bool
+HasReadableRows(const MedianRequest & request)
+{
+  return GetInputStride(request) == GetPackedStride(request.inputExtent) && IsAligned(request.input, GetRows(request));
+}
+
+bool
+IsWrittenInPlace(const MedianRequest & request)
+{
+  return request.outlierRule == OutlierRule::None && HasPackedOutput(request) &&
+         IsAligned(request.output, GetRows(request));
 }
 
 } // namespace cudamedian

@@ -53,7 +53,7 @@ public:
 
   /** Sets the kernels, without which nothing is launched. */
   void
-  SetKernel(SlabKernel && kernel);
+  SetKernel(const MedianRequest & request, SlabKernel && kernel);
 
   const SlabKernel &
   GetKernel() const
@@ -84,6 +84,14 @@ private:
 /** Whether a buffer starts where kernels read and write whole vectors. */
 bool
 IsAlignedForKernels(const void * pointer);
+
+/** Whether kernels can read an input's rows where they lie, whatever is beyond them. */
+bool
+HasReadableRows(const MedianRequest & request);
+
+/** Whether kernels can write all results where they belong. */
+bool
+IsWrittenInPlace(const MedianRequest & request);
 
 } // namespace cudamedian
 

@@ -23,6 +23,7 @@
 #include "HalfFloat.h"
 #include "ImageLaunch.h"
 #include "MaskedKernels.h"
+#include "MaskedTiles.h"
 #include "PixelBits.h"
 #include "PixelFormat.h"
 #include "RequestWindow.h"
@@ -215,9 +216,20 @@ MaskedLaunch::LayOut(const Slab & slab, bool hasResults) const
 }
 
 void
-MaskedLaunch::SetKernel(SlabKernel && kernel)
+MaskedLaunch::SetKernel(const MedianRequest & request, SlabKernel && kernel)
 {
   m_Kernel.emplace(std::move(kernel));
+  const bool isReadable = HasReadableRows(request) && IsWrittenInPlace(request) && AreReadByTiles(request);
+  m_WhyCopied = isReadable ? m_Kernel->PrepareMasked(request.compilation == Compilation::Wait) : std::string();
+  m_IsDirect = isReadable && m_WhyCopied.empty();
+  if (m_IsDirect)
+  {
+    Slab whole;
+    whole.output.extent = request.outputExtent;
+    whole.input.extent = request.inputExtent;
+    m_Direct = m_Kernel->Cut(whole);
+    return;
+  }
   for (auto & piece : m_Pieces)
   {
     piece.launches = m_Kernel->Cut(piece.slab);
@@ -227,13 +239,24 @@ MaskedLaunch::SetKernel(SlabKernel && kernel)
 std::string
 MaskedLaunch::DescribeCopies(const MedianRequest & request) const
 {
+  if (m_IsDirect)
+  {
+    return "filtered where it lies, with what tells which pixels are valid";
+  }
   return std::string("copied on the device with its border") +
-         (HasInvalidPixels(request) ? ", and with extreme keys where pixels are not valid" : "");
+         (HasInvalidPixels(request) ? ", and with extreme keys where pixels are not valid" : "") +
+         (m_WhyCopied.empty() ? "" : "; no kernel reads the image where it lies: " + m_WhyCopied);
 }
 
 void
 MaskedLaunch::Launch(const MedianRequest & request, cudaStream_t stream) const
 {
+  if (m_IsDirect)
+  {
+    CheckCuda(m_Kernel->LaunchMasked(m_Direct, request.input, request.output, MakeMaskRules(request), stream),
+              "launching the kernel");
+    return;
+  }
   const StreamBuffer buffer(m_Memory.bytes, stream);
   auto * const       memory = static_cast<char *>(buffer.Get());
   Send(m_Members, memory + m_Memory.members, stream);

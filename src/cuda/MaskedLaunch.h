@@ -30,7 +30,9 @@ namespace cudamedian
 
 /** What filters an image in device memory by a masked request (see IsMasked()), on one device: on the device it does
  * what MaskedCopy does on the host. A copy with its border has extreme keys where pixels are not valid, a map says
- * which rank of that each output has, and the output is written pixel by pixel. A large image passes in pieces. */
+ * which rank of that each output has, and the output is written pixel by pixel. A large image passes in pieces.
+ *
+ * Where there is a kernel that reads the image and its mask where they lie (MaskedTiles.h), it does all of that. */
 class MaskedLaunch
 {
 public:
@@ -40,19 +42,19 @@ public:
   std::size_t
   CountSlabs() const
   {
-    return m_Pieces.size();
+    return m_IsDirect ? 1 : m_Pieces.size();
   }
 
   /** Bytes of device memory that a piece takes, for copies and kernels. */
   std::size_t
   GetLaunchBytes() const
   {
-    return m_Memory.bytes;
+    return m_IsDirect ? 0 : m_Memory.bytes;
   }
 
   /** Sets the kernels, without which nothing is launched. */
   void
-  SetKernel(SlabKernel && kernel);
+  SetKernel(const MedianRequest & request, SlabKernel && kernel);
 
   const SlabKernel &
   GetKernel() const
@@ -116,6 +118,9 @@ private:
   std::vector<Piece>           m_Pieces;
   MaskedMemory                 m_Memory; ///< of the largest piece, which is the first
   std::optional<SlabKernel>    m_Kernel;
+  bool                         m_IsDirect{ false }; ///< whether kernels read the image where it lies …
+  std::vector<SlabLaunch>      m_Direct;            ///< … their launches …
+  std::string                  m_WhyCopied;         ///< … or what is in the way, where no more than a kernel is
 };
 
 } // namespace cudamedian

@@ -26,49 +26,6 @@
 namespace cudamedian
 {
 
-/** A number for each of 32 pixels: each word has one digit of all of them. */
-template <int VDigits>
-struct DigitWords
-{
-  std::uint32_t digits[VDigits];
-
-  /** Adds 1 where a flag is set, for both words. */
-  CUDAMEDIAN_HOST_DEVICE void
-  AddPair(std::uint32_t one, std::uint32_t other)
-  {
-    auto carry = AddDigits(digits[0], one, other);
-    CUDAMEDIAN_UNROLL
-    for (int i = 1; i < VDigits; ++i)
-    {
-      const auto next = digits[i] & carry;
-      digits[i] ^= carry;
-      carry = next;
-    }
-  }
-
-  /** Adds a weight where a flag is set. */
-  CUDAMEDIAN_HOST_DEVICE void
-  Add(std::uint32_t flags, std::uint32_t weight)
-  {
-    std::uint32_t carry = 0;
-    CUDAMEDIAN_UNROLL
-    for (int i = 0; i < VDigits; ++i)
-    {
-      carry = AddDigits(digits[i], flags & (0U - (weight >> i & 1U)), carry);
-    }
-  }
-
-private:
-  /** \returns what is carried. */
-  static CUDAMEDIAN_HOST_DEVICE std::uint32_t
-                                AddDigits(std::uint32_t & sum, std::uint32_t a, std::uint32_t b)
-  {
-    const auto carry = (sum & a) | (b & (sum ^ a));
-    sum ^= a ^ b;
-    return carry;
-  }
-};
-
 /** Columns are words of 32 outputs.
  *
  * A run of a window begins where it is one key's turn, and behind it, it is one key's turn again. What the greatest

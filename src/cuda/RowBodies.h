@@ -86,18 +86,6 @@ private:
 };
 #endif
 
-/** At each bit, whether an odd number of the bits up to it are set. */
-CUDAMEDIAN_HOST_DEVICE std::uint32_t
-                       CountOdd(std::uint32_t word)
-{
-  CUDAMEDIAN_UNROLL
-  for (int step = 1; step < bitsOfWord; step *= 2)
-  {
-    word ^= word << step;
-  }
-  return word;
-}
-
 /** Finds the pixels of a row that are not valid and whose turn it is where, and copies the row by that: what MarkBody,
  * TurnBody and FillBody do along axis 0, in one pass over the image and its mask. */
 template <typename TBits>

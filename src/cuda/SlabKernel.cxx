@@ -90,6 +90,28 @@ SlabKernel::Launch(const std::vector<SlabLaunch> & launches,
   return cudaSuccess;
 }
 
+cudaError_t
+SlabKernel::LaunchMasked(const std::vector<SlabLaunch> & launches,
+                         const void *                    input,
+                         void *                          output,
+                         const MaskRules &               rules,
+                         cudaStream_t                    stream) const
+{
+  cudaGetLastError(); // as above
+  for (const auto & launch : launches)
+  {
+    auto arguments = launch.arguments;
+    arguments.input = input;
+    arguments.output = static_cast<char *>(output) + launch.outputOffset;
+    const auto error = m_Launcher->LaunchMasked(arguments, rules, stream);
+    if (error != cudaSuccess)
+    {
+      return error;
+    }
+  }
+  return cudaSuccess;
+}
+
 /** The launch for a piece of the output. The piece's origin is relative to the output's. */
 SlabLaunch
 SlabKernel::CutArguments(const KernelArguments & whole, const PixelBox & piece) const

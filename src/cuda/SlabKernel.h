@@ -59,6 +59,21 @@ public:
          void *                          scratch,
          cudaStream_t                    stream) const;
 
+  /** See SlabLauncher::PrepareMasked(). */
+  std::string
+  PrepareMasked(bool waits)
+  {
+    return m_Launcher->PrepareMasked(waits);
+  }
+
+  /** Launches the kernels that read masks. \pre PrepareMasked() */
+  cudaError_t
+  LaunchMasked(const std::vector<SlabLaunch> & launches,
+               const void *                    input,
+               void *                          output,
+               const MaskRules &               rules,
+               cudaStream_t                    stream) const;
+
   /** Whether launches need memory, or streams, of the context. It must not pass to another call before they have ended.
    */
   bool

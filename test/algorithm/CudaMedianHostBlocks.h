@@ -61,6 +61,23 @@ public:
   void
   Synchronize() const
   {}
+  template <typename T>
+  struct Own
+  {
+    std::vector<T> values;
+
+    T &
+    Get(unsigned int thread)
+    {
+      return values[thread];
+    }
+  };
+  template <typename T>
+  Own<T>
+  MakeOwn() const
+  {
+    return { std::vector<T>(VThreads) };
+  }
   int
   Count(int ofAll) const
   {

@@ -179,6 +179,37 @@ TEST_F(CudaMedianKernelCompilation, APlanLooksOnDiskOnce)
             0);
 }
 
+// NVRTC takes the headers of kernels that read masks, with turns and without, and keeps them apart from others.
+TEST_F(CudaMedianKernelCompilation, KernelsThatReadMasks)
+{
+  const auto getWish = [](const Extent & radius, PixelType type, bool readsMasks) {
+    Window     window(radius);
+    const auto lines = window.CountPixels() / window.GetSize(0);
+    window.rank = (window.CountPixels() - lines) / 2;
+    window.ranks = lines + 1;
+    auto wish = Wish(GetMaskedWindow(window), type);
+    wish.readsMasks = readsMasks;
+    return wish;
+  };
+  EXPECT_EQ(RunInChild([&] {
+              for (const auto type : { PixelType::UInt8, PixelType::UInt16, PixelType::Float32 })
+              {
+                for (const auto & radius : { Extent{ { 1, 1, 0, 0 } }, Extent{ { 2, 2, 0, 0 } } })
+                {
+                  if (!IsBinary(*GetCompiledKernel(getWish(radius, type, true))) ||
+                      FindCompiledKernel(getWish(radius, type, false)) != nullptr)
+                  {
+                    return 1;
+                  }
+                }
+              }
+              // Pixels of 64 bits have none.
+              const auto wide = GetCompiledKernel(getWish({ { 1, 1, 0, 0 } }, PixelType::Float64, true));
+              return wide->binary.empty() && wide->explanation.find("read no masks") != std::string::npos ? 0 : 2;
+            }),
+            0);
+}
+
 TEST_F(CudaMedianKernelCompilation, FootprintsAreKeptByTheirPixels)
 {
   const auto cross = Wish(Window(Footprint::MakeCross({ { 1, 1, 0, 0 } }), -1));

@@ -20,6 +20,7 @@
 
 #include "KernelArguments.h"
 #include "KernelPolicy.h"
+#include "MaskRules.h"
 #include "PixelFormat.h"
 #include "Window.h"
 
@@ -62,9 +63,14 @@ cudaError_t
 PrepareEmittedKernel(const EmittedKernel & kernel, int & multiprocessors);
 
 /** Completes the arguments for a kernel's blocks and launches it over the output box, on the device that it was
- * prepared on; a grid larger than CUDA allows becomes several launches. */
+ * prepared on; a grid larger than CUDA allows becomes several launches.
+ * \param rules what a kernel is told that reads masks */
 cudaError_t
-LaunchEmittedKernel(const EmittedKernel & kernel, int multiprocessors, KernelArguments arguments, cudaStream_t stream);
+LaunchEmittedKernel(const EmittedKernel & kernel,
+                    int                   multiprocessors,
+                    KernelArguments       arguments,
+                    cudaStream_t          stream,
+                    const MaskRules *     rules = nullptr);
 
 /** Both in one call. */
 cudaError_t

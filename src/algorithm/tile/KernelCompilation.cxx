@@ -31,6 +31,7 @@
 #include <mutex>
 #include <set>
 #include <sstream>
+#include <stdexcept>
 #include <tuple>
 
 namespace cudamedian
@@ -158,17 +159,24 @@ DraftKernel(const TileProgram &  tileProgram,
             KeyFormat            keyFormat,
             const KernelKind &   kind,
             const KernelPolicy & policy,
-            const KernelTarget & target)
+            const KernelTarget & target,
+            bool                 readsMasks)
 {
   const bool     isFloat = GetKeyMapping(keyFormat) == KeyMapping::Float;
   const auto     program = BuildKernelProgram(tileProgram, policy, kind);
   EmittedProgram count;
   KernelDraft    draft;
-  draft.source = MakeKernelSource(program, policy, kind, isFloat, count);
+  const auto &   window = tileProgram.GetWindow();
+  if (readsMasks && !CanReadMasks(window, policy, kind, program))
+  {
+    throw std::invalid_argument("kernels of such windows, pixels or devices read no masks");
+  }
+  draft.source = MakeKernelSource(program, policy, kind, isFloat, count, readsMasks);
   draft.key = GetKeyOfSource(draft.source, target);
   draft.how = target.isPtx ? " as PTX for " + target.GetName() : "";
   draft.kernel.policy = policy;
-  draft.kernel.shape = GetKernelShape(tileProgram.GetWindow(), policy, kind, program);
+  draft.kernel.shape =
+    readsMasks ? GetMaskedShape(window, policy, kind, program) : GetKernelShape(window, policy, kind, program);
   draft.kernel.operations = count.operations;
   draft.kernel.instructions = count.instructions;
   return draft;
@@ -200,7 +208,8 @@ LoadKernel(const KernelWish & wish)
   }
   try
   {
-    auto draft = DraftKernel(BuildTileProgram(wish.window, *policy), wish.keyFormat, wish.kind, *policy, wish.target);
+    auto draft = DraftKernel(
+      BuildTileProgram(wish.window, *policy), wish.keyFormat, wish.kind, *policy, wish.target, wish.readsMasks);
     return LoadBinary(cache, draft) ? std::optional<CompiledKernel>(std::move(draft.kernel)) : std::nullopt;
   }
   catch (const std::exception &)
@@ -216,8 +225,13 @@ CompileKernel(const KernelWish & wish, const std::atomic<bool> & isStopped)
   try
   {
     const auto policy = GetKernelPolicy(wish.window, wish.kind, wish.traits);
-    const auto kernel =
-      CompileProgram(BuildTileProgram(wish.window, policy), wish.keyFormat, wish.kind, policy, wish.target, &isStopped);
+    const auto kernel = CompileProgram(BuildTileProgram(wish.window, policy),
+                                       wish.keyFormat,
+                                       wish.kind,
+                                       policy,
+                                       wish.target,
+                                       &isStopped,
+                                       wish.readsMasks);
     if (!kernel.binary.empty())
     {
       KernelCache(KernelCache::GetDefaultFolder()).Store(GetKeyOfPolicy(wish), WritePolicy(policy));
@@ -232,12 +246,13 @@ CompileKernel(const KernelWish & wish, const std::atomic<bool> & isStopped)
   }
 }
 
-using Key = std::tuple<Window, KeyFormat, int, std::string, std::string>;
+using Key = std::tuple<Window, KeyFormat, int, std::string, std::string, bool>;
 
 Key
 GetKey(const KernelWish & wish)
 {
-  return { wish.window, wish.keyFormat, wish.traits.computeCapability, wish.traits.name, wish.target.GetName() };
+  return { wish.window,      wish.keyFormat,        wish.traits.computeCapability,
+           wish.traits.name, wish.target.GetName(), wish.readsMasks };
 }
 
 /** The kernels of a process: after a fork there is another one, since a thread of the parent may have been at work. */
@@ -306,9 +321,10 @@ CompileProgram(const TileProgram &       program,
                const KernelKind &        kind,
                const KernelPolicy &      policy,
                const KernelTarget &      target,
-               const std::atomic<bool> * isStopped)
+               const std::atomic<bool> * isStopped,
+               bool                      readsMasks)
 {
-  auto              draft = DraftKernel(program, keyFormat, kind, policy, target);
+  auto              draft = DraftKernel(program, keyFormat, kind, policy, target, readsMasks);
   const KernelCache cache(KernelCache::GetDefaultFolder());
   if (LoadBinary(cache, draft))
   {

@@ -19,6 +19,7 @@
 
 #include "DivideUp.h"
 #include "LinePolicy.h"
+#include "MaskedLayout.h"
 
 #include <algorithm>
 #include <stdexcept>
@@ -195,6 +196,25 @@ GetFootprintVector(const TileProgram & program, TileProgram::Value input, int lo
   return { input / width, column / loadKeys * loadKeys - shift, column % loadKeys };
 }
 
+namespace
+{
+
+/** Pixels that a thread stages at once. */
+int
+GetStagePixels(const KernelKind & kind)
+{
+  return kind.pixelBytes == 1 ? 8 : 16 / kind.pixelBytes;
+}
+
+/** Columns that are staged on either side of a block's outputs, whole vectors. */
+int
+GetHalo(const KernelKind & kind, const KernelProgram & program)
+{
+  return RoundUp(program.margin, GetStagePixels(kind));
+}
+
+} // namespace
+
 KernelShape
 GetKernelShape(const Window &        window,
                const KernelPolicy &  policy,
@@ -205,8 +225,7 @@ GetKernelShape(const Window &        window,
   {
     return GetLineShape(window, policy, kind);
   }
-  const auto  stagePixels = kind.pixelBytes == 1 ? 8 : 16 / kind.pixelBytes;
-  const auto  halo = RoundUp(program.margin, stagePixels);
+  const auto  halo = GetHalo(kind, program);
   KernelShape shape;
   shape.threads = policy.blockX * policy.blockY;
   shape.block[0] = policy.blockX * static_cast<int>(policy.tile[0]);
@@ -229,6 +248,62 @@ GetKernelShape(const Window &        window,
     static_cast<int>(program.shared.numberOfVectors) * program.shared.keys * policy.blockY * positions;
   shape.sharedBytes =
     (staged + shared + static_cast<int>(program.savedValues) * shape.threads) * kind.GetRegisterBytes();
+  return shape;
+}
+
+Window
+GetMaskedWindow(const Window & ofMap)
+{
+  auto window = ofMap;
+  if (window.GetLargestRadius() == 1)
+  {
+    window.rank = 0;
+    window.ranks = window.CountPixels() / 2 + 1;
+  }
+  return window;
+}
+
+bool
+HasTurns(const Window & window)
+{
+  return window.rank > 0;
+}
+
+bool
+CanReadMasks(const Window & window, const KernelPolicy & policy, const KernelKind & kind, const KernelProgram & program)
+{
+  const auto parts = kind.GetPixels();
+  const bool isKnown = kind.packing == KeyPacking::Pair || kind.packing == KeyPacking::HalfPair ||
+                       (kind.packing == KeyPacking::Single && kind.pixelBytes <= 4);
+  const bool areRanks = HasTurns(window) ? window.ranks == window.CountPixels() / window.GetSize(0) + 1
+                                         : window.ranks == window.CountPixels() / 2 + 1;
+  return isKnown && window.footprint == nullptr && !window.HasEvenSize() && areRanks &&
+         window.GetSize(0) <= bitsOfWord && policy.lineBytes == 0 && policy.steps == 0 &&
+         GetHalo(kind, program) < bitsOfWord && policy.blockX * policy.tile[0] % bitsOfWord == 0 &&
+         bitsOfWord / parts % policy.tile[0] == 0;
+}
+
+KernelShape
+GetMaskedShape(const Window &        window,
+               const KernelPolicy &  policy,
+               const KernelKind &    kind,
+               const KernelProgram & program)
+{
+  auto       shape = GetKernelShape(window, policy, kind, program);
+  const auto added = [&](int axis) { return static_cast<int>(2 * window.radius[axis]); };
+  const auto rows = policy.blockY * static_cast<int>(policy.tile[1]);
+  const auto slices = shape.block[2];
+  const auto volumes = shape.block[3];
+  const auto layout =
+    MakeMaskedLayout(shape.block[0] + 2 * GetHalo(kind, program),
+                     (rows + added(1)) * (slices + added(2)) * (volumes + added(3)) * kind.GetPixels(),
+                     kind.GetPixels(),
+                     shape.block[0],
+                     rows * slices * volumes,
+                     static_cast<int>(window.CountPixels() / window.GetSize(0)),
+                     static_cast<int>(window.GetSize(0)),
+                     HasTurns(window));
+  shape.sharedBytes += 4 * layout.CountWords();
   return shape;
 }
 

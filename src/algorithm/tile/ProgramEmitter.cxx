@@ -387,21 +387,28 @@ MakeKernelSource(const KernelProgram & program,
                  const KernelPolicy &  policy,
                  const KernelKind &    kind,
                  bool                  isFloat,
-                 EmittedProgram &      count)
+                 EmittedProgram &      count,
+                 bool                  readsMasks)
 {
   std::ostringstream source;
   const bool         inLines = policy.lineBytes > 0;
-  source << "#include \"" << (inLines ? "LineKernel.h" : "TileBlock.h") << "\"\nnamespace cudamedian\n{\n";
+  const auto * const header = inLines ? "LineKernel.h" : readsMasks ? "MaskedTileKernel.h" : "TileBlock.h";
+  source << "#include \"" << header << "\"\nnamespace cudamedian\n{\n";
   count = EmitProgram(program, policy, kind, "Program", source);
-  const auto packing = inLines ? GetLinePacking(kind.packing) : kind.packing;
-  source << "using Kernel = " << (inLines ? "LineKernel" : "ProgramKernel") << "<Program, std::uint"
-         << 8 * kind.pixelBytes << "_t, KeyMapping::" << (isFloat ? "Float" : "Integer")
-         << ", KeyPacking::" << ToString(packing) << ">;\n}\n"
+  const auto         packing = inLines ? GetLinePacking(kind.packing) : kind.packing;
+  const auto * const kernel = inLines ? "LineKernel" : readsMasks ? "MaskedTileKernel" : "ProgramKernel";
+  source << "using Kernel = " << kernel << "<Program, std::uint" << 8 * kind.pixelBytes
+         << "_t, KeyMapping::" << (isFloat ? "Float" : "Integer") << ", KeyPacking::" << ToString(packing)
+         << (readsMasks ? HasTurns(program.phases.phases.back().program.GetWindow()) ? ", true" : ", false" : "")
+         << ">;\n}\n"
          << "extern \"C\" __global__ void __launch_bounds__(cudamedian::Kernel::Threads, "
          << "cudamedian::Program::ResidentBlocks)\n"
-         << runtimeKernelName << "(const __grid_constant__ cudamedian::KernelArguments arguments)\n{\n"
+         << runtimeKernelName << "(const __grid_constant__ cudamedian::KernelArguments arguments"
+         << (readsMasks ? ",\n                     const __grid_constant__ cudamedian::MaskRules rules" : "")
+         << ")\n{\n"
          << (inLines ? "  cudamedian::Kernel::Run(arguments, blockIdx.x, blockIdx.y, blockIdx.z, threadIdx.x);\n}\n"
-                     : "  cudamedian::RunTileKernelBlock<cudamedian::Kernel>(arguments);\n}\n");
+             : readsMasks ? "  cudamedian::RunMaskedTileBlock<cudamedian::Kernel>(arguments, rules);\n}\n"
+                          : "  cudamedian::RunTileKernelBlock<cudamedian::Kernel>(arguments);\n}\n");
   return source.str();
 }
 

@@ -61,13 +61,15 @@ constexpr char runtimeKernelName[] = "CudaMedianTileKernel";
 
 /** The source of a window's kernel for NVRTC.
  * \param isFloat whether 32- and 64-bit pixels are IEEE numbers
- * \param program receives what was written. */
+ * \param count receives what was written
+ * \param readsMasks whether it is MaskedTileKernel. \pre CanReadMasks(), then */
 std::string
 MakeKernelSource(const KernelProgram & program,
                  const KernelPolicy &  policy,
                  const KernelKind &    kind,
                  bool                  isFloat,
-                 EmittedProgram &      count);
+                 EmittedProgram &      count,
+                 bool                  readsMasks = false);
 
 } // namespace cudamedian
 

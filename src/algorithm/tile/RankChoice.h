@@ -23,6 +23,19 @@
 namespace cudamedian
 {
 
+/** Four bytes that have the highest bits of bytes of two words, which are named as for SelectBytes(), all over. */
+CUDAMEDIAN_HOST_DEVICE std::uint32_t
+                       RepeatSigns(std::uint32_t a, std::uint32_t b, std::uint32_t selector)
+{
+#ifdef __CUDA_ARCH__
+  std::uint32_t result;
+  asm("prmt.b32 %0, %1, %2, %3;" : "=r"(result) : "r"(a), "r"(b), "r"(selector | 0x8888U));
+  return result;
+#else
+  return (SelectBytes(a, b, selector) >> 7 & 0x01010101U) * 0xFFU;
+#endif
+}
+
 /** The ranks that are wanted of a row of a tile's outputs, counted from the least that its program finds: a byte for
  * each pixel in the row's registers of keys.
  *
@@ -69,19 +82,6 @@ private:
       const auto mask = RepeatSigns(first, first, 0x1111U * byte);
       return sizeof(Keys) == 8 ? static_cast<Keys>(mask) << (4 * sizeof(Keys)) | mask : static_cast<Keys>(mask);
     }
-  }
-
-  /** Four bytes that have the highest bits of bytes of two words, which are named as for SelectBytes(), all over. */
-  static CUDAMEDIAN_HOST_DEVICE std::uint32_t
-                                RepeatSigns(std::uint32_t a, std::uint32_t b, std::uint32_t selector)
-  {
-#ifdef __CUDA_ARCH__
-    std::uint32_t result;
-    asm("prmt.b32 %0, %1, %2, %3;" : "=r"(result) : "r"(a), "r"(b), "r"(selector | 0x8888U));
-    return result;
-#else
-    return (SelectBytes(a, b, selector) >> 7 & 0x01010101U) * 0xFFU;
-#endif
   }
 
   PixelVector<std::uint8_t, VCount> m_Ranks[Parts];

@@ -120,12 +120,16 @@ CompileRuntimeKernel(const TileProgram &  tileProgram,
 }
 
 RuntimeKernel
-FindRuntimeKernel(const Window & window, KeyFormat keyFormat, int pixelBytes, const DeviceTraits & traits)
+FindRuntimeKernel(const Window &       window,
+                  KeyFormat            keyFormat,
+                  int                  pixelBytes,
+                  const DeviceTraits & traits,
+                  bool                 readsMasks)
 {
-  using Key = std::tuple<Window, KeyFormat, int, std::string>;
+  using Key = std::tuple<Window, KeyFormat, int, std::string, bool>;
   static auto & mutex = *new std::mutex;
   static auto & loaded = *new std::map<Key, RuntimeKernel>;
-  const Key     key(window, keyFormat, traits.computeCapability, traits.name);
+  const Key     key(window, keyFormat, traits.computeCapability, traits.name, readsMasks);
   {
     const std::lock_guard<std::mutex> lock(mutex);
     const auto                        entry = loaded.find(key);
@@ -136,10 +140,12 @@ FindRuntimeKernel(const Window & window, KeyFormat keyFormat, int pixelBytes, co
   }
   // Without the lock: others need not wait while one is compiled.
   auto wish = MakeKernelWish(window, keyFormat, pixelBytes, traits);
+  wish.readsMasks = readsMasks;
   auto kernel = Load(window, keyFormat, wish.kind, wish.target, *GetCompiledKernel(wish));
   if (!kernel.loads && !wish.target.isPtx)
   {
     wish = MakeKernelWish(window, keyFormat, pixelBytes, traits, true);
+    wish.readsMasks = readsMasks;
     kernel = Load(window, keyFormat, wish.kind, wish.target, *GetCompiledKernel(wish));
   }
   const std::lock_guard<std::mutex> lock(mutex);

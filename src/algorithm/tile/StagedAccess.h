@@ -176,6 +176,15 @@ public:
     return m_Numbered.IsAtLimit(m_Extreme);
   }
 
+protected:
+  const KernelArguments & m_Arguments;
+  PixelBits *             m_Output; // the tile's first one, and how many of it and of what follows are to be written
+  std::int32_t            m_Skip;
+  std::int32_t            m_Columns;
+  std::int32_t            m_Rows;
+  std::int32_t            m_Slices;
+  std::int32_t            m_Volumes;
+
 private:
   /** The ranks of a row of pixels, from so many behind the first of the map on, where it has them. */
   CUDAMEDIAN_HOST_DEVICE PixelVector<std::uint8_t, Program::TileX>
@@ -245,19 +254,12 @@ private:
     }
   }
 
-  const KernelArguments & m_Arguments;
-  const NumberedKeys &    m_Numbered;
-  const Keys *            m_Keys;
-  Keys *                  m_Saved;
-  Keys *                  m_Shared;
-  PixelBits *             m_Output;
-  std::int32_t            m_Skip;
-  std::int32_t            m_Columns;
-  std::int32_t            m_Rows;
-  std::int32_t            m_Slices;
-  std::int32_t            m_Volumes;
-  bool                    m_Whole;
-  mutable Keys            m_Extreme{ 0 }; // of the medians, if keys are clamped
+  const NumberedKeys & m_Numbered;
+  const Keys *         m_Keys;
+  Keys *               m_Saved;
+  Keys *               m_Shared;
+  bool                 m_Whole;
+  mutable Keys         m_Extreme{ 0 }; // of the medians, if keys are clamped
 };
 
 } // namespace cudamedian

@@ -26,7 +26,8 @@ namespace cudamedian
 // A block of TileKernel or MarchingKernel from its beginning to its end. Its threads are a type, so that the tests run
 // it too: there they are a loop. ForEachThread(function) calls function(thread) for each thread, and Synchronize()
 // waits for all. What threads add to a variable from outside is their own on the device, and that of all in the tests:
-// Count(variable) waits for all threads too, and returns how many added one.
+// Count(variable) waits for all threads too, and returns how many added one. MakeOwn<T>() makes a variable for each
+// thread, Get(thread), that stays from one such call to the next.
 
 #ifdef __CUDACC__
 /** The threads of a block on the device. */
@@ -47,6 +48,23 @@ struct DeviceThreads
   Count(int own)
   {
     return __syncthreads_count(own);
+  }
+  template <typename T>
+  struct Own
+  {
+    T value;
+
+    __device__ __forceinline__ T &
+    Get(unsigned int)
+    {
+      return value;
+    }
+  };
+  template <typename T>
+  static __device__ __forceinline__ Own<T>
+                                    MakeOwn()
+  {
+    return {};
   }
 };
 

@@ -71,10 +71,11 @@ constexpr std::int64_t largestInterpretedLaunch = std::int64_t{ 1 } << 22;
 class EmittedLauncher : public SlabLauncher
 {
 public:
-  EmittedLauncher(const EmittedKernel & kernel, const std::string & how, bool isNative)
+  EmittedLauncher(const EmittedKernel & kernel, const std::string & how, bool isNative, int pixelBytes)
     : m_Kernel(kernel)
     , m_How(how)
     , m_IsNative(isNative)
+    , m_PixelBytes(pixelBytes)
   {
     CheckCuda(PrepareEmittedKernel(kernel, m_Multiprocessors), "cudaFuncSetAttribute");
   }
@@ -99,6 +100,42 @@ public:
   {
     return true;
   }
+  std::string
+  PrepareMasked(bool waits) override
+  {
+    const auto traits = GetDeviceTraits({});
+    const auto window = GetMaskedWindow(m_Kernel.window);
+    auto       wish = MakeKernelWish(window, m_Kernel.keyFormat, m_PixelBytes, traits);
+    wish.readsMasks = true;
+    if (!m_IsNative || wish.target.isPtx)
+    {
+      return "it would be no machine code of the device";
+    }
+    if (!waits && FindCompiledKernel(wish) == nullptr)
+    {
+      CompileInBackground(wish);
+      return "it is not compiled yet";
+    }
+    const auto found = FindRuntimeKernel(window, m_Kernel.keyFormat, m_PixelBytes, traits, true);
+    if (found.kernel == nullptr || !found.isNative)
+    {
+      return found.explanation;
+    }
+    std::string missing;
+    const auto  needed = static_cast<std::size_t>(found.kernel->shape.sharedBytes);
+    if (!FitsSharedMemory(needed, traits.blockSharedBytes, "it", missing))
+    {
+      return missing;
+    }
+    CheckCuda(PrepareEmittedKernel(*found.kernel, m_Multiprocessors), "cudaFuncSetAttribute");
+    m_Masked = found.kernel;
+    return {};
+  }
+  cudaError_t
+  LaunchMasked(const KernelArguments & arguments, const MaskRules & rules, cudaStream_t stream) const override
+  {
+    return LaunchEmittedKernel(*m_Masked, m_Multiprocessors, arguments, stream, &rules);
+  }
   void
   Describe(ExecutionReport & report) const override
   {
@@ -111,7 +148,9 @@ private:
   const EmittedKernel & m_Kernel;
   std::string           m_How;
   bool                  m_IsNative;
+  int                   m_PixelBytes;
   int                   m_Multiprocessors{ 1 };
+  const EmittedKernel * m_Masked{ nullptr };
 };
 
 /** Looks for the kernel compiled ahead on the current device. \returns null, and why, where there is none. */
@@ -157,7 +196,8 @@ public:
     {
       throw KernelMissing(missing.empty() ? noneAhead : missing);
     }
-    return std::make_unique<EmittedLauncher>(*kernel, "compiled ahead", true);
+    return std::make_unique<EmittedLauncher>(
+      *kernel, "compiled ahead", true, static_cast<int>(PixelBytes(request.pixelType)));
   }
 };
 
@@ -174,15 +214,14 @@ public:
   Prepare(const MedianRequest & request, const Candidate &, DeviceContext &) const override
   {
     // For the device that it is prepared on, whatever the others are.
-    const auto found = FindRuntimeKernel(GetWindow(request),
-                                         GetKeyFormat(request.pixelType),
-                                         static_cast<int>(PixelBytes(request.pixelType)),
-                                         GetDeviceTraits({}));
+    const auto pixelBytes = static_cast<int>(PixelBytes(request.pixelType));
+    const auto found =
+      FindRuntimeKernel(GetWindow(request), GetKeyFormat(request.pixelType), pixelBytes, GetDeviceTraits({}));
     if (found.kernel == nullptr)
     {
       throw KernelMissing(found.explanation);
     }
-    return std::make_unique<EmittedLauncher>(*found.kernel, found.explanation, found.isNative);
+    return std::make_unique<EmittedLauncher>(*found.kernel, found.explanation, found.isNative, pixelBytes);
   }
 };
 

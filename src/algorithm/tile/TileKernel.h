@@ -303,6 +303,19 @@ protected:
            unsigned int            line,
            PixelVector<TPixelBits, VPixels> (&pixels)[Parts])
   {
+    LoadLine(arguments, block, input, arguments.inputPitch, line, pixels);
+  }
+
+  /** The same of an image of the input's extent. \param pitch its pixels from one position along an axis to the next */
+  template <typename TBits, int VPixels>
+  static CUDAMEDIAN_HOST_DEVICE void
+  LoadLine(const KernelArguments & arguments,
+           const Block &           block,
+           const TBits *           input,
+           const std::int64_t (&pitch)[4],
+           unsigned int line,
+           PixelVector<TBits, VPixels> (&pixels)[Parts])
+  {
     unsigned int row = line;
     if constexpr (Slices * Volumes > 1)
     {
@@ -312,22 +325,20 @@ protected:
       const auto         slice = static_cast<std::int32_t>(slices - volume * Slices);
       if constexpr (Slices > 1)
       {
-        input +=
-          Clamp(block.first[2] + slice - TProgram::RadiusZ, arguments.inputExtent[2] - 1) * arguments.inputPitch[2];
+        input += Clamp(block.first[2] + slice - TProgram::RadiusZ, arguments.inputExtent[2] - 1) * pitch[2];
       }
       if constexpr (Volumes > 1)
       {
         input +=
           Clamp(block.first[3] + static_cast<std::int32_t>(volume) - TProgram::RadiusW, arguments.inputExtent[3] - 1) *
-          arguments.inputPitch[3];
+          pitch[3];
       }
     }
     const std::int32_t y = block.first[1] + static_cast<std::int32_t>(row) - TProgram::RadiusY;
     CUDAMEDIAN_UNROLL
     for (int part = 0; part < Parts; ++part)
     {
-      pixels[part].Load(input + Clamp(y + part * GetPartRows(arguments), arguments.inputExtent[1] - 1) *
-                                  arguments.inputPitch[1]);
+      pixels[part].Load(input + Clamp(y + part * GetPartRows(arguments), arguments.inputExtent[1] - 1) * pitch[1]);
     }
   }
 };
