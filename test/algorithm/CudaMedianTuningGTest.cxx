@@ -49,6 +49,9 @@ using namespace cudamedian;
 const std::vector<TileTuningRow> tileTuning{
 #include "TileTuning.inc"
 };
+const std::vector<TileTuningRow> maskedTuning{
+#include "MaskedTuning.inc"
+};
 const std::vector<RowTuningRow> columnTuning{
 #include "ColumnTuning.inc"
 };
@@ -458,6 +461,7 @@ TEST(CudaMedianTuning, ModelsAreAsFarOffAsTheySay)
 TEST(CudaMedianTuning, TablesStandAsTheyArePrinted)
 {
   EXPECT_EQ(PrintRows(tileTuning), ReadRows("algorithm/tile/TileTuning.inc"));
+  EXPECT_EQ(PrintRows(maskedTuning), ReadRows("algorithm/tile/MaskedTuning.inc"));
   EXPECT_EQ(PrintRows(GetExtremumTuning()), ReadRows("algorithm/extremum/ExtremumTuning.inc"));
   EXPECT_EQ(PrintRows(rateTables.at(Algorithm::TileProgram)), ReadRows("algorithm/tile/TileRates.inc"));
   EXPECT_EQ(PrintRows(rateTables.at(Algorithm::LocalRank)), ReadRows("algorithm/rank/RankRates.inc"));

@@ -31,6 +31,11 @@ constexpr TileTuningRow tuningRows[] = {
 #include "TileTuning.inc"
 };
 
+/** Those of programs that find all ranks that masks make occur, in kernels that read masks. */
+constexpr TileTuningRow maskedRows[] = {
+#include "MaskedTuning.inc"
+};
+
 /** A row of TileTuning.inc, and whether it was measured on this device, or on one with such pipes and as much shared
  * memory. */
 struct FoundRow
@@ -52,15 +57,15 @@ FindTuningRow(const Window & window, const KernelKind & kind, const DeviceTraits
   {
     return found;
   }
-  for (const auto & row : tuningRows)
-  {
+  const auto look = [&](const TileTuningRow & row) {
     if (row.window != odd.GetExtent() || row.pixelBytes != pixelBytes)
     {
-      continue;
+      return false;
     }
     if (row.device == traits.name)
     {
-      return { &row, true };
+      found = { &row, true };
+      return true;
     }
     const auto * const profile = FindDeviceProfile(row.device);
     const auto         measured = profile == nullptr ? DeviceTraits() : GetTraits(*profile);
@@ -71,6 +76,15 @@ FindTuningRow(const Window & window, const KernelKind & kind, const DeviceTraits
     {
       found = { &row, isAlike };
     }
+    return false;
+  };
+  if (window.ranks > 1)
+  {
+    static_cast<void>(std::any_of(std::begin(maskedRows), std::end(maskedRows), look));
+  }
+  else
+  {
+    static_cast<void>(std::any_of(std::begin(tuningRows), std::end(tuningRows), look));
   }
   return found;
 }
@@ -86,9 +100,8 @@ MakePolicy(const FoundRow & found, const Window & window, const KernelKind & kin
   policy.phases = row.phases;
   policy.lowering.threeInput = HasThreeInputs(kind, traits);
   policy.lowering.sumPercent = row.sumPercent;
-  // Where three operands are two instructions, so are a sum and a comparison. Rows are of medians: a program of several
-  // ranks has more values at a time.
-  const bool isMeasured = found.isAlike && policy.lowering.threeInput && window.ranks == 1;
+  // Where three operands are two instructions, so are a sum and a comparison.
+  const bool isMeasured = found.isAlike && policy.lowering.threeInput;
   policy.lowering.excessPercent = isMeasured ? row.excessPercent : 0;
   const auto counted = CountPhases(BuildKernelPhases(window, policy), policy.lowering, policy.blockX);
   policy.registers = GetRegisterLimit(kind, counted.cost.liveValues);
@@ -145,7 +158,10 @@ std::optional<KernelPolicy>
 FindTunedPolicy(const Window & window, const KernelKind & kind, const DeviceTraits & traits)
 {
   const auto found = FindTuningRow(window, kind, traits);
-  if (!window.IsMedian() || window.footprint != nullptr || kind.pixelBytes == 8 || found.row == nullptr)
+  // Programs of more ranks than masks make have more values at a time.
+  const bool isWanted = window.ranks == 1 ? window.IsMedian() : 2 * window.ranks <= window.CountPixels() + 1;
+  if (!isWanted || (window.ranks > 1 && window.HasEvenSize()) || window.footprint != nullptr || kind.pixelBytes == 8 ||
+      found.row == nullptr)
   {
     return std::nullopt;
   }
