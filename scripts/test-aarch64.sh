@@ -16,7 +16,7 @@ selection="${1:-}"
 case "${selection}" in
   all) slow='^$' ;;
   # Tests of programs and kernels as data, which yield on all machines what they yield on this one.
-  '') slow='KernelPolicy\.(ProgramsPass|EveryCovered)|(Footprint|Hierarchical)Tiling\.|ProgramLowering\.KeepsTheResult|EveryCoveredWindowOn' ;;
+  '') slow='KernelPolicy\.|PublishedPrograms\.|(Footprint|Hierarchical)Tiling\.|ProgramLowering\.KeepsTheResult|EveryCoveredWindowOn' ;;
   *) fail "no selection of tests is called ${selection}: all" ;;
 esac
 
