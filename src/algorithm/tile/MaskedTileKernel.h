@@ -478,11 +478,13 @@ private:
       CUDAMEDIAN_UNROLL
       for (int i = 0; i < StagePixels / 4; ++i)
       {
-        // The upper bit of each byte that is 0, and those of four next to each other by a product.
-        const auto word = mask.words[i];
-        const auto upper = ~(((word & 0x7F7F7F7FU) + 0x7F7F7F7FU) | word) & 0x80808080U;
-        flags |= (upper * 0x00204081U) >> 28 << (4 * i);
+        flags |= FindZeros(mask.words[i]) << (4 * i);
       }
+    }
+    // Pixels of fewer than 32 bits are integers, which have no NaN, and no other zero.
+    if (sizeof(TPixelBits) < 4 || rules.magnitudes == 0)
+    {
+      return rules.hasIgnored ? flags | FindEqual(pixels, rules.ignored) : flags;
     }
     if (rules.hasIgnored || rules.omitsNaN)
     {
@@ -493,6 +495,41 @@ private:
       }
     }
     return flags;
+  }
+
+  /** The flags of those of a vector's pixels whose bits are these. */
+  static CUDAMEDIAN_HOST_DEVICE std::uint32_t
+                                FindEqual(const PixelVector<TPixelBits, StagePixels> & pixels, std::uint32_t bits)
+  {
+    std::uint32_t flags = 0;
+    CUDAMEDIAN_UNROLL
+    for (int i = 0; i < StagePixels * static_cast<int>(sizeof(TPixelBits)) / 4; ++i)
+    {
+      if constexpr (sizeof(TPixelBits) == 1)
+      {
+        flags |= FindZeros(pixels.words[i] ^ (bits * 0x01010101U)) << (4 * i);
+      }
+      else if constexpr (sizeof(TPixelBits) == 2)
+      {
+        const auto word = pixels.words[i] ^ (bits * 0x00010001U);
+        const auto upper = ~(((word & 0x7FFF7FFFU) + 0x7FFF7FFFU) | word);
+        flags |= ((upper >> 15 & 1U) | (upper >> 30 & 2U)) << (2 * i);
+      }
+      else
+      {
+        flags |= pixels.words[i] == bits ? 1U << i : 0U;
+      }
+    }
+    return flags;
+  }
+
+  /** The flags of those bytes of a word that are 0: of the upper bits of them, those of four next to each other by a
+   * product. */
+  static CUDAMEDIAN_HOST_DEVICE std::uint32_t
+                                FindZeros(std::uint32_t word)
+  {
+    const auto upper = ~(((word & 0x7F7F7F7FU) + 0x7F7F7F7FU) | word) & 0x80808080U;
+    return (upper * 0x00204081U) >> 28;
   }
 
   /** Of lines next to each other one begins with either key. */
