@@ -90,7 +90,7 @@ public:
   Pixel(int line, int column) const
   {
     auto keys = hn::LoadU(TDescriptor(), m_Lines[line * VColumns + column % VColumns] + column / VColumns + m_Tile);
-#  if HWY_ARCH_X86 && HWY_TARGET != HWY_SCALAR && (HWY_COMPILER_GCC || HWY_COMPILER_CLANG)
+#  if HWY_ARCH_X86 && HWY_TARGET != HWY_SCALAR && HWY_TARGET != HWY_EMU128 && (HWY_COMPILER_GCC || HWY_COMPILER_CLANG)
     asm("" : "+v"(keys.raw));
 #  endif
     return keys;
