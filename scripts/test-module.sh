@@ -106,7 +106,7 @@ build_wrapped() {
   printf 'set(CMAKE_CXX_FLAGS_RELEASE "-O2 -DNDEBUG")\n' >"${itk_build}/OptimizeModule.cmake"
   PATH="${tools}/bin:${PATH}" cmake -S "${itk_source}" -B "${itk_build}" "${itk_options[@]}" -DBUILD_TESTING=OFF \
     -DCMAKE_CXX_FLAGS_RELEASE="-O0 -DNDEBUG" -DCMAKE_PROJECT_CudaMedian_INCLUDE="${itk_build}/OptimizeModule.cmake" \
-    -DModule_CudaMedian=ON -DModule_ITKMathematicalMorphology=ON "-DCUDAMEDIAN_ROW_WINDOWS=1 1 0 0" \
+    -DModule_CudaMedian=ON -DModule_ITKBridgeNumPy=ON -DModule_ITKMathematicalMorphology=ON "-DCUDAMEDIAN_ROW_WINDOWS=1 1 0 0" \
     -DITK_WRAP_PYTHON=ON -DITK_WRAP_unsigned_short=ON -DITK_WRAP_double=ON -DITK_WRAP_complex_float=OFF \
     "-DITK_WRAP_IMAGE_DIMS=2;3" -DITK_USE_PYTHON_LIMITED_API=ON -DITK_LEGACY_SILENT=ON \
     -DITK_USE_SYSTEM_SWIG=ON -DITK_USE_SYSTEM_CASTXML=ON -DPython3_EXECUTABLE="${tools}/bin/python" "${cuda_options[@]}"

@@ -17,6 +17,7 @@
  *=========================================================================*/
 #include "CudaMedianTestSeed.h"
 #include "CudaMedianTestSlabs.h"
+#include "DeviceProfiles.h"
 #include "ExtremumHostKernels.h"
 #include "ExtremumOffers.h"
 
@@ -84,6 +85,57 @@ TEST(CudaMedianExtremumTiles, EverySize)
   CheckTiles<std::uint16_t, KeyMapping::Integer>(PixelType::UInt16);
   CheckTiles<std::uint32_t, KeyMapping::Float>(PixelType::Float32);
   CheckTiles<std::uint64_t, KeyMapping::Float>(PixelType::Float64);
+}
+
+template <typename TBits, KeyMapping VMapping>
+void
+CheckMarches(PixelType type)
+{
+  const auto device = GetTraits(*FindDeviceProfile("h100"));
+  for (const std::int64_t size : { 3, 5, 7, 9 })
+  {
+    for (const auto & axes : { Extent{ { 0, 1, 2, 0 } }, Extent{ { 0, 1, 3, 0 } }, Extent{ { 0, 2, 3, 0 } } })
+    {
+      Window window(Extent{ { size / 2, 0, 0, 0 } }, Extent{}, 0);
+      window.radius[static_cast<std::size_t>(axes[1])] = size / 2;
+      window.radius[static_cast<std::size_t>(axes[2])] = 1 + (size + axes[1]) % 4;
+      window.shorter[static_cast<std::size_t>(axes[2])] = axes[2] == 3 && size > 3 ? 1 : 0;
+      window.rank = size % 4 == 1 ? window.CountPixels() - 1 : 0;
+      // Rows of two vectors and a part, and of a warp.
+      const auto whole = static_cast<std::int64_t>(32 * 16 / sizeof(TBits));
+      for (const auto width : { whole / 16 + 3, size % 4 == 3 && axes[1] == 1 ? whole : 5 })
+      {
+        const Extent extent{ { width, 5, 4, 7 } };
+        const auto   reach = GetReach(window, Extent{ { 600, 600, 600, 600 } });
+        const auto   offers = ListExtremumOffers(reach, extent, sizeof(TBits), device);
+        const auto   isMarch = [](const auto & offer) {
+          return offer.shape.means == ExtremumMeans::Tile && offer.shape.band > 0;
+        };
+        const auto march = std::find_if(offers.begin(), offers.end(), isMarch);
+        ASSERT_NE(march, offers.end());
+        for (const int band : { 1, 3, 16 })
+        {
+          SCOPED_TRACE(testing::Message() << "window " << Join(window.GetExtent()) << ", width " << width
+                                          << ", planes of a march " << band);
+          std::vector<ExtremumShape> shapes{ march->shape };
+          shapes[0].band = band;
+          CheckSlabs<TBits, VMapping>(extent, window, type, std::size_t{ 1 } << 30, [&](const KernelArguments & slab) {
+            const ExtremumSteps steps(slab, shapes, sizeof(TBits));
+            EXPECT_FALSE(steps.Run(nullptr, 0, true, RunKernel<TBits, VMapping>)) << "shared memory was overrun";
+          });
+        }
+      }
+    }
+  }
+}
+
+/** Tiles that march along a third axis. */
+TEST(CudaMedianExtremumTiles, Marches)
+{
+  CheckMarches<std::uint8_t, KeyMapping::Integer>(PixelType::UInt8);
+  CheckMarches<std::uint16_t, KeyMapping::Integer>(PixelType::Int16);
+  CheckMarches<std::uint32_t, KeyMapping::Integer>(PixelType::UInt32);
+  CheckMarches<std::uint32_t, KeyMapping::Float>(PixelType::Float32);
 }
 
 /** Kernels divide by multiplying. */

@@ -82,9 +82,8 @@ public:
     candidate.seconds = scratch->halo * passes.seconds;
     // Where regions are much smaller than their halo, another may be faster.
     constexpr double mostHalo = 8;
-    // Smaller windows are left to tile programs: at 3x3 the median's kernel is no slower (benchmark/README.md), and the
-    // minimum's was not measured beside these.
-    constexpr std::int64_t fewPixels = 25;
+    // Smaller windows are left to tile programs, beside which they were not measured (benchmark/README.md).
+    constexpr std::int64_t fewPixels = 9;
     candidate.standing = problem.GetWindow().CountPixels() < fewPixels ? Standing::Overtaken
                          : scratch->halo < mostHalo                    ? Standing::Fastest
                                                                        : Standing::Unknown;

@@ -46,8 +46,7 @@ struct ExtremumKernels
     }
     if (shape.means == ExtremumMeans::Tile)
     {
-      return shape.run == 8 ? function(Kernel<ExtremumTile<TPixelBits, VMapping, 8>>{})
-                            : function(Kernel<ExtremumTile<TPixelBits, VMapping, 4>>{});
+      return DispatchTile(shape, function);
     }
     if (!shape.isWide)
     {
@@ -58,6 +57,43 @@ struct ExtremumKernels
       return function(Kernel<ExtremumStrip<TPixelBits, VMapping, 2, true>>{});
     }
     return function(Kernel<ExtremumStrip<TPixelBits, VMapping, 1, true>>{});
+  }
+
+private:
+  template <typename TFunction>
+  static auto
+  DispatchTile(const ExtremumShape & shape, const TFunction & function)
+  {
+    if constexpr (sizeof(TPixelBits) <= 4)
+    {
+      if (shape.band > 0)
+      {
+        return shape.run == 4 ? DispatchWindow<4, true>(FewMarchWindows(), shape, function)
+                              : DispatchWindow<2, true>(ManyMarchWindows(), shape, function);
+      }
+      if (KnowsTileWindow(shape, sizeof(TPixelBits)))
+      {
+        return shape.run == 4 ? DispatchWindow<4, false>(ShortTileWindows(), shape, function)
+                              : DispatchWindow<8, false>(LongTileWindows(), shape, function);
+      }
+    }
+    return shape.run == 8 ? function(Kernel<ExtremumTile<TPixelBits, VMapping, 8>>{})
+                          : function(Kernel<ExtremumTile<TPixelBits, VMapping, 4>>{});
+  }
+
+  /** The last of a list is taken where it is none before. */
+  template <int VRows, bool VMarches, int VFirst, int... VRest, typename TFunction>
+  static auto
+  DispatchWindow(std::integer_sequence<int, VFirst, VRest...>, const ExtremumShape & shape, const TFunction & function)
+  {
+    if constexpr (sizeof...(VRest) > 0)
+    {
+      if (shape.size[0] != VFirst)
+      {
+        return DispatchWindow<VRows, VMarches>(std::integer_sequence<int, VRest...>(), shape, function);
+      }
+    }
+    return function(Kernel<ExtremumTile<TPixelBits, VMapping, VRows, VFirst, VMarches>>{});
   }
 };
 

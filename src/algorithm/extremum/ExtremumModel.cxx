@@ -109,6 +109,26 @@ CountStripWork(const ExtremumShape & shape, const Extent & outputExtent, int pix
   return work;
 }
 
+/** Instructions of a tile along axis 0, for a row. */
+double
+CountAcross(const ExtremumShape & shape, int pixelBytes)
+{
+  const double words = 4 * CountHeld(pixelBytes) / (pixelBytes == 8 ? 2 : 1);
+  const int    wordPixels = GetExtremumWordPixels(pixelBytes);
+  if (shape.size[0] == 1)
+  {
+    return 0;
+  }
+  if (KnowsTileWindow(shape, pixelBytes))
+  {
+    const double sides = 2.0 * DivideUp(shape.before[0], wordPixels);
+    return 3 * words + sides * (pixelBytes == 1 ? 4 : 3) * std::max(1.0, std::log2(shape.size[0] / 8.0));
+  }
+  const double middle = shape.size[0] > 2 * wordPixels || wordPixels == 1 ? shape.size[0] / wordPixels + 3.0 : 0;
+  const double ends = wordPixels == 1 ? 0 : wordPixels == 2 ? 14 : 40;
+  return 20 + 5 * words + ends + middle * (3 + (pixelBytes == 1 ? 2 : 1));
+}
+
 /** The work of a tile: counted in the machine code of its kernel for sm_90. */
 Work
 CountTileWork(const ExtremumShape & shape, const Extent & outputExtent, int pixelBytes)
@@ -118,24 +138,22 @@ CountTileWork(const ExtremumShape & shape, const Extent & outputExtent, int pixe
   const auto   vectors = std::min<std::int64_t>(DivideUp(outputExtent[0], pixels), 1 << 30);
   const double strips = CountExtremumStrips(static_cast<int>(vectors), halo);
   const auto   groups = DivideUp(outputExtent[shape.along], std::int64_t{ shape.run });
+  const auto   marches = DivideUp(outputExtent[shape.across], std::int64_t{ std::max(1, shape.band) });
+  const double planes = shape.band > 0 ? shape.band + shape.size[shape.across] - 1 : 1;
   const double rows = shape.run;
   const double window = shape.size[shape.along];
   const double words = 4 * CountHeld(pixelBytes) / (pixelBytes == 8 ? 2 : 1);
   const double keys = pixelBytes == 1 || pixelBytes == 2 ? 4 : 12; // instructions that make keys of a vector
   const double compared = 3 * (rows - 1) + 0.6 * std::max(0.0, window - rows); // vectors, along the columns
   Work         work;
-  work.items = strips * static_cast<double>(groups) * static_cast<double>(Volume(outputExtent)) /
-               static_cast<double>(outputExtent[0]) / static_cast<double>(outputExtent[shape.along]);
-  work.instructions = 150 + (rows + window - 1) * (4 + keys + (pixelBytes == 1 ? 4 : 0)) + compared * words + 14 * rows;
-  if (shape.size[0] > 1)
-  {
-    const int    wordPixels = GetExtremumWordPixels(pixelBytes);
-    const double middle = shape.size[0] > 2 * wordPixels || wordPixels == 1 ? shape.size[0] / wordPixels + 3.0 : 0;
-    const double ends = wordPixels == 1 ? 0 : wordPixels == 2 ? 14 : 40;
-    work.instructions += rows * (20 + 5 * words + ends + middle * (3 + (pixelBytes == 1 ? 2 : 1)));
-  }
-  // Rows that a block reads again come from the second-level cache.
-  work.bytes = static_cast<double>(Volume(outputExtent)) * pixelBytes * (2 + 0.4 * (window - 1) / (rows * shape.warps));
+  work.items = strips * static_cast<double>(groups * marches * outputExtent[6 - shape.along - shape.across]);
+  const double plane = (rows + window - 1) * (4 + keys + (pixelBytes == 1 ? 4 : 0)) + compared * words + 14 * rows +
+                       rows * CountAcross(shape, pixelBytes);
+  const double kept = shape.band > 0 ? rows * (3 * words + 20) : 0;
+  work.instructions = 150 + planes * (plane + kept);
+  // Rows and planes that a block reads again come from the second-level cache.
+  const double again = (1 + 0.4 * (window - 1) / (rows * shape.warps)) * planes / std::max(1, shape.band);
+  work.bytes = static_cast<double>(Volume(outputExtent)) * pixelBytes * (1 + again);
   return work;
 }
 

@@ -72,7 +72,14 @@ SetWarpBytes(ExtremumShape & shape, int pixelBytes, const DeviceTraits & device)
   {
     const int wordBytes = std::max(4, pixelBytes);
     const int slots = extremumLanes + CountHaloLanes(shape, pixelBytes);
-    bytes = shape.size[0] > 1 ? RoundUp(std::int64_t{ slots } * GetExtremumTileStride(wordBytes) * wordBytes, 16) : 0;
+    if (shape.band > 0)
+    {
+      bytes = std::int64_t{ 16 } * extremumLanes * shape.run * (shape.size[shape.across] - fewestMarchPlanes);
+    }
+    else if (shape.size[0] > 1 && !KnowsTileWindow(shape, pixelBytes))
+    {
+      bytes = RoundUp(std::int64_t{ slots } * GetExtremumTileStride(wordBytes) * wordBytes, 16);
+    }
   }
   else
   {
@@ -165,9 +172,42 @@ OfferAllTiles(Offers &              offers,
     constexpr int mostReads = 9;
     const int     window = shape.size[shape.along];
     // So measured, of windows of up to 25 pixels: long tiles of 8 bits have the longest code.
-    const bool isTooLong = pixelBytes == 1 && run > 4 && window <= 25;
+    const bool isTooLong = pixelBytes == 1 && run > 4 && window <= 25 && !KnowsTileWindow(shape, pixelBytes);
     if (!isTooLong && (run <= 4 || run <= window) && window <= mostReads * run &&
         SetWarpBytes(shape, pixelBytes, device))
+    {
+      Add(offers, shape, outputExtent, pixelBytes, device);
+    }
+  }
+}
+
+/** Tiles that march along the second of two axes. */
+void
+OfferMarches(Offers &              offers,
+             const ExtremumReach & reach,
+             const Extent &        outputExtent,
+             int                   pixelBytes,
+             const DeviceTraits &  device)
+{
+  auto shape = MakeExtremumShape(reach);
+  shape.means = ExtremumMeans::Tile;
+  shape.isWide = 1;
+  shape.along = HasReach(reach, 1) ? 1 : 2;
+  shape.across = HasReach(reach, 3) ? 3 : 2;
+  const int  planes = shape.size[shape.across];
+  const bool areFew = IsIn(shape.size[0], FewMarchWindows());
+  if (pixelBytes > 4 || planes < fewestMarchPlanes || planes > mostMarchPlanes ||
+      2 * shape.before[0] + 1 != shape.size[0] || (!areFew && !IsIn(shape.size[0], ManyMarchWindows())))
+  {
+    return;
+  }
+  // A long window's rows are read too often.
+  constexpr int mostReads = 9;
+  shape.run = areFew ? 4 : 2;
+  for (const int band : { 16, 32, 64 })
+  {
+    shape.band = band;
+    if (shape.size[shape.along] <= mostReads * shape.run && SetWarpBytes(shape, pixelBytes, device))
     {
       Add(offers, shape, outputExtent, pixelBytes, device);
     }
@@ -269,6 +309,10 @@ ListExtremumOffers(const ExtremumReach & reach,
   if (deep < 2)
   {
     OfferAllTiles(offers, reach, outputExtent, pixelBytes, device);
+  }
+  else if (deep == 2 && HasReach(reach, 0))
+  {
+    OfferMarches(offers, reach, outputExtent, pixelBytes, device);
   }
   return offers;
 }

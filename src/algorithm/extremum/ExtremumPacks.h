@@ -18,15 +18,9 @@
 #ifndef ExtremumPacks_h
 #define ExtremumPacks_h
 
+#include "ExtremumRuns.h"
 #include "ExtremumWords.h"
 #include "KernelArguments.h"
-
-/** Loops of kernels: unrolled by four. */
-#ifdef __CUDACC__
-#  define CUDAMEDIAN_UNROLL_4 _Pragma("unroll 4")
-#else
-#  define CUDAMEDIAN_UNROLL_4
-#endif
 
 namespace cudamedian
 {

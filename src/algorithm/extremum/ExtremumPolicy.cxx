@@ -222,6 +222,17 @@ GetExtremumVectorPixels(const ExtremumShape & shape, int pixelBytes)
   return shape.isWide != 0 ? 16 / pixelBytes : GetExtremumWordPixels(pixelBytes);
 }
 
+bool
+KnowsTileWindow(const ExtremumShape & shape, int pixelBytes)
+{
+  const int window = shape.size[0];
+  if (shape.means != ExtremumMeans::Tile || pixelBytes > 4 || 2 * shape.before[0] + 1 != window)
+  {
+    return false;
+  }
+  return shape.band > 0 || (shape.run == 4 ? IsIn(window, ShortTileWindows()) : IsIn(window, LongTileWindows()));
+}
+
 int
 CountExtremumStrips(int vectors, int halo)
 {

@@ -21,6 +21,7 @@
 #include "Slab.h"
 #include "Traits.h"
 
+#include <utility>
 #include <vector>
 
 namespace cudamedian
@@ -46,16 +47,17 @@ struct ExtremumShape
   std::int32_t  before[4]; ///< pixels of the window before the output along each axis
   std::int32_t  size[4];   ///< pixels of the window
   ExtremumMeans means;
-  std::int32_t  isWide;    ///< whether lanes have 16 bytes, else 4, or a pixel of 8; tiles have 16
-  std::int32_t  along;     ///< strips: the axis of the march, not 0; tiles: that of their rows
-  std::int32_t  across;    ///< strips: the axis of the runs, neither 0 nor that; tiles: another
-  std::int32_t  run;       ///< strips: outputs of a run: 1 or 2, no more than the window has; tiles: rows, 4 or 8
-  std::int32_t  band;      ///< strips: outputs from one sweep back to the next, no more than the window has
-  std::int32_t  bands;     ///< strips: of a march
-  std::int32_t  laneWords; ///< lines: words of outputs of a lane; odd, so that there are no bank conflicts
-  std::int32_t  staged;    ///< lines: vectors of 16 bytes in shared memory
-  std::int32_t  warps;     ///< of a block
-  std::int32_t  warpBytes; ///< shared memory of each
+  std::int32_t  isWide;   ///< whether lanes have 16 bytes, else 4, or a pixel of 8; tiles have 16
+  std::int32_t  along;    ///< strips: the axis of the march, not 0; tiles: that of their rows
+  std::int32_t  across;   ///< strips: the axis of the runs, neither 0 nor that; tiles: another, that of their march
+  std::int32_t  run;      ///< strips: outputs of a run: 1 or 2, no more than the window has; tiles: rows, 2, 4 or 8
+  std::int32_t  band;     ///< strips: outputs from one sweep back to the next, no more than the window has; tiles:
+                          ///< outputs of a march, 0 where they have none
+  std::int32_t bands;     ///< strips: of a march
+  std::int32_t laneWords; ///< lines: words of outputs of a lane; odd, so that there are no bank conflicts
+  std::int32_t staged;    ///< lines: vectors of 16 bytes in shared memory
+  std::int32_t warps;     ///< of a block
+  std::int32_t warpBytes; ///< shared memory of each
 };
 
 /** Pixels of a word of 4 bytes, or one of 8. */
@@ -80,6 +82,28 @@ GetExtremumTileStride(int wordBytes)
 /** Pixels of a lane of a strip or tile. */
 int
 GetExtremumVectorPixels(const ExtremumShape & shape, int pixelBytes);
+
+/** Pixels along axis 0 of windows that tiles have code of their own for, with 4 rows and with 8. */
+using ShortTileWindows = std::integer_sequence<int, 3, 5, 7, 9>;
+using LongTileWindows = std::integer_sequence<int, 11, 13, 15, 17, 21, 25, 31>;
+
+/** The same of windows that tiles march for, with 4 rows and with 2, and the planes that windows have then. */
+using FewMarchWindows = std::integer_sequence<int, 3>;
+using ManyMarchWindows = std::integer_sequence<int, 5, 7, 9>;
+constexpr int fewestMarchPlanes = 3;
+constexpr int mostMarchPlanes = 9;
+
+/** Whether a number is in a list. */
+template <int... VNumbers>
+constexpr bool
+IsIn(int number, std::integer_sequence<int, VNumbers...>)
+{
+  return ((number == VNumbers) || ...);
+}
+
+/** Whether a tile's kernel knows the window's pixels along axis 0: there are as many before an output as behind it. */
+bool
+KnowsTileWindow(const ExtremumShape & shape, int pixelBytes);
 
 /** Strips of so many vectors of a row, where neighbours overlap by a halo of fewer lanes than a warp has. */
 int

@@ -20,6 +20,13 @@
 
 #include "PixelKey.h"
 
+/** Loops of kernels: unrolled by four. */
+#ifdef __CUDACC__
+#  define CUDAMEDIAN_UNROLL_4 _Pragma("unroll 4")
+#else
+#  define CUDAMEDIAN_UNROLL_4
+#endif
+
 namespace cudamedian
 {
 
@@ -127,6 +134,50 @@ RunFewExtremes(int window, const TLoad & load, const TStore & store)
   else
   {
     return RunFewExtremes<TWords, VRun, VFew - 1>(window, load, store);
+  }
+}
+
+/** Extremes of windows of VWindow elements in a row, for VRun outputs side by side. Elements are read as early as there
+ * is room for them. */
+template <typename TWords, int VRun, int VWindow, typename TLoad, typename TStore>
+CUDAMEDIAN_HOST_DEVICE void
+RunKnownExtremes(const TLoad & load, const TStore & store)
+{
+  if constexpr (VWindow < VRun)
+  {
+    RunFewExtremes<TWords, VRun, VWindow>(VWindow, load, store);
+  }
+  else
+  {
+    typename TWords::Held before[VRun > 1 ? VRun - 1 : 1];
+    CUDAMEDIAN_UNROLL
+    for (int i = 0; i < VRun - 1; ++i)
+    {
+      before[i] = load(i);
+    }
+    auto          core = load(VRun - 1);
+    constexpr int pairs = (VWindow - VRun) / 2;
+    if constexpr (pairs > 4)
+    {
+      CUDAMEDIAN_UNROLL_4
+      for (int pair = 0; pair < pairs; ++pair)
+      {
+        core = TWords::Min(core, load(VRun + 2 * pair), load(VRun + 2 * pair + 1));
+      }
+    }
+    else
+    {
+      CUDAMEDIAN_UNROLL
+      for (int pair = 0; pair < pairs; ++pair)
+      {
+        core = TWords::Min(core, load(VRun + 2 * pair), load(VRun + 2 * pair + 1));
+      }
+    }
+    if constexpr ((VWindow - VRun) % 2 != 0)
+    {
+      core = TWords::Min(core, load(VWindow - 1));
+    }
+    ExtendCore<TWords, VRun>(core, [&](int i) { return before[i]; }, [&](int i) { return load(VWindow + i); }, store);
   }
 }
 

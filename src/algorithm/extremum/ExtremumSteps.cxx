@@ -114,7 +114,7 @@ CountExtremumItems(ExtremumArguments & arguments, int pixelBytes)
     arguments.firstVector = std::max(0, first);
     arguments.strips = CountExtremumStrips(end - arguments.firstVector, halo);
     arguments.segments = DivideUp(slab.outputExtent[shape.along], shape.run * shape.warps);
-    arguments.groups = slab.outputExtent[shape.across];
+    arguments.groups = DivideUp(slab.outputExtent[shape.across], std::max(1, shape.band));
     const std::int32_t counts[]{ shape.warps, arguments.strips, arguments.segments, arguments.groups };
     std::transform(std::begin(counts), std::end(counts), arguments.divisors, [](std::int32_t count) {
       return MakeExtremumDivisor(static_cast<std::uint32_t>(count));

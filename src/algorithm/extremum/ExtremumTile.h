@@ -18,9 +18,8 @@
 #ifndef ExtremumTile_h
 #define ExtremumTile_h
 
+#include "ExtremumAcross.h"
 #include "ExtremumArguments.h"
-#include "ExtremumPacks.h"
-#include "ExtremumRuns.h"
 
 namespace cudamedian
 {
@@ -30,8 +29,14 @@ namespace cudamedian
  * A lane first finds the extremes of its columns' windows: all rows share what their windows have in common. Rows that
  * other warps read too come from the nearest cache, so the warps of a block lie one below the other. Then it shares
  * each row with the other lanes, as words of the extremes of so many neighbouring keys as a word has: a window along
- * axis 0 is made of the words within it and of two more at its ends, which may begin at any key. */
-template <typename TPixelBits, KeyMapping VMapping, int VRows>
+ * axis 0 is made of the words within it and of two more at its ends, which may begin at any key. Windows of sizes that
+ * the compiler knows stay in registers (ExtremumAcross.h).
+ *
+ * Windows of 3 to 9 pixels along a third axis: a warp marches along it. Of the last planes it has the extremes of three
+ * neighbouring ones, from which windows are made; the older of them lie in shared memory.
+ * \tparam VWindow  the window's pixels along axis 0, 0 for any
+ * \tparam VMarches whether warps march */
+template <typename TPixelBits, KeyMapping VMapping, int VRows, int VWindow = 0, bool VMarches = false>
 class ExtremumTile
 {
 public:
@@ -43,22 +48,30 @@ public:
   static constexpr int Stride = GetExtremumTileStride(static_cast<int>(sizeof(Word)));
   static constexpr int Lanes = extremumLanes;
   /** Blocks for which a multiprocessor has registers, at least: 64 for each lane of short tiles. */
-  static constexpr int ResidentBlocks = VRows == 4 ? 4 : Keys == 4 ? 2 : 3;
+  static constexpr int ResidentBlocks = VMarches                   ? (VRows == 2 ? 3 : 2)
+                                        : VRows == 4               ? 4
+                                        : Keys == 4 || VWindow > 0 ? 2
+                                                                   : 3;
 
   using Packs = ExtremumPacks<TPixelBits, VMapping, Count>;
+  using Across = ExtremumAcross<Packs, VWindow>;
   using Pack = typename Packs::Pack;
   using Vector = typename Packs::Vector;
   static constexpr int Pixels = Packs::Pixels;
 
   struct Lane
   {
-    const TPixelBits * input; ///< its vector in the first row, or any where that is beyond the image
-    TPixelBits *       output;
-    int                pixels;     ///< of the vector, as far as they are in the image
-    int                outputs[2]; ///< those of it that are outputs: the first, and one beyond the last
-    Vector             rows[VRows];
-    Word               given[1];
-    Word               next[1]; ///< the next lane's first word
+    const TPixelBits *
+      input; ///< its vector in the first row, or any where that is beyond the image; of the first plane
+    const TPixelBits *     plane; ///< the same in the plane at hand
+    TPixelBits *           output;
+    int                    pixels;     ///< of the vector, as far as they are in the image
+    int                    outputs[2]; ///< those of it that are outputs: the first, and one beyond the last
+    Vector                 rows[VRows];
+    Word                   given[1];
+    Word                   next[1]; ///< the next lane's first word
+    typename Across::State across;
+    Pack                   last[VMarches ? 2 : 1][VRows]; ///< extremes of the last two planes
   };
 
   CUDAMEDIAN_HOST_DEVICE
@@ -77,7 +90,7 @@ public:
     const int warp = take(0);
     m_Strip = take(1);
     m_Along = (take(2) * arguments.shape.warps + warp) * VRows;
-    m_Across = take(3);
+    m_Across = take(3) * (VMarches ? arguments.shape.band : 1);
     m_Other = static_cast<int>(rest);
   }
 
@@ -97,25 +110,23 @@ public:
     const int  place = slab.inputExtent[0] / Pixels - GetFirstVector();
     const bool isInner = first >= 0 && first + VRows + shape.size[shape.along] - 1 <= slab.inputExtent[shape.along] &&
                          (slab.inputExtent[0] % Pixels == 0 || place < 0 || place >= Lanes);
-    warp.ForEach([&](int index, Lane & lane) {
-      Begin(index, lane);
-      isInner ? FindRows<true>(lane, first) : FindRows<false>(lane, first);
-      if (shape.size[0] > 1)
-      {
-        ClearEnds(index);
-      }
-    });
-    warp.Synchronize();
-    CUDAMEDIAN_UNROLL
-    for (int row = 0; row < VRows; ++row)
+    warp.ForEach([&](int index, Lane & lane) { Begin(index, lane); });
+    if constexpr (VMarches)
     {
-      if (m_Along + row < slab.outputExtent[shape.along])
+      March(warp, first, isInner);
+    }
+    else
+    {
+      const int plane = slab.outputOrigin[shape.across] + m_Across;
+      FindPlane(warp, plane, first, isInner);
+      CUDAMEDIAN_UNROLL
+      for (int row = 0; row < VRows; ++row)
       {
-        if (shape.size[0] > 1)
+        if (m_Along + row < slab.outputExtent[shape.along])
         {
           ReduceRow(warp, row);
+          warp.ForEach([&](int, Lane & lane) { Store(lane, row, 0); });
         }
-        warp.ForEach([&](int, Lane & lane) { Store(lane, row); });
       }
     }
   }
@@ -138,7 +149,6 @@ private:
     const int    left = slab.inputExtent[0] - column;
     lane.pixels = left < 0 ? 0 : left < Pixels ? left : Pixels;
     lane.input = static_cast<const TPixelBits *>(slab.input) + (left > 0 ? column : 0) +
-                 static_cast<std::int64_t>(slab.outputOrigin[shape.across] + m_Across) * slab.inputPitch[shape.across] +
                  static_cast<std::int64_t>(slab.outputOrigin[other] + m_Other) * slab.inputPitch[other];
     lane.output = static_cast<TPixelBits *>(slab.output) + (column - slab.gridOrigin) +
                   m_Along * slab.outputPitch[shape.along] + m_Across * slab.outputPitch[shape.across] +
@@ -152,6 +162,103 @@ private:
     lane.outputs[1] = !isInner ? 0 : beyond < Pixels ? beyond : Pixels;
   }
 
+  /** Extremes along the columns of a plane; what lies beyond the image is taken for its nearest plane. */
+  template <typename TWarp>
+  CUDAMEDIAN_HOST_DEVICE void
+  FindPlane(TWarp & warp, int plane, int first, bool isInner) const
+  {
+    const auto & slab = m_Arguments.slab;
+    const auto & shape = m_Arguments.shape;
+    const int    last = slab.inputExtent[shape.across] - 1;
+    const auto   offset = (plane < 0 ? 0 : plane > last ? last : plane) * slab.inputPitch[shape.across];
+    warp.ForEach([&](int index, Lane & lane) {
+      lane.plane = lane.input + offset;
+      isInner ? FindRows<true>(lane, first) : FindRows<false>(lane, first);
+      if (VWindow == 0 && shape.size[0] > 1)
+      {
+        ClearEnds(index);
+      }
+    });
+    warp.Synchronize();
+  }
+
+  /** Extremes of one plane after the other, and of windows as soon as their last plane is there. */
+  template <typename TWarp>
+  CUDAMEDIAN_HOST_DEVICE void
+  March(TWarp & warp, int first, bool isInner) const
+  {
+    const auto & slab = m_Arguments.slab;
+    const auto & shape = m_Arguments.shape;
+    const int    window = shape.size[shape.across];
+    const int    left = slab.outputExtent[shape.across] - m_Across;
+    const int    outputs = left < shape.band ? left : shape.band;
+    const int    begin = slab.outputOrigin[shape.across] + m_Across - shape.before[shape.across];
+    const int    slots = window - 3; // the oldest extremes that are kept lie where the newest come
+    int          slot = 0;
+    warp.ForEach([&](int, Lane & lane) {
+      CUDAMEDIAN_UNROLL
+      for (int row = 0; row < VRows; ++row)
+      {
+        lane.last[0][row] = lane.last[1][row] = Packs::Join(Packs::GetNeutralVector());
+      }
+    });
+    CUDAMEDIAN_KEEP_LOOP
+    for (int step = 1 - window; step < outputs; ++step)
+    {
+      FindPlane(warp, begin + step + window - 1, first, isInner);
+      CUDAMEDIAN_UNROLL
+      for (int row = 0; row < VRows; ++row)
+      {
+        ReduceRow(warp, row);
+        warp.ForEach([&](int index, Lane & lane) {
+          TakeLast(lane, row);
+          if (slots > 0)
+          {
+            TakeOlder(lane, index, row, slot, slots, step >= 0);
+          }
+          if (step >= 0 && m_Along + row < slab.outputExtent[shape.along])
+          {
+            Store(lane, row, step);
+          }
+        });
+      }
+      slot = slot + 1 < slots ? slot + 1 : 0;
+    }
+  }
+
+  /** Extremes of a row in the last three planes. */
+  CUDAMEDIAN_HOST_DEVICE void
+  TakeLast(Lane & lane, int row) const
+  {
+    const auto found = Packs::Join(lane.rows[row]);
+    lane.rows[row] =
+      Packs::Vectors::Min(lane.rows[row], Packs::Hold(lane.last[0][row]), Packs::Hold(lane.last[1][row]));
+    lane.last[1][row] = lane.last[0][row];
+    lane.last[0][row] = found;
+  }
+
+  /** Extremes of a row in all planes of a window, from those in three, which are kept. */
+  CUDAMEDIAN_HOST_DEVICE void
+  TakeOlder(Lane & lane, int index, int row, int slot, int slots, bool isWhole) const
+  {
+    Pack * const kept = reinterpret_cast<Pack *>(m_Shared) + row * Lanes + index;
+    const auto   three = Packs::Join(lane.rows[row]);
+    if (isWhole)
+    {
+      const auto oldest = Packs::Hold(kept[slot * VRows * Lanes]);
+      if (slots > 3)
+      {
+        const int between = slot < 3 ? slot + slots - 3 : slot - 3;
+        lane.rows[row] = Packs::Vectors::Min(lane.rows[row], oldest, Packs::Hold(kept[between * VRows * Lanes]));
+      }
+      else
+      {
+        lane.rows[row] = Packs::Min(lane.rows[row], oldest);
+      }
+    }
+    kept[slot * VRows * Lanes] = three;
+  }
+
   /** Extremes along the columns.
    * \tparam VIsInner whether all rows are in the image, and all of a lane's pixels or none */
   template <bool VIsInner>
@@ -162,7 +269,7 @@ private:
     const auto & shape = m_Arguments.shape;
     const int    last = slab.inputExtent[shape.along] - 1;
     const auto   pitch = slab.inputPitch[shape.along];
-    const auto   begin = lane.input + first * pitch;
+    const auto   begin = lane.plane + first * pitch;
     const bool   isBeyond = lane.pixels <= 0;
     const auto   load = [&](int i) {
       if constexpr (VIsInner)
@@ -171,7 +278,7 @@ private:
       }
       // Rows beyond the image are taken for the nearest one, which all windows have that reach there.
       const int row = first + i < 0 ? 0 : first + i > last ? last : first + i;
-      return Packs::Hold(m_Packs.ToKeys(lane.pixels > 0 ? m_Packs.Load(lane.input + row * pitch, lane.pixels)
+      return Packs::Hold(m_Packs.ToKeys(lane.pixels > 0 ? m_Packs.Load(lane.plane + row * pitch, lane.pixels)
                                                         : m_Packs.GetNeutralPixels()));
     };
     const auto take = [&](const Vector * extremes) {
@@ -181,6 +288,14 @@ private:
         lane.rows[row] = extremes[row];
       }
     };
+    if constexpr (VIsInner && VWindow > 0)
+    {
+      if (shape.size[shape.along] == VWindow)
+      {
+        RunKnownExtremes<typename Packs::Vectors, VRows, VWindow>(load, take);
+        return;
+      }
+    }
     // Long runs are for windows that are no shorter.
     constexpr int few = VRows <= 4 ? VRows - 1 : 0;
     using Vectors = typename Packs::Vectors;
@@ -207,6 +322,22 @@ private:
   template <typename TWarp>
   CUDAMEDIAN_HOST_DEVICE void
   ReduceRow(TWarp & warp, int row) const
+  {
+    if constexpr (VWindow > 0)
+    {
+      Across::Reduce(
+        warp, m_Strip == 0 && m_Arguments.halo[0] > 0, [=](Lane & lane) -> Vector & { return lane.rows[row]; });
+    }
+    else if (m_Arguments.shape.size[0] > 1)
+    {
+      ShareRow(warp, row);
+    }
+  }
+
+  /** The same by way of shared memory. */
+  template <typename TWarp>
+  CUDAMEDIAN_HOST_DEVICE void
+  ShareRow(TWarp & warp, int row) const
   {
     // There are two shared rows, since some lanes write the next one while others still read.
     Word * const shared = m_Shared + row % 2 * Count;
@@ -394,11 +525,13 @@ private:
   }
 
   CUDAMEDIAN_HOST_DEVICE void
-  Store(const Lane & lane, int row) const
+  Store(const Lane & lane, int row, int plane) const
   {
+    const auto & pitch = m_Arguments.slab.outputPitch;
+    const auto & shape = m_Arguments.shape;
     if (lane.outputs[0] < lane.outputs[1])
     {
-      m_Packs.Store(lane.output + row * m_Arguments.slab.outputPitch[m_Arguments.shape.along],
+      m_Packs.Store(lane.output + row * pitch[shape.along] + plane * pitch[shape.across],
                     Packs::Join(lane.rows[row]),
                     lane.outputs[0],
                     lane.outputs[1]);

@@ -141,6 +141,38 @@ struct ExtremumWords
     }
   }
 
+  /** The extremes of windows of 3 or 5 keys in the middle of which a word's keys are. */
+  template <int VWindow>
+  static CUDAMEDIAN_HOST_DEVICE Held
+  FindNear(const Held & before, const Held & held, const Held & behind)
+  {
+    static_assert((VWindow == 3 || VWindow == 5) && Keys > 1, "no further than in the words next to it");
+    if constexpr (sizeof(TPixelBits) == 2)
+    {
+      const auto least =
+        MinOfWords(Shift(before.words[0], held.words[0], 1), held.words[0], Shift(held.words[0], behind.words[0], 1));
+      return { { VWindow == 3 ? least : MinOfWords(least, before.words[0], behind.words[0]) } };
+    }
+    else
+    {
+      // Keys 0 and 2 of a word, and 1 and 3; those before and behind are keys -1 and 1, -2 and 0, 2 and 4, 3 and 5.
+      const Word evens = held.words[0];
+      const Word odds = held.words[1];
+      const Word oddsBefore = ShiftPair(before.words[1], odds);
+      const Word evensBehind = ShiftPair(evens, behind.words[0]);
+      const auto least = MinOfWords(oddsBefore, evens, odds);
+      if constexpr (VWindow == 3)
+      {
+        return { { least, MinOfWords(evens, odds, evensBehind) } };
+      }
+      else
+      {
+        return { { MinOfWords(least, ShiftPair(before.words[0], evens), evensBehind),
+                   MinOfWords(least, evensBehind, ShiftPair(odds, behind.words[1])) } };
+      }
+    }
+  }
+
   /** (a ^ b) | c, for which the compiler does not find the one instruction. */
   static CUDAMEDIAN_HOST_DEVICE Word
   XorOr(Word a, Word b, Word c)
