@@ -99,7 +99,7 @@ CheckMarches(PixelType type)
       Window window(Extent{ { size / 2, 0, 0, 0 } }, Extent{}, 0);
       window.radius[static_cast<std::size_t>(axes[1])] = size / 2;
       window.radius[static_cast<std::size_t>(axes[2])] = 1 + (size + axes[1]) % 4;
-      window.shorter[static_cast<std::size_t>(axes[2])] = axes[2] == 3 && size > 3 ? 1 : 0;
+      window.shorter[static_cast<std::size_t>(axes[2])] = axes[2] == 3 && window.radius[3] > 1 ? 1 : 0;
       window.rank = size % 4 == 1 ? window.CountPixels() - 1 : 0;
       // Rows of two vectors and a part, and of a warp.
       const auto whole = static_cast<std::int64_t>(32 * 16 / sizeof(TBits));

@@ -82,11 +82,9 @@ public:
     candidate.seconds = scratch->halo * passes.seconds;
     // Where regions are much smaller than their halo, another may be faster.
     constexpr double mostHalo = 8;
-    // Smaller windows are left to tile programs, beside which they were not measured (benchmark/README.md).
-    constexpr std::int64_t fewPixels = 9;
-    candidate.standing = problem.GetWindow().CountPixels() < fewPixels ? Standing::Overtaken
-                         : scratch->halo < mostHalo                    ? Standing::Fastest
-                                                                       : Standing::Unknown;
+    candidate.standing = IsLeftToPrograms(problem, passes.shapes) ? Standing::Overtaken
+                         : scratch->halo < mostHalo               ? Standing::Fastest
+                                                                  : Standing::Unknown;
     candidate.reason = "the window's extreme is that of its rows' extremes, along one axis after the other";
     candidate.tileReason = "no program runs";
     candidate.onDevice = MakeExtremumDeviceMethod(passes.shapes);
@@ -113,6 +111,18 @@ private:
     std::size_t bytes{ 0 };
     double      halo{ 1 };
   };
+
+  /** Whether tile programs find a small window's extremes faster, or may: they were measured beside kernels that know
+   * the window (benchmark/README.md). */
+  static bool
+  IsLeftToPrograms(const Problem & problem, const std::vector<ExtremumShape> & shapes)
+  {
+    constexpr std::int64_t few = 25;
+    constexpr std::int64_t fewest = 9;
+    const auto             pixels = problem.GetWindow().CountPixels();
+    const bool             isKnown = shapes.size() == 1 && KnowsTileWindow(shapes[0], problem.GetPixelBytes());
+    return pixels < fewest || (pixels < few && !isKnown);
+  }
 
   /** For all outputs, or in a quarter of the budget for regions of them. \returns nothing where none fits. */
   static std::optional<Scratch>
