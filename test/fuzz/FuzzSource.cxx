@@ -187,6 +187,15 @@ CaseSource::TakeMetWindow(Case & c, bool isPlain)
 void
 CaseSource::DrawWindow(Case & c, bool isPlain)
 {
+  // The kernels of least and greatest values are there for any box.
+  if (!isPlain && c.backend != Backend::Cpu && m_Choices.device && OneIn(10))
+  {
+    c.radius = DrawRadius(c.dimension);
+    BoundWindow(c);
+    DrawEvenSizes(c);
+    c.rank = OneIn(2) ? 0 : MeasureWindow(c).values - 1;
+    return;
+  }
   if (TakeMetWindow(c, isPlain))
   {
     return;
