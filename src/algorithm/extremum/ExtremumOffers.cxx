@@ -148,6 +148,29 @@ OfferLines(Offers &             offers,
   }
 }
 
+/** A tile's shape but for its rows and march: its rows lie along an axis, and another one is left. */
+ExtremumShape
+MakeTileShape(const ExtremumReach & reach, int along, int across)
+{
+  auto shape = MakeExtremumShape(reach);
+  shape.means = ExtremumMeans::Tile;
+  shape.isWide = 1;
+  shape.along = along;
+  shape.across = across;
+  return shape;
+}
+
+/** Adds a tile where it fits, and where its window is not so long that rows are read too often. */
+void
+AddTile(Offers & offers, ExtremumShape shape, const Extent & outputExtent, int pixelBytes, const DeviceTraits & device)
+{
+  constexpr int mostReads = 9;
+  if (shape.size[shape.along] <= mostReads * shape.run && SetWarpBytes(shape, pixelBytes, device))
+  {
+    Add(offers, shape, outputExtent, pixelBytes, device);
+  }
+}
+
 /** Tiles for windows along axis 0 and another one, or along one of them. */
 void
 OfferAllTiles(Offers &              offers,
@@ -156,11 +179,8 @@ OfferAllTiles(Offers &              offers,
               int                   pixelBytes,
               const DeviceTraits &  device)
 {
-  auto shape = MakeExtremumShape(reach);
-  shape.means = ExtremumMeans::Tile;
-  shape.isWide = 1;
-  shape.along = HasReach(reach, 3) ? 3 : HasReach(reach, 2) ? 2 : 1;
-  shape.across = shape.along == 1 ? 2 : 1;
+  const int along = HasReach(reach, 3) ? 3 : HasReach(reach, 2) ? 2 : 1;
+  auto      shape = MakeTileShape(reach, along, along == 1 ? 2 : 1);
   if (CountHaloLanes(shape, pixelBytes) > extremumLanes / 2)
   {
     return;
@@ -168,15 +188,12 @@ OfferAllTiles(Offers &              offers,
   for (const int run : { 4, 8 })
   {
     shape.run = run;
-    // A long window's rows are read too often.
-    constexpr int mostReads = 9;
-    const int     window = shape.size[shape.along];
+    const int window = shape.size[shape.along];
     // So measured, of windows of up to 25 pixels: long tiles of 8 bits have the longest code.
     const bool isTooLong = pixelBytes == 1 && run > 4 && window <= 25 && !KnowsTileWindow(shape, pixelBytes);
-    if (!isTooLong && (run <= 4 || run <= window) && window <= mostReads * run &&
-        SetWarpBytes(shape, pixelBytes, device))
+    if (!isTooLong && (run <= 4 || run <= window))
     {
-      Add(offers, shape, outputExtent, pixelBytes, device);
+      AddTile(offers, shape, outputExtent, pixelBytes, device);
     }
   }
 }
@@ -189,11 +206,7 @@ OfferMarches(Offers &              offers,
              int                   pixelBytes,
              const DeviceTraits &  device)
 {
-  auto shape = MakeExtremumShape(reach);
-  shape.means = ExtremumMeans::Tile;
-  shape.isWide = 1;
-  shape.along = HasReach(reach, 1) ? 1 : 2;
-  shape.across = HasReach(reach, 3) ? 3 : 2;
+  auto       shape = MakeTileShape(reach, HasReach(reach, 1) ? 1 : 2, HasReach(reach, 3) ? 3 : 2);
   const int  planes = shape.size[shape.across];
   const bool areFew = IsIn(shape.size[0], FewMarchWindows());
   if (pixelBytes > 4 || planes < fewestMarchPlanes || planes > mostMarchPlanes ||
@@ -201,16 +214,11 @@ OfferMarches(Offers &              offers,
   {
     return;
   }
-  // A long window's rows are read too often.
-  constexpr int mostReads = 9;
   shape.run = areFew ? 4 : 2;
   for (const int band : { 16, 32, 64 })
   {
     shape.band = band;
-    if (shape.size[shape.along] <= mostReads * shape.run && SetWarpBytes(shape, pixelBytes, device))
-    {
-      Add(offers, shape, outputExtent, pixelBytes, device);
-    }
+    AddTile(offers, shape, outputExtent, pixelBytes, device);
   }
 }
 
