@@ -220,6 +220,7 @@ TEST(CudaMedianKeptThreads, AForkedProcessHasItsOwn)
     const auto child = fork();
     if (child == 0)
     {
+      alarm(60); // a child that never ends is a failure, and not a test that never ends
       std::atomic<int> done{ 0 };
       for (int repeat = 0; repeat < 20; ++repeat)
       {
@@ -233,12 +234,15 @@ TEST(CudaMedianKeptThreads, AForkedProcessHasItsOwn)
   };
   cudamedian::RunInKeptThreads(4, [](std::size_t) {});
   forkOne();
+  // AddressSanitizer's allocator has locks that other threads may hold at that moment, and nobody opens in the child.
+#  ifndef __SANITIZE_ADDRESS__
   cudamedian::RunInKeptThreads(4, [&](std::size_t number) {
     if (number == 0)
     {
       forkOne();
     }
   });
+#  endif
   std::atomic<int> done{ 0 };
   cudamedian::RunInKeptThreads(2, [&](std::size_t) { ++done; });
   EXPECT_EQ(done, 2);
