@@ -35,7 +35,7 @@ namespace cudamedianbenchmark
 using namespace cudamedian;
 
 /** Shapes to measure for one pass: the fastest by the model, of each way to work no more than two lengths of a march,
- * and all tiles, which are few. */
+ * and all others than strips, which are few. */
 inline std::vector<ExtremumOffer>
 ListSweptOffers(const ExtremumReach & reach,
                 const Extent &        size,
@@ -46,23 +46,28 @@ ListSweptOffers(const ExtremumReach & reach,
   auto offers = ListExtremumOffers(reach, size, pixelBytes, device);
   std::stable_sort(
     offers.begin(), offers.end(), [](const auto & one, const auto & other) { return one.seconds < other.seconds; });
-  using Way = std::tuple<ExtremumMeans, int, int, int, int, int, int>;
+  using Way = std::tuple<ExtremumMeans, int, int, int, int, int>;
   std::map<Way, int>         taken;
   std::vector<ExtremumOffer> swept;
   for (const auto & offer : offers)
   {
     const auto & shape = offer.shape;
-    const Way    way{ shape.means, shape.isWide, shape.along, shape.across, shape.run, shape.band, shape.laneWords };
+    const bool   isTeam = shape.means == ExtremumMeans::Bands || shape.means == ExtremumMeans::Columns;
+    const Way way{ shape.means, shape.isWide, shape.along, shape.across, shape.run, isTeam ? shape.warps : shape.band };
     if (++taken[way] > 2)
     {
       continue;
     }
     for (const int factor : { 1, 2, 4 })
     {
+      if (isTeam && factor > 1)
+      {
+        continue; // its warps are what it is
+      }
       // The model's own number of warps first.
       auto other = offer;
       other.shape.warps = shape.warps == 1 ? factor : shape.warps / factor;
-      if ((swept.size() < most || shape.means == ExtremumMeans::Tile) &&
+      if ((swept.size() < most || shape.means != ExtremumMeans::Strip) &&
           other.shape.warps * other.shape.warpBytes <= device.blockSharedBytes)
       {
         swept.push_back(other);
@@ -77,13 +82,14 @@ Describe(const ExtremumOffer & offer, const Extent & size)
 {
   const auto & shape = offer.shape;
   const auto   model = static_cast<double>(Volume(size)) / offer.seconds * 1e-9;
-  const auto   text = shape.means == ExtremumMeans::Line ? "lines of " + std::to_string(shape.laneWords) + " words"
-                      : shape.means == ExtremumMeans::Tile
-                        ? "tiles of " + std::to_string(shape.run) + " rows along " + std::to_string(shape.along)
-                        : std::string(shape.isWide != 0 ? "wide" : "narrow") + " strips along " +
-                          std::to_string(shape.along) + ", runs of " + std::to_string(shape.run) + " along " +
-                          std::to_string(shape.across) + ", " + std::to_string(shape.bands) + " bands of " +
-                          std::to_string(shape.band);
+  const auto   text =
+    shape.means == ExtremumMeans::Columns ? "columns"
+      : shape.means == ExtremumMeans::Bands ? "bands of " + std::to_string(shape.run * shape.warps) + " rows"
+      : shape.means == ExtremumMeans::Tile
+        ? "tiles of " + std::to_string(shape.run) + " rows along " + std::to_string(shape.along)
+        : std::string(shape.isWide != 0 ? "wide" : "narrow") + " strips along " + std::to_string(shape.along) +
+          ", runs of " + std::to_string(shape.run) + " along " + std::to_string(shape.across) + ", " +
+          std::to_string(shape.bands) + " bands of " + std::to_string(shape.band);
   return text + ", " + std::to_string(shape.warps) + " warps, model " + std::to_string(model).substr(0, 5);
 }
 
@@ -117,7 +123,6 @@ MakeExtremumRow(const std::vector<ExtremumOffer> & offers,
                                   shape.run,
                                   shape.band,
                                   shape.bands,
-                                  shape.laneWords,
                                   shape.warps,
                                   GetRate(rows[best]),
                                   GetRate(rows.front()) });

@@ -20,6 +20,7 @@
 #include "CudaMedianTestSlabs.h"
 #include "DeviceProfiles.h"
 #include "ExtremumHostKernels.h"
+#include "ExtremumOffers.h"
 #include "ExtremumTuning.h"
 
 #include <algorithm>
@@ -168,7 +169,7 @@ TEST(CudaMedianExtremumKernels, LongWindowsHaveParts)
               { { 9, 900, 1, 1 } }, { { 0, 870, 0, 0 } }, { { 0, 1, 0, 0 } }, PixelType::Int16)),
             1U);
   EXPECT_GT((CheckWindow<std::uint8_t, KeyMapping::Integer>(
-              { { 5, 2, 600, 1 } }, { { 0, 0, 410, 0 } }, { { 0, 0, 0, 0 } }, PixelType::UInt8)),
+              { { 5, 2, 900, 1 } }, { { 0, 0, 810, 0 } }, { { 0, 0, 0, 0 } }, PixelType::UInt8)),
             1U);
   EXPECT_GT((CheckWindow<std::uint32_t, KeyMapping::Float>(
               { { 3, 1, 2, 500 } }, { { 1, 0, 0, 499 } }, { { 0, 0, 0, 1 } }, PixelType::Float32)),
@@ -178,15 +179,14 @@ TEST(CudaMedianExtremumKernels, LongWindowsHaveParts)
             1U);
 }
 
-/** Rows that a strip reads for an output, or pixels that a line does, about. */
+/** Rows that a strip, a tile or a team reads for an output, about. */
 double
 CountReads(const ExtremumShape & shape)
 {
-  const int side = shape.means == ExtremumMeans::Line   ? shape.laneWords
+  const int side = shape.means == ExtremumMeans::Bands  ? shape.run * shape.warps
                    : shape.means == ExtremumMeans::Tile ? shape.run
                                                         : shape.band * shape.run;
-  const int window = shape.size[0] * (shape.means == ExtremumMeans::Line ? 1 : shape.size[shape.along]) *
-                     (shape.means == ExtremumMeans::Line ? 1 : shape.size[shape.across]);
+  const int window = shape.size[0] * shape.size[shape.along] * shape.size[shape.across];
   return 1 + static_cast<double>(window) / side;
 }
 
@@ -265,7 +265,6 @@ MakeRow(const std::string & device)
            1,
            3,
            7,
-           0,
            2,
            5000,
            400 };
@@ -334,22 +333,33 @@ MakeAnyShape(std::mt19937_64 & random, Extent & radius, Extent & shorter)
 {
   const auto    draw = [&](int end) { return static_cast<std::int32_t>(random() % static_cast<unsigned>(end)); };
   constexpr int bytes = sizeof(TBits);
-  constexpr int more = GetExtremumLineMore(bytes);
-  const int     keys = GetExtremumWordPixels(bytes);
   ExtremumShape shape{};
-  const int     means = draw(5);
-  shape.means = means == 0 ? ExtremumMeans::Line : means < 3 ? ExtremumMeans::Tile : ExtremumMeans::Strip;
+  const int     means = draw(6);
+  shape.means = means == 0   ? ExtremumMeans::Columns
+                : means == 1 ? ExtremumMeans::Bands
+                : means < 4  ? ExtremumMeans::Tile
+                             : ExtremumMeans::Strip;
   shape.along = 1 + draw(3);
   shape.across = 1 + (shape.along + draw(2)) % 3;
   const bool isTile = shape.means == ExtremumMeans::Tile;
   shape.run = isTile ? 4 << draw(2) : 1 + draw(2);
   shape.isWide = shape.run > 1 || draw(2) == 0 ? 1 : 0;
   shape.warps = draw(2) == 0 ? 1 : mostExtremumWarps;
-  const bool isLine = shape.means == ExtremumMeans::Line;
-  radius[0] = isLine ? (more + 1) * keys + draw(30) : shape.isWide != 0 ? draw(25) : 0;
-  // A run of 8 may not be longer than the window.
-  radius[shape.along] = isLine ? 0 : isTile && shape.run == 8 ? 4 + draw(9) : draw(5);
-  radius[shape.across] = isLine || isTile || shape.run == 1 ? 0 : (shape.run + 1) / 2 + draw(3);
+  const bool isColumns = shape.means == ExtremumMeans::Columns;
+  const bool isBands = shape.means == ExtremumMeans::Bands;
+  if (isColumns || isBands)
+  {
+    shape.run = isColumns ? 4 << draw(2) : 8 << draw(2);
+    shape.isWide = 1;
+    shape.warps = 1 + draw(3);
+  }
+  radius[0] = isColumns ? 9 + draw(90) : !isBands && shape.isWide != 0 ? draw(25) : 0;
+  // A run of 8 may not be longer than the window, nor may a team's rows.
+  radius[shape.along] = isColumns                  ? 0
+                        : isBands                  ? (shape.run * shape.warps + 1) / 2 + draw(9)
+                        : isTile && shape.run == 8 ? 4 + draw(9)
+                                                   : draw(5);
+  radius[shape.across] = isColumns || isBands || isTile || shape.run == 1 ? 0 : (shape.run + 1) / 2 + draw(3);
   for (int axis = 0; axis < Dimension; ++axis)
   {
     // An even window may not be shorter than a run.
@@ -357,15 +367,11 @@ MakeAnyShape(std::mt19937_64 & random, Extent & radius, Extent & shorter)
     shape.before[axis] = static_cast<std::int32_t>(radius[axis]);
     shape.size[axis] = static_cast<std::int32_t>(2 * radius[axis] + 1 - shorter[axis]);
   }
-  if (isLine)
+  if (isColumns || isBands)
   {
-    const int most = shape.size[0] / keys - more;
-    shape.laneWords = draw(most) | 1;
-    shape.laneWords -= shape.laneWords > most ? 2 : 0;
-    const int wordBytes = std::max(4, bytes);
-    const int outputs = extremumLanes * shape.laneWords;
-    shape.staged = DivideUp(16 / wordBytes - 1 + outputs + shape.size[0] / keys + more, 16 / wordBytes);
-    shape.warpBytes = 16 * shape.staged + wordBytes * outputs;
+    const int warps = shape.warps;
+    EXPECT_TRUE(FitExtremumShape(shape, bytes, GetH200Traits()));
+    shape.warps = warps;
   }
   else if (isTile)
   {
@@ -410,7 +416,7 @@ CheckShapes(PixelType type)
     }
     SCOPED_TRACE(testing::Message() << ToString(shape.means) << " along " << shape.along << " across " << shape.across
                                     << " run " << shape.run << " wide " << shape.isWide << " band " << shape.band
-                                    << " x " << shape.bands << " lane " << shape.laneWords << " extent " << Join(extent)
+                                    << " x " << shape.bands << " warps " << shape.warps << " extent " << Join(extent)
                                     << " radius " << Join(radius) << " shorter " << Join(shorter));
     const std::vector<ExtremumShape> shapes{ shape };
     CheckSlabs<TBits, VMapping>(extent, window, type, std::size_t{ 1 } << 30, [&](const KernelArguments & slab) {

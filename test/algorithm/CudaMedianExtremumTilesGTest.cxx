@@ -138,6 +138,103 @@ TEST(CudaMedianExtremumTiles, Marches)
   CheckMarches<std::uint32_t, KeyMapping::Float>(PixelType::Float32);
 }
 
+/** Checks the outputs of one team's shape. */
+template <typename TBits, KeyMapping VMapping>
+void
+CheckTeam(ExtremumShape shape, int warps, const Extent & extent, const Window & window, PixelType type)
+{
+  shape.warps = warps;
+  EXPECT_TRUE(FitExtremumShape(shape, sizeof(TBits), GetH200Traits()));
+  shape.warps = warps;
+  SCOPED_TRACE(testing::Message() << warps << " warps of " << shape.run << ", window " << Join(window.GetExtent())
+                                  << ", image " << Join(extent));
+  const std::vector<ExtremumShape> shapes{ shape };
+  CheckSlabs<TBits, VMapping>(extent, window, type, std::size_t{ 1 } << 30, [&](const KernelArguments & slab) {
+    const ExtremumSteps steps(slab, shapes, sizeof(TBits));
+    EXPECT_FALSE(steps.Run(nullptr, 0, true, RunKernel<TBits, VMapping>)) << "shared memory was overrun";
+  });
+}
+
+template <typename TBits, KeyMapping VMapping>
+void
+CheckBands(PixelType type)
+{
+  std::int64_t number = 0;
+  for (const int run : { 8, 16 })
+  {
+    for (const int warps : { 1, 2, 3, 5 })
+    {
+      // No core, a core of fewer rows than warps, and one of several rows for each.
+      for (const std::int64_t core : { 0, 1, 2, 11, 40 })
+      {
+        ++number;
+        const auto axis = static_cast<std::size_t>(1 + number % 3);
+        const auto size = run * warps + core;
+        Extent     radius{};
+        Extent     shorter{};
+        radius[axis] = size / 2;
+        shorter[axis] = size % 2 == 0 ? 1 : 0;
+        Window window(radius, shorter, 0);
+        window.rank = number % 4 == 0 ? window.CountPixels() - 1 : 0;
+        // A vector and a part of one, and more than a warp's vectors; the outputs end within a band.
+        const auto vector = static_cast<std::int64_t>(16 / sizeof(TBits));
+        Extent     extent{ { number % 3 == 0 ? 33 * vector + 1 : 2 * vector - 1, 2, 2, 1 } };
+        extent[axis] = number % 5 == 0 ? 3 : size + run * warps + 3 + number % 7;
+        auto shape = MakeExtremumShape(GetReach(window, Extent{ { 900, 900, 900, 900 } }));
+        shape.means = ExtremumMeans::Bands;
+        shape.isWide = 1;
+        shape.along = static_cast<int>(axis);
+        shape.across = axis == 1 ? 2 : 1;
+        shape.run = run;
+        CheckTeam<TBits, VMapping>(shape, warps, extent, window, type);
+      }
+    }
+  }
+}
+
+/** Teams that have bands of rows. */
+TEST(CudaMedianExtremumTiles, Bands)
+{
+  CheckBands<std::uint8_t, KeyMapping::Integer>(PixelType::Int8);
+  CheckBands<std::uint16_t, KeyMapping::Integer>(PixelType::UInt16);
+  CheckBands<std::uint32_t, KeyMapping::Float>(PixelType::Float32);
+  CheckBands<std::uint64_t, KeyMapping::Float>(PixelType::Float64);
+}
+
+template <typename TBits, KeyMapping VMapping>
+void
+CheckColumns(PixelType type)
+{
+  constexpr std::int64_t columns = GetLaneColumns(sizeof(TBits));
+  // Every number of columns of a lane, and of doublings.
+  for (std::int64_t size = columns; size <= 15 * columns; size += size < 60 ? 1 : 13)
+  {
+    Window window(Extent{ { size / 2, 0, 0, 0 } }, Extent{ { size % 2 == 0 ? 1 : 0, 0, 0, 0 } }, 0);
+    window.rank = size % 4 == 0 ? window.CountPixels() - 1 : 0;
+    auto shape = MakeExtremumShape(GetReach(window, Extent{ { 5000, 1, 1, 1 } }));
+    shape.means = ExtremumMeans::Columns;
+    shape.isWide = 1;
+    // Several rows for a team, a part of one, and rows that end within a vector and at its end.
+    const Extent extents[]{ { { 3 * columns, 5, 2, 2 } },
+                            { { 7 * columns + 1 + size % columns, 3, 3, 2 } },
+                            { { 130 * columns - size % 3, 2, 1, 1 } } };
+    for (const int warps : { 1, size % 5 == 0 ? 7 : 2 })
+    {
+      shape.run = warps <= 4 ? 4 : mostExtremumWarps;
+      CheckTeam<TBits, VMapping>(shape, warps, extents[size % 3], window, type);
+    }
+  }
+}
+
+/** Teams that have rows and parts of rows. */
+TEST(CudaMedianExtremumTiles, Columns)
+{
+  CheckColumns<std::uint8_t, KeyMapping::Integer>(PixelType::Int8);
+  CheckColumns<std::uint16_t, KeyMapping::Integer>(PixelType::UInt16);
+  CheckColumns<std::uint32_t, KeyMapping::Float>(PixelType::Float32);
+  CheckColumns<std::uint64_t, KeyMapping::Float>(PixelType::Float64);
+}
+
 /** Kernels divide by multiplying. */
 TEST(CudaMedianExtremumTiles, DivisorsDivide)
 {

@@ -96,7 +96,59 @@ private:
   std::vector<Lane> m_Lanes = std::vector<Lane>(extremumLanes);
 };
 
-/** Runs a kernel; each warp's shared memory lies between guards. */
+/** The lanes of a team's warps as loops. */
+template <typename TBody>
+class LoopedTeam
+{
+public:
+  explicit LoopedTeam(int warps)
+    : m_Warps(static_cast<std::size_t>(warps))
+  {}
+
+  template <typename TFunction>
+  void
+  ForEach(const TFunction & function)
+  {
+    for (int number = static_cast<int>(m_Warps.size()) - 1; number >= 0; --number)
+    {
+      m_Warps[static_cast<std::size_t>(number)].ForEach([&](int index, auto & lane) { function(number, index, lane); });
+    }
+  }
+  void
+  Synchronize() const
+  {}
+  template <int VWords, typename TGive, typename TTake>
+  void
+  Fetch(int distance, const TGive & give, const TTake & take)
+  {
+    for (auto & warp : m_Warps)
+    {
+      warp.template Fetch<VWords>(distance, give, take);
+    }
+  }
+
+private:
+  std::vector<LoopedWarp<TBody>> m_Warps;
+};
+
+/** Runs what a warp or a team does. */
+template <typename TBody>
+void
+RunBody(const ExtremumArguments & arguments, std::int64_t item, typename TBody::Pack * shared)
+{
+  if constexpr (TBody::IsTeam)
+  {
+    LoopedTeam<TBody> team(arguments.shape.warps);
+    TBody(arguments, item, shared).Run(team);
+  }
+  else
+  {
+    LoopedWarp<TBody> warp;
+    TBody(arguments, item, shared).Run(warp);
+  }
+}
+
+/** Runs a kernel; the shared memory of each warp or team lies between guards. */
 template <typename TBits, KeyMapping VMapping>
 bool
 RunKernel(const ExtremumArguments & arguments)
@@ -105,14 +157,13 @@ RunKernel(const ExtremumArguments & arguments)
     using Body = typename decltype(type)::Body;
     using Pack = typename Body::Pack;
     constexpr std::size_t guard = 64;
-    const auto            bytes = static_cast<std::size_t>(arguments.shape.warpBytes);
+    const auto bytes = static_cast<std::size_t>(arguments.shape.warpBytes * (Body::IsTeam ? arguments.shape.warps : 1));
     for (std::int64_t item = 0; item < arguments.items; ++item)
     {
       std::vector<Pack> shared(bytes / sizeof(Pack) + 2 * guard);
       std::memset(static_cast<void *>(shared.data()), 0x5A, shared.size() * sizeof(Pack));
-      const auto       unwritten = shared[0];
-      LoopedWarp<Body> warp;
-      Body(arguments, item, shared.data() + guard).Run(warp);
+      const auto unwritten = shared[0];
+      RunBody<Body>(arguments, item, shared.data() + guard);
       const auto isKept = [&](const Pack & pack) { return std::memcmp(&pack, &unwritten, sizeof(Pack)) == 0; };
       if (!std::all_of(shared.begin(), shared.begin() + guard, isKept) ||
           !std::all_of(shared.end() - guard, shared.end(), isKept))

@@ -169,25 +169,9 @@ private:
       CUDAMEDIAN_UNROLL
       for (int i = 0; i < Count; ++i)
       {
-        held[i] = FindPiece(held[i], i + 1 < Count ? held[i + 1] : Words::Hold(lane.across.next[0]));
+        held[i] = Words::FindPiece(held[i], i + 1 < Count ? held[i + 1] : Words::Hold(lane.across.next[0]));
       }
     });
-  }
-
-  static CUDAMEDIAN_HOST_DEVICE Held
-  FindPiece(const Held & held, const Held & next)
-  {
-    const auto pairs = Words::Min(held, Words::template ShiftHeld<1>(held, next));
-    if constexpr (Keys == 4)
-    {
-      // What lies in the word after the next is not asked.
-      const auto nextPairs = Words::Min(next, Words::template ShiftHeld<1>(next, next));
-      return Words::Min(pairs, Words::template ShiftHeld<2>(pairs, nextPairs));
-    }
-    else
-    {
-      return pairs;
-    }
   }
 
   /** Makes longer pieces. Those that begin before the image go on in its first words, but no lane has them. */
@@ -206,7 +190,7 @@ private:
           {
             pieces[i] = i < Before ? Words::Hold(TPacks::GetNeutral()) : row(lane).held[i < Before ? 0 : i - Before];
           }
-          pieces[Before - 1] = FindPiece(Words::Hold(TPacks::GetNeutral()), lane.across.first);
+          pieces[Before - 1] = Words::FindPiece(Words::Hold(TPacks::GetNeutral()), lane.across.first);
           ReduceFew<Words, PieceWords>(pieces);
           CUDAMEDIAN_UNROLL
           for (int i = 0; i < Before; ++i)
@@ -266,7 +250,7 @@ private:
     warp.ForEach([&](int index, auto & lane) {
       if (index == 0)
       {
-        const auto piece = FindPiece(Words::Hold(TPacks::GetNeutral()), lane.across.first);
+        const auto piece = Words::FindPiece(Words::Hold(TPacks::GetNeutral()), lane.across.first);
         lane.across.before[Before - 1] = Words::Join(piece);
       }
     });

@@ -33,12 +33,16 @@ struct ExtremumArguments
   std::int32_t    isLast;      ///< whether it stores the outputs, and not what another pass takes
   std::int32_t    firstVector; ///< of the first strip, counted from the input's first column
   std::int32_t    isOneSided;  ///< whether what is before a pixel is taken from lanes before (ExtremumSides.h)
-  std::int32_t    halo[2];     ///< lanes before and behind the outputs of a strip that has neighbours
-  std::int32_t    strips;      ///< or parts of a row
-  std::int32_t    segments;    ///< along the march
-  std::int32_t    groups;      ///< along the runs
-  ExtremumDivisor divisors[4]; ///< tiles: the warps of a block, strips, segments and groups
-  std::int64_t    items; ///< what there is for warps: strips of all segments, groups and places along the axis left
+  std::int32_t    halo[2];  ///< lanes before and behind the outputs of a strip that has neighbours, or of a row's part
+  std::int32_t    strips;   ///< or parts of a row
+  std::int32_t    segments; ///< along the march; columns: rows of the outputs
+  std::int32_t    groups;   ///< along the runs
+  std::int32_t    staged;   ///< columns: lanes of a row's part, with those around its outputs
+  std::int32_t    rows;     ///< columns: parts that a team has, of as many rows as a word has pixels
+  ExtremumDivisor divisors[4]; ///< tiles: the warps of a block, strips, segments and groups; bands: those but the
+                               ///< warps; columns: strips, lanes of a part, and the outputs' extent along axes 1 and 2
+  std::int64_t items;          ///< what there is for warps, or for teams: strips of all segments, groups and places
+                               ///< along the axis left, or parts of so many rows
 };
 
 } // namespace cudamedian

@@ -76,21 +76,52 @@ struct DeviceWarp
   Lane lane;
 };
 
+/** The lanes of all warps of a block on the device. */
 template <typename TBody>
-__global__ void __launch_bounds__(32 * mostExtremumWarps, TBody::ResidentBlocks)
+struct DeviceTeam : private DeviceWarp<TBody>
+{
+  using DeviceWarp<TBody>::Fetch;
+
+  template <typename TFunction>
+  __device__ __forceinline__ void
+  ForEach(const TFunction & function)
+  {
+    function(number, static_cast<int>(threadIdx.x % 32), this->lane);
+  }
+
+  __device__ __forceinline__ void
+  Synchronize() const
+  {
+    __syncthreads();
+  }
+
+  int number; ///< of the warp
+};
+
+template <typename TBody>
+__global__ void __launch_bounds__(32 * TBody::MostWarps, TBody::ResidentBlocks)
   ExtremumKernel(const __grid_constant__ ExtremumArguments arguments)
 {
   extern __shared__ __align__(16) unsigned char shared[];
 
   // Taken from a lane, so that the compiler knows that all lanes have the same.
-  const int          number = __shfl_sync(~0U, static_cast<int>(threadIdx.x / 32), 0);
-  const std::int64_t item = std::int64_t{ blockIdx.x } * arguments.shape.warps + number;
-  if (item < arguments.items)
+  const int number = __shfl_sync(~0U, static_cast<int>(threadIdx.x / 32), 0);
+  if constexpr (TBody::IsTeam)
   {
-    const TBody body(
-      arguments, item, reinterpret_cast<typename TBody::Pack *>(shared + number * arguments.shape.warpBytes));
-    DeviceWarp<TBody> warp;
-    body.Run(warp);
+    DeviceTeam<TBody> team;
+    team.number = number;
+    TBody(arguments, blockIdx.x, shared).Run(team);
+  }
+  else
+  {
+    const std::int64_t item = std::int64_t{ blockIdx.x } * arguments.shape.warps + number;
+    if (item < arguments.items)
+    {
+      const TBody body(
+        arguments, item, reinterpret_cast<typename TBody::Pack *>(shared + number * arguments.shape.warpBytes));
+      DeviceWarp<TBody> warp;
+      body.Run(warp);
+    }
   }
 }
 
@@ -110,14 +141,15 @@ LaunchExtremes(const KernelArguments &            slab,
     return steps.Run(scratch, scratchBytes, cudaErrorInvalidValue, [&](const ExtremumArguments & arguments) {
       const auto & shape = arguments.shape;
       return ExtremumKernels<typename Key::Bits, Key::mapping>::Dispatch(shape, [&](auto type) {
-        const auto kernel = ExtremumKernel<typename decltype(type)::Body>;
+        using Body = typename decltype(type)::Body;
+        const auto kernel = ExtremumKernel<Body>;
         const auto sharedBytes = shape.warps * shape.warpBytes;
         const auto error = AllowSharedMemory(reinterpret_cast<const void *>(kernel), sharedBytes);
         if (error != cudaSuccess)
         {
           return error;
         }
-        const auto blocks = static_cast<unsigned int>(DivideUp(arguments.items, shape.warps));
+        const auto blocks = static_cast<unsigned int>(DivideUp(arguments.items, Body::IsTeam ? 1 : shape.warps));
         kernel<<<blocks, 32 * shape.warps, static_cast<std::size_t>(sharedBytes), stream>>>(arguments);
         return cudaGetLastError();
       });

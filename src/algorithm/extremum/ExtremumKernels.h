@@ -18,14 +18,15 @@
 #ifndef ExtremumKernels_h
 #define ExtremumKernels_h
 
-#include "ExtremumLine.h"
+#include "ExtremumBands.h"
+#include "ExtremumColumns.h"
 #include "ExtremumStrip.h"
 #include "ExtremumTile.h"
 
 namespace cudamedian
 {
 
-/** Calls function(type) with the kernel of a shape; decltype(type)::Body is what a warp does. */
+/** Calls function(type) with the kernel of a shape; decltype(type)::Body is what a warp or a team does. */
 template <typename TPixelBits, KeyMapping VMapping>
 struct ExtremumKernels
 {
@@ -40,9 +41,15 @@ struct ExtremumKernels
   static auto
   Dispatch(const ExtremumShape & shape, const TFunction & function)
   {
-    if (shape.means == ExtremumMeans::Line)
+    if (shape.means == ExtremumMeans::Columns)
     {
-      return function(Kernel<ExtremumLine<TPixelBits, VMapping>>{});
+      return shape.run == 4 ? function(Kernel<ExtremumColumns<TPixelBits, VMapping, 4>>{})
+                            : function(Kernel<ExtremumColumns<TPixelBits, VMapping, mostExtremumWarps>>{});
+    }
+    if (shape.means == ExtremumMeans::Bands)
+    {
+      return shape.run == 16 ? function(Kernel<ExtremumBands<TPixelBits, VMapping, 16>>{})
+                             : function(Kernel<ExtremumBands<TPixelBits, VMapping, 8>>{});
     }
     if (shape.means == ExtremumMeans::Tile)
     {

@@ -157,20 +157,43 @@ CountTileWork(const ExtremumShape & shape, const Extent & outputExtent, int pixe
   return work;
 }
 
-/** The work of a row's part. */
+/** The work of a warp of a team that has a band of rows. */
 Work
-CountLineWork(const ExtremumShape & shape, const Extent & outputExtent, int pixelBytes)
+CountBandsWork(const ExtremumShape & shape, const Extent & outputExtent, int pixelBytes)
 {
-  const int    keys = GetExtremumWordPixels(pixelBytes);
-  const double held = CountHeld(pixelBytes);
-  const double window = static_cast<double>(shape.size[0] / keys);
-  const double run = shape.laneWords;
-  const auto   parts = DivideUp(outputExtent[0], std::int64_t{ extremumLanes } * shape.laneWords * keys);
+  const auto   pixels = GetExtremumVectorPixels(shape, pixelBytes);
+  const auto   strips = DivideUp(DivideUp(outputExtent[0], pixels), std::int64_t{ extremumLanes });
+  const auto   band = std::int64_t{ shape.run } * shape.warps;
+  const auto   segments = DivideUp(outputExtent[shape.along], band);
+  const double words = 4 * CountHeld(pixelBytes) / (pixelBytes == 8 ? 2 : 1);
+  const double keys = pixelBytes == 1 ? 8 : pixelBytes == 2 ? 4 : 12;
+  const double core = static_cast<double>(shape.size[shape.along] - band) / shape.warps;
   Work         work;
-  work.items = static_cast<double>(parts * outputExtent[1] * outputExtent[2]) * static_cast<double>(outputExtent[3]);
-  work.instructions = 80 + 16.0 * shape.staged / extremumLanes + window * (1.5 + held) +
-                      run * (8 + 4 * held + (keys > 1 ? 6 + 4 * keys * held / 2 : 0)) + run * 4;
-  work.bytes = static_cast<double>(Volume(outputExtent)) * pixelBytes * 2;
+  work.items = static_cast<double>(strips * segments * shape.warps) *
+               static_cast<double>(outputExtent[shape.across] * outputExtent[6 - shape.along - shape.across]);
+  work.instructions =
+    120 + shape.run * (4 + 2 * keys + 4 * words + 8) + core * (4 + keys + words) + shape.warps * (3 + words);
+  // Rows are read again by other teams, from the second-level cache as a rule.
+  const double reads = static_cast<double>(shape.size[shape.along] + band) / static_cast<double>(band);
+  const double again = pixelBytes == 1 ? 0.45 : pixelBytes == 2 ? 0.3 : 0.25;
+  work.bytes = static_cast<double>(Volume(outputExtent)) * pixelBytes * (2 + again * (reads - 1));
+  return work;
+}
+
+/** The work of a warp of a team that has rows or parts of rows. */
+Work
+CountColumnsWork(const ExtremumShape & shape, const Extent & outputExtent, int pixelBytes)
+{
+  const auto   outputs = static_cast<int>(std::min<std::int64_t>(outputExtent[0], 1 << 30));
+  const auto   parts = CountExtremumParts(shape, outputs, pixelBytes);
+  const auto   rows = outputExtent[1] * outputExtent[2] * outputExtent[3];
+  const auto   groups = DivideUp(rows, std::int64_t{ parts.rows } * GetExtremumWordPixels(pixelBytes));
+  const double steps = std::max(0.0, std::floor(std::log2(shape.size[0] / GetLaneColumns(pixelBytes))));
+  const double part = static_cast<double>(outputs) / parts.parts;
+  Work         work;
+  work.items = static_cast<double>(parts.parts * groups * shape.warps);
+  work.instructions = (pixelBytes == 1 ? 600 : pixelBytes == 2 ? 400 : 300) + 20 * steps;
+  work.bytes = static_cast<double>(Volume(outputExtent)) * pixelBytes * (2.2 + 0.3 * (shape.size[0] - 1) / part);
   return work;
 }
 
@@ -182,9 +205,10 @@ EstimateExtremumSeconds(const ExtremumShape & shape,
                         int                   pixelBytes,
                         const DeviceTraits &  device)
 {
-  const auto work = shape.means == ExtremumMeans::Line   ? CountLineWork(shape, outputExtent, pixelBytes)
-                    : shape.means == ExtremumMeans::Tile ? CountTileWork(shape, outputExtent, pixelBytes)
-                                                         : CountStripWork(shape, outputExtent, pixelBytes);
+  const auto work = shape.means == ExtremumMeans::Bands     ? CountBandsWork(shape, outputExtent, pixelBytes)
+                    : shape.means == ExtremumMeans::Columns ? CountColumnsWork(shape, outputExtent, pixelBytes)
+                    : shape.means == ExtremumMeans::Tile    ? CountTileWork(shape, outputExtent, pixelBytes)
+                                                            : CountStripWork(shape, outputExtent, pixelBytes);
   return EstimateSeconds(work, shape, device);
 }
 

@@ -34,6 +34,15 @@ using Offers = std::vector<ExtremumOffer>;
 void
 SetWarps(ExtremumShape & shape, int pixelBytes, const DeviceTraits & device)
 {
+  if (shape.means == ExtremumMeans::Columns)
+  {
+    return;
+  }
+  if (shape.means == ExtremumMeans::Bands)
+  {
+    shape.warps = std::min(GetMostBandWarps(shape.run), std::max(1, shape.size[shape.along] / shape.run));
+    return;
+  }
   const int warps = shape.means == ExtremumMeans::Tile && pixelBytes == 1 ? mostExtremumWarps : 4;
   shape.warps = warps * shape.warpBytes <= std::min(device.blockSharedBytes, device.sharedBytes / 3) ? warps : 1;
 }
@@ -59,18 +68,21 @@ bool
 SetWarpBytes(ExtremumShape & shape, int pixelBytes, const DeviceTraits & device)
 {
   std::int64_t bytes = 0;
-  if (shape.means == ExtremumMeans::Line)
+  const int    wordBytes = std::max(4, pixelBytes);
+  if (shape.means == ExtremumMeans::Bands)
   {
-    const int wordBytes = std::max(4, pixelBytes);
-    const int vectorWords = 16 / wordBytes;
-    const int outputs = extremumLanes * shape.laneWords;
-    const int window = shape.size[0] / GetExtremumWordPixels(pixelBytes);
-    shape.staged = DivideUp(vectorWords - 1 + outputs + window + GetExtremumLineMore(pixelBytes), vectorWords);
-    bytes = std::int64_t{ shape.staged } * 16 + outputs * wordBytes;
+    bytes = std::int64_t{ 2 } * extremumLanes * 16;
+  }
+  else if (shape.means == ExtremumMeans::Columns)
+  {
+    // The first columns of lanes, windows, and extremes of whole lanes twice; all warps have it together.
+    const int  columns = GetLaneColumns(pixelBytes);
+    const auto words = std::int64_t{ 2 } * columns * (extremumLanes * shape.run + columnPadding) +
+                       std::int64_t{ 2 } * extremumLanes * shape.run;
+    bytes = RoundUp(DivideUp(words * wordBytes, std::max(1, shape.warps)), 16);
   }
   else if (shape.means == ExtremumMeans::Tile)
   {
-    const int wordBytes = std::max(4, pixelBytes);
     const int slots = extremumLanes + CountHaloLanes(shape, pixelBytes);
     if (shape.band > 0)
     {
@@ -124,27 +136,62 @@ OfferStrips(Offers &             offers,
   }
 }
 
-/** Parts of rows. */
+/** Teams that have rows or parts of rows, for windows that are no shorter than a lane's columns. */
 void
-OfferLines(Offers &             offers,
-           ExtremumShape        shape,
-           const Extent &       outputExtent,
-           int                  pixelBytes,
-           const DeviceTraits & device)
+OfferColumns(Offers &             offers,
+             ExtremumShape        shape,
+             const Extent &       outputExtent,
+             int                  pixelBytes,
+             const DeviceTraits & device)
 {
-  shape.means = ExtremumMeans::Line;
-  const int more = GetExtremumLineMore(pixelBytes);
-  const int window = shape.size[0] / GetExtremumWordPixels(pixelBytes);
-  // Longer ones leave too few warps to a multiprocessor: 17 to 25 were the fastest, for windows of 81 and 201.
-  constexpr int mostWords = 40;
-  for (shape.laneWords = 1; shape.laneWords + more <= window && shape.laneWords <= mostWords;
-       shape.laneWords += shape.laneWords < 16 ? 2 : 8)
+  shape.means = ExtremumMeans::Columns;
+  shape.isWide = 1;
+  if (shape.size[0] < GetLaneColumns(pixelBytes))
   {
-    if (!SetWarpBytes(shape, pixelBytes, device))
+    return;
+  }
+  const auto outputs = static_cast<int>(std::min<std::int64_t>(outputExtent[0], 1 << 30));
+  for (shape.warps = 1; shape.warps <= mostExtremumWarps; ++shape.warps)
+  {
+    shape.run = shape.warps <= 4 ? 4 : mostExtremumWarps;
+    if (SetWarpBytes(shape, pixelBytes, device) && shape.warps * shape.warpBytes <= device.blockSharedBytes &&
+        CountExtremumParts(shape, outputs, pixelBytes).parts > 0)
     {
-      return;
+      offers.push_back({ shape, EstimateExtremumSeconds(shape, outputExtent, pixelBytes, device) });
     }
-    Add(offers, shape, outputExtent, pixelBytes, device);
+  }
+}
+
+/** Teams that have bands of rows, for windows along another axis alone. */
+void
+OfferBands(Offers &              offers,
+           const ExtremumReach & reach,
+           const Extent &        outputExtent,
+           int                   pixelBytes,
+           const DeviceTraits &  device)
+{
+  auto shape = MakeExtremumShape(reach);
+  shape.means = ExtremumMeans::Bands;
+  shape.along = HasReach(reach, 3) ? 3 : HasReach(reach, 2) ? 2 : 1;
+  shape.across = shape.along == 1 ? 2 : 1;
+  shape.isWide = 1;
+  for (const int run : { 8, 16 })
+  {
+    shape.run = run;
+    constexpr int mostReads = 9; // of rows of the core, beside those of the band
+    if (run > shape.size[shape.along] || !SetWarpBytes(shape, pixelBytes, device))
+    {
+      continue;
+    }
+    SetWarps(shape, pixelBytes, device);
+    for (; shape.warps > 0; shape.warps = shape.warps > 4 ? shape.warps * 3 / 4 : shape.warps - 1)
+    {
+      if (shape.size[shape.along] <= mostReads * run * shape.warps &&
+          shape.warps * shape.warpBytes <= device.blockSharedBytes)
+      {
+        offers.push_back({ shape, EstimateExtremumSeconds(shape, outputExtent, pixelBytes, device) });
+      }
+    }
   }
 }
 
@@ -181,7 +228,10 @@ OfferAllTiles(Offers &              offers,
 {
   const int along = HasReach(reach, 3) ? 3 : HasReach(reach, 2) ? 2 : 1;
   auto      shape = MakeTileShape(reach, along, along == 1 ? 2 : 1);
-  if (CountHaloLanes(shape, pixelBytes) > extremumLanes / 2)
+  // Bands were faster for windows of 25 pixels and more along another axis than 0, and no slower from 21 on.
+  constexpr int mostWithoutColumns = 24;
+  if (CountHaloLanes(shape, pixelBytes) > extremumLanes / 2 ||
+      (shape.size[0] == 1 && shape.size[along] > mostWithoutColumns))
   {
     return;
   }
@@ -261,14 +311,14 @@ OfferAllStrips(Offers &              offers,
 
 /** Kernels for windows along axis 0 alone. */
 void
-OfferAllLines(Offers &              offers,
-              const ExtremumReach & reach,
-              const Extent &        outputExtent,
-              int                   pixelBytes,
-              const DeviceTraits &  device)
+OfferAllRows(Offers &              offers,
+             const ExtremumReach & reach,
+             const Extent &        outputExtent,
+             int                   pixelBytes,
+             const DeviceTraits &  device)
 {
   auto shape = MakeExtremumShape(reach);
-  OfferLines(offers, shape, outputExtent, pixelBytes, device);
+  OfferColumns(offers, shape, outputExtent, pixelBytes, device);
   shape.isWide = 1;
   shape.along = 1;
   shape.across = 2;
@@ -308,11 +358,15 @@ ListExtremumOffers(const ExtremumReach & reach,
   const int deep = (HasReach(reach, 1) ? 1 : 0) + (HasReach(reach, 2) ? 1 : 0) + (HasReach(reach, 3) ? 1 : 0);
   if (HasReach(reach, 0) && deep == 0)
   {
-    OfferAllLines(offers, reach, outputExtent, pixelBytes, device);
+    OfferAllRows(offers, reach, outputExtent, pixelBytes, device);
   }
   else if (deep < 3)
   {
     OfferAllStrips(offers, reach, outputExtent, pixelBytes, device);
+  }
+  if (deep == 1 && !HasReach(reach, 0))
+  {
+    OfferBands(offers, reach, outputExtent, pixelBytes, device);
   }
   if (deep < 2)
   {

@@ -44,7 +44,7 @@ HasReach(const ExtremumReach & reach, std::size_t axis)
 ExtremumShape
 MakeExtremumShape(const ExtremumReach & reach);
 
-/** Fills in the warps of a block and their shared memory. \returns whether a block has that. */
+/** Fills in the warps of a block, but for columns, and their shared memory. \returns whether a block has that. */
 bool
 FitExtremumShape(ExtremumShape & shape, int pixelBytes, const DeviceTraits & device);
 

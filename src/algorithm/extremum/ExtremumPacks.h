@@ -138,13 +138,19 @@ public:
     return keys;
   }
 
+  CUDAMEDIAN_HOST_DEVICE Word
+  ToKeys(Word pixels) const
+  {
+    return MapBits(pixels) ^ m_Mask;
+  }
+
   CUDAMEDIAN_HOST_DEVICE Pack
   ToKeys(Pack pack) const
   {
     CUDAMEDIAN_UNROLL
     for (int i = 0; i < VCount; ++i)
     {
-      pack.words[i] = MapBits(pack.words[i]) ^ m_Mask;
+      pack.words[i] = ToKeys(pack.words[i]);
     }
     return pack;
   }
@@ -236,6 +242,13 @@ public:
       }
     }
     return pack;
+  }
+
+  /** Stores the pixels of a pack of keys. */
+  CUDAMEDIAN_HOST_DEVICE void
+  Store(TPixelBits * pixels, const Pack & keys) const
+  {
+    Write(pixels, ToPixels(keys));
   }
 
   /** Stores the pixels from one up to another of a pack of keys. */

@@ -169,7 +169,7 @@ MakeShape(const ExtremumTuningRow & row, const ExtremumReach & reach, int pixelB
   shape.run = row.run;
   shape.band = row.band;
   shape.bands = row.bands;
-  shape.laneWords = row.laneWords;
+  shape.warps = row.warps;
   const bool fits = FitExtremumShape(shape, pixelBytes, device);
   shape.warps = row.warps;
   return fits && shape.warps * shape.warpBytes <= device.blockSharedBytes ? std::optional<ExtremumShape>(shape)
@@ -237,6 +237,25 @@ int
 CountExtremumStrips(int vectors, int halo)
 {
   return vectors <= extremumLanes ? 1 : 1 + DivideUp(vectors - extremumLanes, extremumLanes - halo);
+}
+
+ExtremumParts
+CountExtremumParts(const ExtremumShape & shape, int outputs, int pixelBytes)
+{
+  const int     columns = GetLaneColumns(pixelBytes);
+  const int     lanes = extremumLanes * shape.warps;
+  ExtremumParts parts{};
+  parts.halo[0] = DivideUp(shape.before[0], columns);
+  parts.halo[1] = DivideUp(shape.size[0] - 1 - shape.before[0], columns);
+  const int around = parts.halo[0] + parts.halo[1];
+  if (lanes > around)
+  {
+    const int needed = DivideUp(outputs, columns);
+    parts.parts = DivideUp(needed, lanes - around);
+    parts.staged = DivideUp(needed, parts.parts) + around;
+    parts.rows = lanes / parts.staged;
+  }
+  return parts;
 }
 
 ExtremumReach

@@ -30,15 +30,33 @@ namespace cudamedian
 /** Lanes of a warp. */
 constexpr int extremumLanes = 32;
 
-/** The most warps of a block. */
+/** The most warps of a block, but of teams of many rows. */
 constexpr int mostExtremumWarps = 8;
+
+/** The most warps of a team (ExtremumBands.h), by the rows of each: registers are for so many. */
+constexpr int
+GetMostBandWarps(int rows)
+{
+  return rows > 8 ? 16 : mostExtremumWarps;
+}
+
+/** Columns of a lane of a team that has rows (ExtremumColumns.h): 64 bytes of as many rows as a word has pixels. */
+constexpr int
+GetLaneColumns(int pixelBytes)
+{
+  return pixelBytes > 4 ? 8 : 16;
+}
+
+/** Words behind each of its columns in shared memory, so that there are no bank conflicts. */
+constexpr int columnPadding = 2;
 
 /** How warps find extremes. */
 enum class ExtremumMeans : std::int32_t
 {
-  Strip, ///< marching along an axis (ExtremumStrip.h)
-  Line,  ///< in parts of rows, along axis 0 alone (ExtremumLine.h)
-  Tile   ///< in a few rows, along an axis and axis 0 (ExtremumTile.h)
+  Strip,  ///< marching along an axis (ExtremumStrip.h)
+  Tile,   ///< in a few rows, along an axis and axis 0 (ExtremumTile.h)
+  Bands,  ///< as a team that has a band of rows, along an axis other than 0 alone (ExtremumBands.h)
+  Columns ///< as a team that has rows or parts of rows, along axis 0 alone (ExtremumColumns.h)
 };
 
 /** A window, or a part of one, and the work of a warp that finds its extremes. */
@@ -47,15 +65,14 @@ struct ExtremumShape
   std::int32_t  before[4]; ///< pixels of the window before the output along each axis
   std::int32_t  size[4];   ///< pixels of the window
   ExtremumMeans means;
-  std::int32_t  isWide;   ///< whether lanes have 16 bytes, else 4, or a pixel of 8; tiles have 16
-  std::int32_t  along;    ///< strips: the axis of the march, not 0; tiles: that of their rows
+  std::int32_t  isWide;   ///< whether lanes have 16 bytes, else 4, or a pixel of 8; others have 16
+  std::int32_t  along;    ///< strips: the axis of the march, not 0; tiles and bands: that of their rows
   std::int32_t  across;   ///< strips: the axis of the runs, neither 0 nor that; tiles: another, that of their march
-  std::int32_t  run;      ///< strips: outputs of a run: 1 or 2, no more than the window has; tiles: rows, 2, 4 or 8
-  std::int32_t  band;     ///< strips: outputs from one sweep back to the next, no more than the window has; tiles:
+  std::int32_t  run;      ///< strips: outputs of a run: 1 or 2, no more than the window has; tiles: rows, 2, 4 or 8;
+                          ///< bands: rows of a warp; columns: the most warps, 4 or 8
+  std::int32_t band;      ///< strips: outputs from one sweep back to the next, no more than the window has; tiles:
                           ///< outputs of a march, 0 where they have none
   std::int32_t bands;     ///< strips: of a march
-  std::int32_t laneWords; ///< lines: words of outputs of a lane; odd, so that there are no bank conflicts
-  std::int32_t staged;    ///< lines: vectors of 16 bytes in shared memory
   std::int32_t warps;     ///< of a block
   std::int32_t warpBytes; ///< shared memory of each
 };
@@ -63,13 +80,6 @@ struct ExtremumShape
 /** Pixels of a word of 4 bytes, or one of 8. */
 int
 GetExtremumWordPixels(int pixelBytes);
-
-/** Words behind a lane's outputs in a line whose extremes it needs. */
-constexpr int
-GetExtremumLineMore(int pixelBytes)
-{
-  return pixelBytes < 4 ? 3 : 0;
-}
 
 /** Words from a lane's in a tile's two shared rows to the next lane's: an odd number, so that there are no bank
  * conflicts. */
@@ -79,7 +89,7 @@ GetExtremumTileStride(int wordBytes)
   return 2 * 16 / wordBytes + 1;
 }
 
-/** Pixels of a lane of a strip or tile. */
+/** Pixels of a lane of a strip or tile, or of one of its vectors. */
 int
 GetExtremumVectorPixels(const ExtremumShape & shape, int pixelBytes);
 
@@ -108,6 +118,19 @@ KnowsTileWindow(const ExtremumShape & shape, int pixelBytes);
 /** Strips of so many vectors of a row, where neighbours overlap by a halo of fewer lanes than a warp has. */
 int
 CountExtremumStrips(int vectors, int halo);
+
+/** How a team has rows (ExtremumColumns.h). */
+struct ExtremumParts
+{
+  std::int32_t parts;   ///< of a row
+  std::int32_t staged;  ///< lanes of a part, with those around its outputs
+  std::int32_t rows;    ///< parts that a team has at once, of as many rows as a word has pixels
+  std::int32_t halo[2]; ///< lanes before and behind the outputs
+};
+
+/** The parts of rows of so many outputs; there are none where a window reaches further than a team has lanes. */
+ExtremumParts
+CountExtremumParts(const ExtremumShape & shape, int outputs, int pixelBytes);
 
 /** The kernels that find a window's extremes, one after the other: each takes those that the one before has found. The
  * extreme of a window is that of extremes of smaller ones whose sizes less one add up to its size less one. Clamping at

@@ -95,30 +95,51 @@ CountExtremumItems(ExtremumArguments & arguments, int pixelBytes)
   const auto & slab = arguments.slab;
   const auto & shape = arguments.shape;
   const auto   beyond = slab.outputOrigin[0] + slab.outputExtent[0];
-  if (shape.means == ExtremumMeans::Line)
-  {
-    const auto partPixels = extremumLanes * shape.laneWords * GetExtremumWordPixels(pixelBytes);
-    arguments.strips = DivideUp(beyond - slab.gridOrigin, partPixels);
-    arguments.items =
-      std::int64_t{ arguments.strips } * slab.outputExtent[1] * slab.outputExtent[2] * slab.outputExtent[3];
-    return;
-  }
-  const auto pixels = GetExtremumVectorPixels(shape, pixelBytes);
+  const auto   pixels = GetExtremumVectorPixels(shape, pixelBytes);
   arguments.halo[0] = DivideUp(shape.before[0], pixels);
   arguments.halo[1] = DivideUp(shape.size[0] - 1 - shape.before[0], pixels);
   const auto halo = arguments.halo[0] + arguments.halo[1];
   const auto first = slab.outputOrigin[0] / pixels - arguments.halo[0];
   const auto end = std::min(DivideUp(slab.inputExtent[0], pixels), DivideUp(beyond, pixels) + arguments.halo[1]);
+  const auto setDivisors = [&](std::int32_t first, std::int32_t second, std::int32_t third, std::int32_t fourth) {
+    const std::int32_t counts[]{ first, second, third, fourth };
+    std::transform(std::begin(counts), std::end(counts), arguments.divisors, [](std::int32_t count) {
+      return MakeExtremumDivisor(static_cast<std::uint32_t>(count));
+    });
+  };
+  if (shape.means == ExtremumMeans::Columns)
+  {
+    arguments.firstVector = slab.outputOrigin[0] / pixels;
+    const auto parts = CountExtremumParts(shape, beyond - arguments.firstVector * pixels, pixelBytes);
+    arguments.halo[0] = parts.halo[0];
+    arguments.halo[1] = parts.halo[1];
+    arguments.strips = parts.parts;
+    arguments.staged = parts.staged;
+    arguments.rows = parts.rows;
+    arguments.segments = slab.outputExtent[1] * slab.outputExtent[2] * slab.outputExtent[3];
+    arguments.items = std::int64_t{ arguments.strips } *
+                      DivideUp(arguments.segments, arguments.rows * GetExtremumWordPixels(pixelBytes));
+    setDivisors(arguments.strips, arguments.staged, slab.outputExtent[1], slab.outputExtent[2]);
+    return;
+  }
+  if (shape.means == ExtremumMeans::Bands)
+  {
+    arguments.firstVector = first;
+    arguments.strips = DivideUp(end - first, extremumLanes);
+    arguments.segments = DivideUp(slab.outputExtent[shape.along], shape.run * shape.warps);
+    arguments.groups = slab.outputExtent[shape.across];
+    arguments.items = std::int64_t{ arguments.strips } * arguments.segments * arguments.groups *
+                      slab.outputExtent[6 - shape.along - shape.across];
+    setDivisors(arguments.strips, arguments.segments, arguments.groups, 1);
+    return;
+  }
   if (shape.means == ExtremumMeans::Tile)
   {
     arguments.firstVector = std::max(0, first);
     arguments.strips = CountExtremumStrips(end - arguments.firstVector, halo);
     arguments.segments = DivideUp(slab.outputExtent[shape.along], shape.run * shape.warps);
     arguments.groups = DivideUp(slab.outputExtent[shape.across], std::max(1, shape.band));
-    const std::int32_t counts[]{ shape.warps, arguments.strips, arguments.segments, arguments.groups };
-    std::transform(std::begin(counts), std::end(counts), arguments.divisors, [](std::int32_t count) {
-      return MakeExtremumDivisor(static_cast<std::uint32_t>(count));
-    });
+    setDivisors(shape.warps, arguments.strips, arguments.segments, arguments.groups);
     arguments.items = std::int64_t{ arguments.strips } * arguments.segments * shape.warps * arguments.groups *
                       slab.outputExtent[6 - shape.along - shape.across];
     return;

@@ -34,14 +34,16 @@ public:
   using Words = ExtremumWords<TPixelBits>;
   using Word = typename Words::Word;
   using Held = typename Words::Held;
-  static constexpr int Keys = Words::Keys;
-  static constexpr int Count = VIsWide ? static_cast<int>(16 / sizeof(Word)) : 1; ///< words of a vector
-  static constexpr int Pixels = Count * Keys;
-  static constexpr int Ahead = VRun > 1 ? 1 : VIsWide ? 4 : 16;   ///< rows that are read before they are needed
-  static constexpr int Batch = VRun > 1 ? VRun : VIsWide ? 2 : 1; ///< rows of outputs that are found at once
-  static constexpr int Rows = Batch < 2 ? 1 : 2;                  ///< of these, those reduced along axis 0 at once
-  static constexpr int Lanes = extremumLanes;
-  static constexpr int ResidentBlocks = 1; ///< for which a multiprocessor has registers, at least
+  static constexpr int  Keys = Words::Keys;
+  static constexpr int  Count = VIsWide ? static_cast<int>(16 / sizeof(Word)) : 1; ///< words of a vector
+  static constexpr int  Pixels = Count * Keys;
+  static constexpr int  Ahead = VRun > 1 ? 1 : VIsWide ? 4 : 16;   ///< rows that are read before they are needed
+  static constexpr int  Batch = VRun > 1 ? VRun : VIsWide ? 2 : 1; ///< rows of outputs that are found at once
+  static constexpr int  Rows = Batch < 2 ? 1 : 2;                  ///< of these, those reduced along axis 0 at once
+  static constexpr int  Lanes = extremumLanes;
+  static constexpr bool IsTeam = false;
+  static constexpr int  MostWarps = mostExtremumWarps;
+  static constexpr int  ResidentBlocks = 1; ///< for which a multiprocessor has registers, at least
 
   using Packs = ExtremumPacks<TPixelBits, VMapping, Count>;
   using Pack = typename Packs::Pack;

@@ -43,10 +43,12 @@ public:
   using Words = ExtremumWords<TPixelBits>;
   using Word = typename Words::Word;
   using Held = typename Words::Held;
-  static constexpr int Keys = Words::Keys;
-  static constexpr int Count = static_cast<int>(16 / sizeof(Word)); ///< words of a vector
-  static constexpr int Stride = GetExtremumTileStride(static_cast<int>(sizeof(Word)));
-  static constexpr int Lanes = extremumLanes;
+  static constexpr int  Keys = Words::Keys;
+  static constexpr int  Count = static_cast<int>(16 / sizeof(Word)); ///< words of a vector
+  static constexpr int  Stride = GetExtremumTileStride(static_cast<int>(sizeof(Word)));
+  static constexpr int  Lanes = extremumLanes;
+  static constexpr bool IsTeam = false;
+  static constexpr int  MostWarps = mostExtremumWarps;
   /** Blocks for which a multiprocessor has registers, at least: 64 for each lane of short tiles. */
   static constexpr int ResidentBlocks = VMarches                   ? (VRows == 2 ? 3 : 2)
                                         : VRows == 4               ? 4

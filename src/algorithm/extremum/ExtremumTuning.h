@@ -29,7 +29,10 @@ namespace cudamedian
 inline const char *
 ToString(ExtremumMeans means)
 {
-  return means == ExtremumMeans::Line ? "Line" : means == ExtremumMeans::Tile ? "Tile" : "Strip";
+  return means == ExtremumMeans::Bands     ? "Bands"
+         : means == ExtremumMeans::Columns ? "Columns"
+         : means == ExtremumMeans::Tile    ? "Tile"
+                                           : "Strip";
 }
 
 /** A shape that was measured, as CudaMedianKernelBenchmark --algorithm extremes --tune prints it: for a window, or for
@@ -48,7 +51,6 @@ struct ExtremumTuningRow
   int           run;
   int           band;
   int           bands;
-  int           laneWords;
   int           warps;
   double        rate;         ///< Gpixel/s
   double        modelledRate; ///< of the shape that the model takes for the fastest
@@ -62,7 +64,7 @@ ToRow(const ExtremumTuningRow & row)
   text << "{ \"" << row.device << "\", \"" << row.commit << "\", " << ToRow(row.window) << ", " << ToRow(row.image)
        << ", " << row.pixelBytes << ", ExtremumMeans::" << ToString(row.means) << ", " << row.isWide << ", "
        << row.along << ", " << row.across << ", " << row.run << ", " << row.band << ", " << row.bands << ", "
-       << row.laneWords << ", " << row.warps << ", " << row.rate << ", " << row.modelledRate << " },";
+       << row.warps << ", " << row.rate << ", " << row.modelledRate << " },";
   return text.str();
 }
 

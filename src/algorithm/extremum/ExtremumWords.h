@@ -94,6 +94,19 @@ struct ExtremumWords
     return least;
   }
 
+  /** The first of two where something holds, else the second. */
+  static CUDAMEDIAN_HOST_DEVICE Held
+  Choose(bool isFirst, const Held & first, const Held & second)
+  {
+    Held chosen;
+    CUDAMEDIAN_UNROLL
+    for (int i = 0; i < static_cast<int>(sizeof(Held) / sizeof(Word)); ++i)
+    {
+      chosen.words[i] = isFirst ? first.words[i] : second.words[i];
+    }
+    return chosen;
+  }
+
   /** The keys from one of a word on, and those of the next word that follow them. */
   static CUDAMEDIAN_HOST_DEVICE Word
   Shift(Word word, Word next, int keys)
@@ -141,6 +154,30 @@ struct ExtremumWords
     }
   }
 
+  /** The extremes of as many neighbouring keys as a word has, from each of its keys on. */
+  static CUDAMEDIAN_HOST_DEVICE Held
+  FindPiece(const Held & held, const Held & next)
+  {
+    if constexpr (Keys == 1)
+    {
+      return held;
+    }
+    else
+    {
+      const auto pairs = Min(held, ShiftHeld<1>(held, next));
+      if constexpr (Keys == 4)
+      {
+        // What lies in the word after the next is not asked.
+        const auto nextPairs = Min(next, ShiftHeld<1>(next, next));
+        return Min(pairs, ShiftHeld<2>(pairs, nextPairs));
+      }
+      else
+      {
+        return pairs;
+      }
+    }
+  }
+
   /** The extremes of windows of 3 or 5 keys in the middle of which a word's keys are. */
   template <int VWindow>
   static CUDAMEDIAN_HOST_DEVICE Held
@@ -171,6 +208,48 @@ struct ExtremumWords
                    MinOfWords(least, evensBehind, ShiftPair(odds, behind.words[1])) } };
       }
     }
+  }
+
+  /** Makes words of the first keys of as many words as a word has keys, of their second ones, and so on. */
+  static CUDAMEDIAN_HOST_DEVICE void
+  Transpose(Word (&words)[Keys])
+  {
+#ifdef __CUDA_ARCH__
+    if constexpr (Keys == 4)
+    {
+      const Word first = __byte_perm(words[0], words[1], 0x5140);
+      const Word second = __byte_perm(words[2], words[3], 0x5140);
+      const Word third = __byte_perm(words[0], words[1], 0x7362);
+      const Word fourth = __byte_perm(words[2], words[3], 0x7362);
+      words[0] = __byte_perm(first, second, 0x5410);
+      words[1] = __byte_perm(first, second, 0x7632);
+      words[2] = __byte_perm(third, fourth, 0x5410);
+      words[3] = __byte_perm(third, fourth, 0x7632);
+    }
+    else if constexpr (Keys == 2)
+    {
+      const Word first = __byte_perm(words[0], words[1], 0x5410);
+      words[1] = __byte_perm(words[0], words[1], 0x7632);
+      words[0] = first;
+    }
+#else
+    if constexpr (Keys > 1)
+    {
+      constexpr int bits = 8 * static_cast<int>(sizeof(TPixelBits));
+      Word          made[Keys]{};
+      for (int word = 0; word < Keys; ++word)
+      {
+        for (int key = 0; key < Keys; ++key)
+        {
+          made[key] |= static_cast<Word>(static_cast<TPixelBits>(words[word] >> (key * bits))) << (word * bits);
+        }
+      }
+      for (int word = 0; word < Keys; ++word)
+      {
+        words[word] = made[word];
+      }
+    }
+#endif
   }
 
   /** (a ^ b) | c, for which the compiler does not find the one instruction. */
