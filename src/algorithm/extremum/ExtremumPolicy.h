@@ -95,7 +95,7 @@ GetExtremumVectorPixels(const ExtremumShape & shape, int pixelBytes);
 
 /** Pixels along axis 0 of windows that tiles have code of their own for, with 4 rows and with 8. */
 using ShortTileWindows = std::integer_sequence<int, 3, 5, 7, 9>;
-using LongTileWindows = std::integer_sequence<int, 11, 13, 15, 17, 21, 25, 31>;
+using LongTileWindows = std::integer_sequence<int, 11, 13, 15, 17, 19, 21, 23, 25, 27, 29, 31>;
 
 /** The same of windows that tiles march for, with 4 rows and with 2, and the planes that windows have then. */
 using FewMarchWindows = std::integer_sequence<int, 3>;
