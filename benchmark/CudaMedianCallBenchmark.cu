@@ -15,7 +15,8 @@
  *  limitations under the License.
  *
  *=========================================================================*/
-// How long the host takes for a call on an image in device memory, beside the launch of a kernel that does nothing.
+// How long the host takes for a call on an image in device memory, beside the launch of a kernel that does nothing; and
+// how long many small images take, one call after the other, in a graph of these calls, and as slices of one image.
 #include "itkCudaMedianDevice.h"
 
 #include <cuda_runtime_api.h>
@@ -24,6 +25,7 @@
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
+#include <vector>
 
 namespace
 {
@@ -72,16 +74,77 @@ Time(int count, const TBody & body)
   return least * 1e6;
 }
 
+/** Microseconds from the first of some calls until the device has done them all, the median of many. */
+template <typename TBody>
+double
+TimeAll(cudaStream_t stream, const TBody & body)
+{
+  using Clock = std::chrono::steady_clock;
+  std::vector<double> seconds;
+  for (int i = 0; i < 101; ++i)
+  {
+    const auto start = Clock::now();
+    body();
+    Check(cudaStreamSynchronize(stream));
+    seconds.push_back(std::chrono::duration<double>(Clock::now() - start).count());
+  }
+  std::nth_element(seconds.begin(), seconds.begin() + 50, seconds.end());
+  return seconds[50] * 1e6;
+}
+
 MedianRequest
-MakeRequest(const Extent & extent, const Extent & radius, char * memory)
+MakeRequest(const Extent & extent,
+            const Extent & radius,
+            char *         memory,
+            std::size_t    outputOffset = std::size_t{ 1 } << 20)
 {
   MedianRequest request;
   request.inputExtent = request.outputExtent = extent;
   request.radius = radius;
   request.outputStride = { { 1, extent[0], extent[0] * extent[1], extent[0] * extent[1] * extent[2] } };
   request.input = memory;
-  request.output = memory + (std::size_t{ 1 } << 20);
+  request.output = memory + outputOffset;
   return request;
+}
+
+/** Many images of 8 bits, so many pixels long and wide. */
+void
+CompareBatches(int side, int images, const Extent & radius, cudaStream_t stream)
+{
+  const auto bytes = static_cast<std::size_t>(side) * static_cast<std::size_t>(side);
+  const auto all = bytes * static_cast<std::size_t>(images);
+  char *     memory = nullptr;
+  Check(cudaMalloc(&memory, 2 * all));
+  Check(cudaMemset(memory, 1, 2 * all));
+  const auto call = [&] {
+    for (int image = 0; image < images; ++image)
+    {
+      const auto request =
+        MakeRequest({ { side, side, 1, 1 } }, radius, memory + bytes * static_cast<std::size_t>(image), all);
+      cudamedian::RunMedianOnDeviceQuietly(request, stream);
+    }
+  };
+  const auto      stack = MakeRequest({ { side, side, images, 1 } }, radius, memory, all);
+  const auto      listed = TimeAll(stream, call);
+  const auto      stacked = TimeAll(stream, [&] { cudamedian::RunMedianOnDeviceQuietly(stack, stream); });
+  cudaGraph_t     graph = nullptr;
+  cudaGraphExec_t ready = nullptr;
+  Check(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal));
+  call();
+  Check(cudaStreamEndCapture(stream, &graph));
+  Check(cudaGraphInstantiate(&ready, graph, 0));
+  const auto captured = TimeAll(stream, [&] { Check(cudaGraphLaunch(ready, stream)); });
+  std::printf("  %3dx%-3d, %dx%d %9.2f %9.2f %9.2f\n",
+              side,
+              side,
+              static_cast<int>(2 * radius[0] + 1),
+              static_cast<int>(2 * radius[1] + 1),
+              listed / images,
+              captured / images,
+              stacked / images);
+  Check(cudaGraphExecDestroy(ready));
+  Check(cudaGraphDestroy(graph));
+  Check(cudaFree(memory));
 }
 
 } // namespace
@@ -118,6 +181,13 @@ main(int numberOfArguments, char ** arguments)
       const auto told = Time(count, [&] { cudamedian::RunMedianOnDevice(request, stream); });
       std::printf("  %-24s %6.2f, with a report %6.2f\n", one.name, quiet, told);
     }
+  }
+  constexpr int images = 64;
+  std::printf("%d images, us an image until all are done: calls, a graph of them, one call for slices\n", images);
+  for (const int side : { 64, 128, 256, 512 })
+  {
+    CompareBatches(side, images, { { 1, 1, 0, 0 } }, own);
+    CompareBatches(side, images, { { 2, 2, 0, 0 } }, own);
   }
   return 0;
 }
