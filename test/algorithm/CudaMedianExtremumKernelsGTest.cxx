@@ -326,6 +326,24 @@ TEST(CudaMedianExtremumKernels, MeasuredPassesComeFirst)
   EXPECT_EQ(ChooseExtremumPasses(reach, flat, 2, h100, { whole, rows, columns }).shapes.size(), 1U);
 }
 
+/** Columns count rows in 32 bits, and are for images of no more. */
+TEST(CudaMedianExtremumKernels, ColumnsAreNotForTooManyRows)
+{
+  const auto takesColumns = [](const Extent & extent) {
+    ExtremumReach reach;
+    reach.before[0] = reach.behind[0] = 40;
+    const auto passes = ChooseExtremumPasses(reach, extent, 1, GetTraits(*FindDeviceProfile("h100")));
+    EXPECT_FALSE(passes.shapes.empty());
+    return std::any_of(passes.shapes.begin(), passes.shapes.end(), [](const auto & shape) {
+      return shape.means == ExtremumMeans::Columns;
+    });
+  };
+  EXPECT_TRUE(takesColumns({ { 6720, 4480, 1, 1 } }));
+  EXPECT_TRUE(takesColumns({ { 600, 1 << 15, 1 << 15, 1 } }));
+  EXPECT_FALSE(takesColumns({ { 600, 1 << 16, 1 << 15, 1 } }));
+  EXPECT_FALSE(takesColumns({ { 600, 1 << 16, 1, 1 << 15 } }));
+}
+
 /** A random shape, whether a policy would take it or not, and the radius and what it is shorter by. */
 template <typename TBits>
 ExtremumShape

@@ -146,7 +146,8 @@ OfferColumns(Offers &             offers,
 {
   shape.means = ExtremumMeans::Columns;
   shape.isWide = 1;
-  if (shape.size[0] < GetLaneColumns(pixelBytes))
+  if (shape.size[0] < GetLaneColumns(pixelBytes) ||
+      outputExtent[1] * outputExtent[2] * outputExtent[3] > mostColumnRows)
   {
     return;
   }

@@ -146,10 +146,12 @@ FindPass(const ExtremumReach & reach, const Extent & outputExtent, int pixelByte
 bool
 IsOf(const ExtremumTuningRow & row, const ExtremumShape & window, const Extent & outputExtent, int pixelBytes)
 {
-  bool isOf = row.pixelBytes == pixelBytes && 2 * Volume(outputExtent) >= Volume(row.image) &&
-              (row.image[2] > 1) == (outputExtent[2] > 1) &&
-              // A strip of wide lanes has 512 bytes of a row.
-              (row.isWide == 0 || outputExtent[0] * pixelBytes >= 16 * extremumLanes);
+  bool isOf =
+    row.pixelBytes == pixelBytes && 2 * Volume(outputExtent) >= Volume(row.image) &&
+    (row.means != ExtremumMeans::Columns || outputExtent[1] * outputExtent[2] * outputExtent[3] <= mostColumnRows) &&
+    (row.image[2] > 1) == (outputExtent[2] > 1) &&
+    // A strip of wide lanes has 512 bytes of a row.
+    (row.isWide == 0 || outputExtent[0] * pixelBytes >= 16 * extremumLanes);
   for (int axis = 0; axis < Dimension; ++axis)
   {
     isOf = isOf && window.size[axis] == row.window[axis] && 2 * window.before[axis] + 1 == window.size[axis];

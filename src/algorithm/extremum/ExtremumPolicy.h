@@ -47,6 +47,9 @@ GetLaneColumns(int pixelBytes)
   return pixelBytes > 4 ? 8 : 16;
 }
 
+/** The most rows of outputs of which columns count all. */
+constexpr std::int64_t mostColumnRows = std::int64_t{ 1 } << 30;
+
 /** Words behind each of its columns in shared memory, so that there are no bank conflicts. */
 constexpr int columnPadding = 2;
 
