@@ -23,6 +23,10 @@
 #include <system_error>
 #include <utility>
 
+#ifndef _WIN32
+#  include <sys/mman.h>
+#endif
+
 namespace cudamedian
 {
 namespace
@@ -30,6 +34,48 @@ namespace
 
 /** How long a thread without work looks for more. A device takes less for a slab. */
 constexpr std::chrono::microseconds patience{ 500 };
+
+/** Holds back some of the process's addresses while it lives, so that the stacks of threads do not take the last of
+ * them where they are limited (ulimit -v): work has to allocate, and so has the C library for each thread's data, which
+ * ends the process where it cannot. */
+class HeldAddresses
+{
+public:
+  HeldAddresses()
+#ifndef _WIN32
+    : m_Addresses(mmap(nullptr, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0))
+#endif
+  {}
+  ~HeldAddresses()
+  {
+#ifndef _WIN32
+    if (IsThere())
+    {
+      munmap(m_Addresses, bytes);
+    }
+#endif
+  }
+  HeldAddresses(const HeldAddresses &) = delete;
+  HeldAddresses &
+  operator=(const HeldAddresses &) = delete;
+
+  /** Whether there were so many addresses. */
+  bool
+  IsThere() const
+  {
+#ifdef _WIN32
+    return true;
+#else
+    return m_Addresses != MAP_FAILED;
+#endif
+  }
+
+#ifndef _WIN32
+private:
+  static constexpr std::size_t bytes{ std::size_t{ 32 } << 20 };
+  void *                       m_Addresses;
+#endif
+};
 
 /** Holds a lock. The lock is never held for long, so a thread that waits for it keeps the processor. */
 class QueueScope
@@ -59,9 +105,10 @@ ThreadTeam::ThreadTeam(std::size_t members)
   , m_Process(GetProcessNumber())
   , m_Shared(std::make_unique<Shared>())
 {
+  const HeldAddresses held;
   try
   {
-    for (std::size_t i = 1; i < members; ++i)
+    for (std::size_t i = 1; i < members && held.IsThere(); ++i)
     {
       m_Shared->threads.emplace_back([&shared = *m_Shared] { Serve(shared); });
     }

@@ -35,8 +35,9 @@ namespace cudamedian
  *
  * A thread that finds nothing to do looks for more for a moment, and then sleeps. Slabs of an image follow each other
  * within tenths of a millisecond, so none is asleep between them: to wake one takes some 10 µs, and more on a virtual
- * machine. Where the system has no more threads, the team is smaller. In a process that was forked the threads do not
- * exist: a team that came along must not be used there, and leaves all as it is when it ends. */
+ * machine. Where the system has no more threads, or so few addresses that work would lack them, the team is smaller. In
+ * a process that was forked the threads do not exist: a team that came along must not be used there, and leaves all as
+ * it is when it ends. */
 class ThreadTeam
 {
 public:

@@ -22,12 +22,14 @@
 
 #include <atomic>
 #include <chrono>
+#include <fstream>
 #include <memory>
 #include <stdexcept>
 #include <thread>
 #include <vector>
 
 #ifndef _WIN32
+#  include <sys/resource.h>
 #  include <sys/wait.h>
 #  include <unistd.h>
 #endif
@@ -208,6 +210,40 @@ TEST(CudaMedianKeptThreads, AnExceptionWaitsForTheOthers)
     ASSERT_EQ(done, 3);
   }
 }
+
+#ifdef __linux__
+// Stacks of threads do not take the last of a process's addresses: threads allocate, and so does the C library for
+// their data, which ends the process where it cannot.
+TEST(CudaMedianKeptThreads, ThreadsLeaveAddressesToTheirWork)
+{
+#  if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
+  GTEST_SKIP() << "a sanitizer has more addresses than any limit";
+#  endif
+  for (std::size_t more = 0; more < std::size_t{ 8 } << 20; more += std::size_t{ 256 } << 10)
+  {
+    const auto child = fork();
+    if (child == 0)
+    {
+      alarm(60);
+      std::size_t pages = 0;
+      std::ifstream("/proc/self/statm") >> pages;
+      const auto   limit = pages * static_cast<std::size_t>(sysconf(_SC_PAGESIZE)) + (std::size_t{ 100 } << 20) + more;
+      const rlimit stack{ std::size_t{ 8 } << 20, std::size_t{ 8 } << 20 };
+      const rlimit addresses{ limit, limit };
+      if (setrlimit(RLIMIT_STACK, &stack) != 0 || setrlimit(RLIMIT_AS, &addresses) != 0)
+      {
+        _exit(2);
+      }
+      std::atomic<std::size_t> bytes{ 0 };
+      cudamedian::RunInKeptThreads(200, [&](std::size_t) { bytes += std::vector<char>(512 << 10, 1).size(); });
+      _exit(bytes == std::size_t{ 200 } * (512 << 10) ? 0 : 1);
+    }
+    int status = -1;
+    ASSERT_EQ(waitpid(child, &status, 0), child);
+    EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0) << status << " with " << more << " bytes more";
+  }
+}
+#endif
 
 #ifndef _WIN32
 // The threads do not come along, whether or not a call had them when the process was forked.
