@@ -65,12 +65,7 @@ public:
     , m_Shared(static_cast<Pack *>(shared))
   {
     auto       rest = static_cast<std::uint32_t>(item);
-    const auto take = [&](int divisor) {
-      const auto whole = arguments.divisors[divisor].Divide(rest);
-      const auto part = rest - whole * arguments.divisors[divisor].divisor;
-      rest = whole;
-      return static_cast<int>(part);
-    };
+    const auto take = [&](int divisor) { return arguments.divisors[divisor].Take(rest); };
     m_FirstVector = arguments.firstVector + take(0) * Lanes;
     m_Along = take(1) * VRows * arguments.shape.warps;
     m_Across = take(2);

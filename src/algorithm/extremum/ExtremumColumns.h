@@ -70,9 +70,8 @@ public:
     , m_Windows(m_Begins + Columns * Stride)
     , m_Whole(m_Windows + Columns * Stride)
   {
-    const auto number = static_cast<std::uint32_t>(item);
-    const auto group = arguments.divisors[0].Divide(number);
-    const auto part = static_cast<int>(number - group * arguments.divisors[0].divisor);
+    auto      group = static_cast<std::uint32_t>(item);
+    const int part = arguments.divisors[0].Take(group);
     m_Outputs = arguments.staged - arguments.halo[0] - arguments.halo[1];
     m_FirstColumn = arguments.firstVector * Pixels + (part * m_Outputs - arguments.halo[0]) * Columns;
     m_FirstRow = static_cast<int>(group) * arguments.rows * Keys;

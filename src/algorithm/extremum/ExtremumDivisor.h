@@ -41,6 +41,16 @@ struct ExtremumDivisor
     return divisor == 1 ? number : static_cast<std::uint32_t>((std::uint64_t{ number } * factor) >> 32 >> shift);
 #endif
   }
+
+  /** The remainder of a number, which becomes its quotient. */
+  CUDAMEDIAN_HOST_DEVICE int
+  Take(std::uint32_t & number) const
+  {
+    const auto whole = Divide(number);
+    const auto rest = number - whole * divisor;
+    number = whole;
+    return static_cast<int>(rest);
+  }
 };
 
 /** \param divisor from 1 to 2^31 */

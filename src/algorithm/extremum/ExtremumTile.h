@@ -83,13 +83,8 @@ public:
     , m_Shared(reinterpret_cast<Word *>(shared))
   {
     auto       rest = static_cast<std::uint32_t>(item);
-    const auto take = [&](int divisor) {
-      const auto whole = arguments.divisors[divisor].Divide(rest);
-      const auto part = rest - whole * arguments.divisors[divisor].divisor;
-      rest = whole;
-      return static_cast<int>(part);
-    };
-    const int warp = take(0);
+    const auto take = [&](int divisor) { return arguments.divisors[divisor].Take(rest); };
+    const int  warp = take(0);
     m_Strip = take(1);
     m_Along = (take(2) * arguments.shape.warps + warp) * VRows;
     m_Across = take(3) * (VMarches ? arguments.shape.band : 1);
