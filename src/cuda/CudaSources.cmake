@@ -60,7 +60,11 @@ set(CudaMedian_CUDA_SRCS
   cuda/StreamOrder.cxx
   cuda/UploadedRun.cxx
   algorithm/extremum/ExtremumDevice.cxx
-  algorithm/extremum/ExtremumKernels.cu
+  algorithm/extremum/ExtremumKernels8.cu
+  algorithm/extremum/ExtremumKernels16.cu
+  algorithm/extremum/ExtremumKernels32.cu
+  algorithm/extremum/ExtremumKernels64.cu
+  algorithm/extremum/ExtremumKernelsFloat32.cu
   algorithm/tile/EmittedKernel.cxx
   algorithm/tile/InterpretedTile.cu
   algorithm/tile/KernelCompilation.cxx

@@ -18,10 +18,28 @@
 #include "ExtremumDevice.h"
 
 #include "ExtremumLaunch.h"
+#include "ExtremumSteps.h"
 #include "LaunchedMethod.h"
 
 namespace cudamedian
 {
+
+cudaError_t
+LaunchExtremes(const KernelArguments &            slab,
+               const std::vector<ExtremumShape> & shapes,
+               KeyFormat                          keyFormat,
+               void *                             scratch,
+               std::size_t                        scratchBytes,
+               cudaStream_t                       stream)
+{
+  return DispatchKeys(keyFormat, [&](auto key) {
+    using Key = decltype(key);
+    const ExtremumSteps steps(slab, shapes, sizeof(typename Key::Bits));
+    return steps.Run(scratch, scratchBytes, cudaErrorInvalidValue, [&](const ExtremumArguments & arguments) {
+      return LaunchExtremumPass<Key>(arguments, stream);
+    });
+  });
+}
 
 std::shared_ptr<const DeviceMethod>
 MakeExtremumDeviceMethod(const std::vector<ExtremumShape> & shapes)

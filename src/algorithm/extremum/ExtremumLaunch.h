@@ -18,8 +18,7 @@
 #ifndef ExtremumLaunch_h
 #define ExtremumLaunch_h
 
-#include "ExtremumPolicy.h"
-#include "KernelArguments.h"
+#include "ExtremumArguments.h"
 #include "PixelFormat.h"
 
 #include <cuda_runtime_api.h>
@@ -27,8 +26,15 @@
 namespace cudamedian
 {
 
+/** Starts the kernel of one pass for a kind of keys, a PixelKey (ExtremumKernels.cuh).
+ *
+ * Asynchronous on the stream. \returns CUDA's error. */
+template <typename TKey>
+cudaError_t
+LaunchExtremumPass(const ExtremumArguments & arguments, cudaStream_t stream);
+
 /** Finds the least or greatest values of a slab's windows, in one pass or in several with scratch memory in between
- * (ExtremumKernels.h).
+ * (ExtremumDevice.cxx).
  *
  * Asynchronous on the stream. \returns CUDA's error, or cudaErrorInvalidValue if there is too little scratch memory. */
 cudaError_t
