@@ -385,21 +385,11 @@ MakeAnyShape(std::mt19937_64 & random, Extent & radius, Extent & shorter)
     shape.before[axis] = static_cast<std::int32_t>(radius[axis]);
     shape.size[axis] = static_cast<std::int32_t>(2 * radius[axis] + 1 - shorter[axis]);
   }
-  if (isColumns || isBands)
+  if (isColumns || isBands || isTile)
   {
     const int warps = shape.warps;
     EXPECT_TRUE(FitExtremumShape(shape, bytes, GetH200Traits()));
     shape.warps = warps;
-  }
-  else if (isTile)
-  {
-    const int wordBytes = std::max(4, bytes);
-    const int pixels = 16 / bytes;
-    const int lanes =
-      extremumLanes + DivideUp(shape.before[0], pixels) + DivideUp(shape.size[0] - 1 - shape.before[0], pixels);
-    shape.warpBytes = shape.size[0] > 1
-                        ? static_cast<std::int32_t>(RoundUp(lanes * GetExtremumTileStride(wordBytes) * wordBytes, 16))
-                        : 0;
   }
   else
   {

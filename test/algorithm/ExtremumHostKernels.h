@@ -51,18 +51,19 @@ public:
   void
   Synchronize() const
   {}
-  template <int VWords, typename TGive, typename TTake>
+  /** What comes from beyond the warp is the least there is where it is of no use. */
+  template <int VWords, bool VHasEnds = true, typename TGive, typename TTake>
   void
   Fetch(int distance, const TGive & give, const TTake & take)
   {
+    constexpr auto    beyond = static_cast<Word>(VHasEnds ? ~Word{ 0 } : Word{ 0 });
     std::vector<Word> fetched;
     for (int index = 0; index < extremumLanes; ++index)
     {
       const int source = index + distance;
       for (int i = 0; i < VWords; ++i)
       {
-        fetched.push_back(source < 0 || source >= extremumLanes ? static_cast<Word>(~Word{ 0 })
-                                                                : give(m_Lanes[source])[i]);
+        fetched.push_back(source < 0 || source >= extremumLanes ? beyond : give(m_Lanes[source])[i]);
       }
     }
     for (int index = 0; index < extremumLanes; ++index)

@@ -76,9 +76,11 @@ public:
   };
 
   /** Replaces rows by their windows' extremes. Lanes beyond the warp have keys that are never less than others.
+   * \tparam VHasEnds whether the image begins before the warp's last lane, or ends behind its first; elsewhere what
+   * lanes around the outputs find is of no use
    * \param begins whether the warp's first lane is the image's first one
    * \param row    row(lane) is its vector; the lane's member `across` is a State */
-  template <typename TWarp, typename TRow>
+  template <bool VHasEnds = true, typename TWarp, typename TRow>
   static CUDAMEDIAN_HOST_DEVICE void
   Reduce(TWarp & warp, bool begins, const TRow & row)
   {
@@ -88,22 +90,22 @@ public:
         lane.across.given[0] = Words::Join(row(lane).held[0]);
         lane.across.given[Count - 1] = Words::Join(row(lane).held[Count - 1]);
       });
-      FetchSides(warp);
+      FetchSides<VHasEnds>(warp);
       warp.ForEach([&](int, auto & lane) { FindFew(lane.across, row(lane)); });
     }
     else if constexpr (HasVectors)
     {
-      ReduceVectors(warp, row);
+      ReduceVectors<VHasEnds>(warp, row);
     }
     else
     {
       if constexpr (Keys > 1)
       {
-        FindPieces(warp, row);
+        FindPieces<VHasEnds>(warp, row);
       }
       if constexpr (IsJoined)
       {
-        JoinPieces(warp, begins, row);
+        JoinPieces<VHasEnds>(warp, begins, row);
       }
       warp.ForEach([&](int, auto & lane) {
         CUDAMEDIAN_UNROLL
@@ -112,10 +114,10 @@ public:
           lane.across.given[i] = Words::Join(row(lane).held[i]);
         }
       });
-      FetchSides(warp);
+      FetchSides<VHasEnds>(warp);
       if constexpr (Keys > 1)
       {
-        if (begins)
+        if (VHasEnds && begins)
         {
           BeginImage(warp);
         }
@@ -126,7 +128,7 @@ public:
 
 private:
   /** Gets the words on both sides, of one lane after the other. */
-  template <int VDistance = 1, typename TWarp>
+  template <bool VHasEnds, int VDistance = 1, typename TWarp>
   static CUDAMEDIAN_HOST_DEVICE void
   FetchSides(TWarp & warp)
   {
@@ -134,7 +136,7 @@ private:
     if constexpr (had < Before)
     {
       constexpr int words = Before - had < Count ? Before - had : Count;
-      warp.template Fetch<words>(
+      warp.template Fetch<words, VHasEnds>(
         -VDistance,
         [](auto & lane) -> Word * { return lane.across.given + (Count - words); },
         [](auto & lane) -> Word * { return lane.across.before + (Before - had - words); });
@@ -142,24 +144,24 @@ private:
     if constexpr (had < Behind)
     {
       constexpr int words = Behind - had < Count ? Behind - had : Count;
-      warp.template Fetch<words>(
+      warp.template Fetch<words, VHasEnds>(
         VDistance,
         [](auto & lane) -> Word * { return lane.across.given; },
         [](auto & lane) -> Word * { return lane.across.behind + had; });
     }
     if constexpr (had + Count < (Before > Behind ? Before : Behind))
     {
-      FetchSides<VDistance + 1>(warp);
+      FetchSides<VHasEnds, VDistance + 1>(warp);
     }
   }
 
   /** Replaces rows by the extremes of as many keys as a word has. */
-  template <typename TWarp, typename TRow>
+  template <bool VHasEnds, typename TWarp, typename TRow>
   static CUDAMEDIAN_HOST_DEVICE void
   FindPieces(TWarp & warp, const TRow & row)
   {
     warp.ForEach([&](int, auto & lane) { lane.across.given[0] = Words::Join(row(lane).held[0]); });
-    warp.template Fetch<1>(
+    warp.template Fetch<1, VHasEnds>(
       1,
       [](auto & lane) -> Word * { return lane.across.given; },
       [](auto & lane) -> Word * { return lane.across.next; });
@@ -175,11 +177,11 @@ private:
   }
 
   /** Makes longer pieces. Those that begin before the image go on in its first words, but no lane has them. */
-  template <typename TWarp, typename TRow>
+  template <bool VHasEnds, typename TWarp, typename TRow>
   static CUDAMEDIAN_HOST_DEVICE void
   JoinPieces(TWarp & warp, bool begins, const TRow & row)
   {
-    if (begins)
+    if (VHasEnds && begins)
     {
       warp.ForEach([&](int index, auto & lane) {
         if (index == 0)
@@ -209,7 +211,7 @@ private:
           lane.across.given[i] = Words::Join(row(lane).held[i]);
         }
       });
-      warp.template Fetch<PieceWords - 1>(
+      warp.template Fetch<PieceWords - 1, VHasEnds>(
         1,
         [](auto & lane) -> Word * { return lane.across.given; },
         [](auto & lane) -> Word * { return lane.across.next; });
@@ -272,7 +274,7 @@ private:
 
   /** Windows of words of one key, from the extremes of whole vectors and of the words that are left at both ends, as
    * van Herk (1992) and Gil and Werman (1993) have them: the blocks are the lanes' vectors. */
-  template <typename TWarp, typename TRow>
+  template <bool VHasEnds, typename TWarp, typename TRow>
   static CUDAMEDIAN_HOST_DEVICE void
   ReduceVectors(TWarp & warp, const TRow & row)
   {
@@ -289,9 +291,9 @@ private:
         lane.across.sums[1][i] = Words::Join(first);
       }
     });
-    FetchTotals(warp);
-    FetchEnds<0>(warp);
-    FetchEnds<1>(warp);
+    FetchTotals<VHasEnds>(warp);
+    FetchEnds<VHasEnds, 0>(warp);
+    FetchEnds<VHasEnds, 1>(warp);
     warp.ForEach([&](int, auto & lane) {
       const auto & state = lane.across;
       Held         core = Words::Hold(state.sums[0][Count - 1]);
@@ -311,39 +313,39 @@ private:
     });
   }
 
-  template <int VDistance = 1, typename TWarp>
+  template <bool VHasEnds, int VDistance = 1, typename TWarp>
   static CUDAMEDIAN_HOST_DEVICE void
   FetchTotals(TWarp & warp)
   {
     if constexpr (VDistance <= Vectors)
     {
-      warp.template Fetch<1>(
+      warp.template Fetch<1, VHasEnds>(
         -VDistance,
         [](auto & lane) -> Word * { return lane.across.sums[0] + (Count - 1); },
         [](auto & lane) -> Word * { return lane.across.totals[0] + (VDistance - 1); });
-      warp.template Fetch<1>(
+      warp.template Fetch<1, VHasEnds>(
         VDistance,
         [](auto & lane) -> Word * { return lane.across.sums[0] + (Count - 1); },
         [](auto & lane) -> Word * { return lane.across.totals[1] + (VDistance - 1); });
-      FetchTotals<VDistance + 1>(warp);
+      FetchTotals<VHasEnds, VDistance + 1>(warp);
     }
   }
 
   /** Gets what is left at one end. */
-  template <int VEnd, typename TWarp>
+  template <bool VHasEnds, int VEnd, typename TWarp>
   static CUDAMEDIAN_HOST_DEVICE void
   FetchEnds(TWarp & warp)
   {
     constexpr int distance = VEnd == 0 ? -(Vectors + 1) : Vectors + 1;
     // No output needs fewer words than the last one does.
     constexpr int fewest = MostWords - Count + 1 > 1 ? MostWords - Count + 1 : 1;
-    warp.template Fetch<NearWords - fewest + 1>(
+    warp.template Fetch<NearWords - fewest + 1, VHasEnds>(
       distance,
       [](auto & lane) -> Word * { return lane.across.sums[VEnd] + (fewest - 1); },
       [](auto & lane) -> Word * { return lane.across.near[VEnd] + (fewest - 1); });
     if constexpr (FarWords > 0)
     {
-      warp.template Fetch<FarWords>(
+      warp.template Fetch<FarWords, VHasEnds>(
         VEnd == 0 ? distance - 1 : distance + 1,
         [](auto & lane) -> Word * { return lane.across.sums[VEnd]; },
         [](auto & lane) -> Word * { return lane.across.far[VEnd]; });

@@ -88,7 +88,11 @@ SetWarpBytes(ExtremumShape & shape, int pixelBytes, const DeviceTraits & device)
     {
       bytes = std::int64_t{ 16 } * extremumLanes * shape.run * (shape.size[shape.across] - fewestMarchPlanes);
     }
-    else if (shape.size[0] > 1 && !KnowsTileWindow(shape, pixelBytes))
+    else if (KnowsTileWindow(shape, pixelBytes))
+    {
+      bytes = IsStagedTile(pixelBytes, shape.run, shape.size[0]) ? std::int64_t{ 16 } * extremumLanes * shape.run : 0;
+    }
+    else if (shape.size[0] > 1)
     {
       bytes = RoundUp(std::int64_t{ slots } * GetExtremumTileStride(wordBytes) * wordBytes, 16);
     }

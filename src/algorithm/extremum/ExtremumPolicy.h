@@ -114,6 +114,14 @@ IsIn(int number, std::integer_sequence<int, VNumbers...>)
   return ((number == VNumbers) || ...);
 }
 
+/** Whether rows of a tile whose kernel knows the window's pixels along axis 0 wait in shared memory: shorter windows
+ * were faster in registers. */
+constexpr bool
+IsStagedTile(int pixelBytes, int rows, int window)
+{
+  return rows >= 8 && window >= (pixelBytes == 1 ? 13 : 19);
+}
+
 /** Whether a tile's kernel knows the window's pixels along axis 0: there are as many before an output as behind it. */
 bool
 KnowsTileWindow(const ExtremumShape & shape, int pixelBytes);

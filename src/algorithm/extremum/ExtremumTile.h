@@ -30,7 +30,7 @@ namespace cudamedian
  * other warps read too come from the nearest cache, so the warps of a block lie one below the other. Then it shares
  * each row with the other lanes, as words of the extremes of so many neighbouring keys as a word has: a window along
  * axis 0 is made of the words within it and of two more at its ends, which may begin at any key. Windows of sizes that
- * the compiler knows stay in registers (ExtremumAcross.h).
+ * the compiler knows stay in registers (ExtremumAcross.h); of tiles of many rows one row at a time does.
  *
  * Windows of 3 to 9 pixels along a third axis: a warp marches along it. Of the last planes it has the extremes of three
  * neighbouring ones, from which windows are made; the older of them lie in shared memory.
@@ -46,12 +46,16 @@ public:
   static constexpr int  Keys = Words::Keys;
   static constexpr int  Count = static_cast<int>(16 / sizeof(Word)); ///< words of a vector
   static constexpr int  Stride = GetExtremumTileStride(static_cast<int>(sizeof(Word)));
-  static constexpr int  Lanes = extremumLanes;
   static constexpr bool IsTeam = false;
+  /** Whether rows wait in shared memory until windows along axis 0 are found, so that a loop does that: registers and
+   * code are for one row. */
+  static constexpr bool IsStaged = IsStagedTile(sizeof(TPixelBits), VRows, VWindow) && !VMarches;
+  static constexpr int  Lanes = extremumLanes;
   static constexpr int  MostWarps = mostExtremumWarps;
   /** Blocks for which a multiprocessor has registers, at least: 64 for each lane of short tiles. */
   static constexpr int ResidentBlocks = VMarches                   ? (VRows == 2 ? 3 : 2)
                                         : VRows == 4               ? 4
+                                        : IsStaged                 ? 3
                                         : Keys == 4 || VWindow > 0 ? 2
                                                                    : 3;
 
@@ -102,11 +106,9 @@ public:
     {
       return;
     }
-    const int first = slab.outputOrigin[shape.along] + m_Along - shape.before[shape.along];
-    // Whether all rows are in the image, and of each lane's pixels all or none.
-    const int  place = slab.inputExtent[0] / Pixels - GetFirstVector();
-    const bool isInner = first >= 0 && first + VRows + shape.size[shape.along] - 1 <= slab.inputExtent[shape.along] &&
-                         (slab.inputExtent[0] % Pixels == 0 || place < 0 || place >= Lanes);
+    const int  first = slab.outputOrigin[shape.along] + m_Along - shape.before[shape.along];
+    const bool isInner =
+      first >= 0 && first + VRows + shape.size[shape.along] - 1 <= slab.inputExtent[shape.along] && HasWholeVectors();
     warp.ForEach([&](int index, Lane & lane) { Begin(index, lane); });
     if constexpr (VMarches)
     {
@@ -116,13 +118,21 @@ public:
     {
       const int plane = slab.outputOrigin[shape.across] + m_Across;
       FindPlane(warp, plane, first, isInner);
-      CUDAMEDIAN_UNROLL
-      for (int row = 0; row < VRows; ++row)
+      if constexpr (IsStaged)
       {
-        if (m_Along + row < slab.outputExtent[shape.along])
+        const bool hasEnds = m_Strip == 0 || m_Strip == m_Arguments.strips - 1;
+        hasEnds ? FinishRows<true>(warp) : FinishRows<false>(warp);
+      }
+      else
+      {
+        CUDAMEDIAN_UNROLL
+        for (int row = 0; row < VRows; ++row)
         {
-          ReduceRow(warp, row);
-          warp.ForEach([&](int, Lane & lane) { Store(lane, row, 0); });
+          if (m_Along + row < slab.outputExtent[shape.along])
+          {
+            ReduceRow(warp, row);
+            warp.ForEach([&](int, Lane & lane) { Store(lane, row, 0); });
+          }
         }
       }
     }
@@ -133,6 +143,15 @@ private:
   GetFirstVector() const
   {
     return m_Arguments.firstVector + m_Strip * (Lanes - m_Arguments.halo[0] - m_Arguments.halo[1]);
+  }
+
+  /** Whether of each lane's pixels all are in the image, or none. */
+  CUDAMEDIAN_HOST_DEVICE bool
+  HasWholeVectors() const
+  {
+    const int extent = m_Arguments.slab.inputExtent[0];
+    const int place = extent / Pixels - GetFirstVector();
+    return extent % Pixels == 0 || place < 0 || place >= Lanes;
   }
 
   /** Finds a lane's place. */
@@ -170,7 +189,7 @@ private:
     const auto   offset = (plane < 0 ? 0 : plane > last ? last : plane) * slab.inputPitch[shape.across];
     warp.ForEach([&](int index, Lane & lane) {
       lane.plane = lane.input + offset;
-      isInner ? FindRows<true>(lane, first) : FindRows<false>(lane, first);
+      isInner ? FindRows<true>(lane, index, first) : FindRows<false>(lane, index, first);
       if (VWindow == 0 && shape.size[0] > 1)
       {
         ClearEnds(index);
@@ -260,7 +279,7 @@ private:
    * \tparam VIsInner whether all rows are in the image, and all of a lane's pixels or none */
   template <bool VIsInner>
   CUDAMEDIAN_HOST_DEVICE void
-  FindRows(Lane & lane, int first) const
+  FindRows(Lane & lane, [[maybe_unused]] int index, int first) const
   {
     const auto & slab = m_Arguments.slab;
     const auto & shape = m_Arguments.shape;
@@ -268,37 +287,199 @@ private:
     const auto   pitch = slab.inputPitch[shape.along];
     const auto   begin = lane.plane + first * pitch;
     const bool   isBeyond = lane.pixels <= 0;
-    const auto   load = [&](int i) {
+    // Rows beyond the image are taken for the nearest one, which all windows have that reach there.
+    const auto clampRow = [last](int row) { return row < 0 ? 0 : row > last ? last : row; };
+    const auto load = [&](int i) {
       if constexpr (VIsInner)
       {
         return Packs::Hold(m_Packs.ToKeys(*reinterpret_cast<const Pack *>(begin + i * pitch), isBeyond));
       }
-      // Rows beyond the image are taken for the nearest one, which all windows have that reach there.
-      const int row = first + i < 0 ? 0 : first + i > last ? last : first + i;
+      const auto row = clampRow(first + i);
       return Packs::Hold(m_Packs.ToKeys(lane.pixels > 0 ? m_Packs.Load(lane.plane + row * pitch, lane.pixels)
                                                         : m_Packs.GetNeutralPixels()));
     };
-    const auto take = [&](const Vector * extremes) {
-      CUDAMEDIAN_UNROLL
-      for (int row = 0; row < VRows; ++row)
-      {
-        lane.rows[row] = extremes[row];
-      }
-    };
-    if constexpr (VIsInner && VWindow > 0)
+    if constexpr (IsStaged)
     {
-      if (shape.size[shape.along] == VWindow)
+      Pack * const staged = reinterpret_cast<Pack *>(m_Shared) + index;
+      const int    window = shape.size[shape.along];
+      const auto   hold = [&](const Pack & pixels) { return Packs::Hold(m_Packs.ToKeys(pixels, isBeyond)); };
+      if (VIsInner)
       {
-        RunKnownExtremes<typename Packs::Vectors, VRows, VWindow>(load, take);
-        return;
+        const auto get = [&](int i) { return *reinterpret_cast<const Pack *>(begin + i * pitch); };
+        StageRows(window, get, hold, staged);
+      }
+      else if (HasWholeVectors())
+      {
+        const auto get = [&](int i) {
+          return *reinterpret_cast<const Pack *>(lane.plane + clampRow(first + i) * pitch);
+        };
+        StageRows(window, get, hold, staged);
+      }
+      else
+      {
+        StageCutRows(window, load, staged);
       }
     }
-    // Long runs are for windows that are no shorter.
-    constexpr int few = VRows <= 4 ? VRows - 1 : 0;
-    using Vectors = typename Packs::Vectors;
-    if (!RunFewExtremes<Vectors, VRows, few>(shape.size[shape.along], load, take))
+    else
     {
-      RunExtremes<Vectors, VRows>(shape.size[shape.along], load, take);
+      const auto take = [&](const Vector * extremes) {
+        CUDAMEDIAN_UNROLL
+        for (int row = 0; row < VRows; ++row)
+        {
+          lane.rows[row] = extremes[row];
+        }
+      };
+      if constexpr (VIsInner && VWindow > 0)
+      {
+        if (shape.size[shape.along] == VWindow)
+        {
+          RunKnownExtremes<typename Packs::Vectors, VRows, VWindow>(load, take);
+          return;
+        }
+      }
+      // Long runs are for windows that are no shorter.
+      constexpr int few = VRows <= 4 ? VRows - 1 : 0;
+      using Vectors = typename Packs::Vectors;
+      if (!RunFewExtremes<Vectors, VRows, few>(shape.size[shape.along], load, take))
+      {
+        RunExtremes<Vectors, VRows>(shape.size[shape.along], load, take);
+      }
+    }
+  }
+
+  /** Extremes of windows of so many rows, no fewer than the tile has, as ExtendCore() finds them. They lie Lanes packs
+   * apart, those of the rows before the core first, so that few are in registers. */
+  template <typename TGet, typename THold>
+  static CUDAMEDIAN_HOST_DEVICE void
+  StageRows(int window, const TGet & get, const THold & hold, Pack * staged)
+  {
+    // The compiler does not read past a store: the rows before the core are asked for at once.
+    Vector rows[VRows];
+    CUDAMEDIAN_UNROLL
+    for (int i = 0; i < VRows; ++i)
+    {
+      rows[i] = hold(get(i));
+    }
+    auto least = rows[VRows - 2];
+    staged[(VRows - 2) * Lanes] = Packs::Join(least);
+    CUDAMEDIAN_UNROLL
+    for (int i = VRows - 3; i >= 0; --i)
+    {
+      least = Packs::Min(least, rows[i]);
+      staged[i * Lanes] = Packs::Join(least);
+    }
+    auto          core = rows[VRows - 1];
+    int           next = VRows;
+    constexpr int batch = Keys == 1 ? 4 : 8; // keys of one register each leave fewer
+    CUDAMEDIAN_KEEP_LOOP
+    for (; next + batch <= window; next += batch)
+    {
+      Pack read[batch];
+      CUDAMEDIAN_UNROLL
+      for (int i = 0; i < batch; ++i)
+      {
+        read[i] = get(next + i);
+      }
+      CUDAMEDIAN_UNROLL
+      for (int i = 0; i < batch; i += 2)
+      {
+        core = Packs::Vectors::Min(core, hold(read[i]), hold(read[i + 1]));
+      }
+    }
+    CUDAMEDIAN_KEEP_LOOP
+    for (; next + 2 <= window; next += 2)
+    {
+      const Pack two[]{ get(next), get(next + 1) };
+      core = Packs::Vectors::Min(core, hold(two[0]), hold(two[1]));
+    }
+    if (next < window)
+    {
+      core = Packs::Min(core, hold(get(next)));
+    }
+    staged[0] = Packs::Join(Packs::Min(core, Packs::Hold(staged[0])));
+    least = hold(get(window));
+    CUDAMEDIAN_UNROLL
+    for (int i = 1; i < VRows - 1; ++i)
+    {
+      staged[i * Lanes] = Packs::Join(Packs::Vectors::Min(core, Packs::Hold(staged[i * Lanes]), least));
+      least = Packs::Min(least, hold(get(window + i)));
+    }
+    staged[(VRows - 1) * Lanes] = Packs::Join(Packs::Min(core, least));
+  }
+
+  /** The same, four rows at a time, where loads have much code. */
+  template <typename TLoad>
+  static CUDAMEDIAN_HOST_DEVICE void
+  StageCutRows(int window, const TLoad & load, Pack * staged)
+  {
+    static_assert(VRows % 4 == 0, "loops of four rows");
+    CUDAMEDIAN_KEEP_LOOP
+    for (int row = 0; row < VRows; row += 4)
+    {
+      const Vector four[]{ load(row), load(row + 1), load(row + 2), load(row + 3) };
+      CUDAMEDIAN_UNROLL
+      for (int i = 0; i < 4; ++i)
+      {
+        staged[(row + i) * Lanes] = Packs::Join(four[i]);
+      }
+    }
+    auto core = Packs::Hold(staged[(VRows - 1) * Lanes]);
+    auto least = core;
+    CUDAMEDIAN_KEEP_LOOP
+    for (int row = VRows - 2; row >= 0; --row)
+    {
+      least = Packs::Min(least, Packs::Hold(staged[row * Lanes]));
+      staged[row * Lanes] = Packs::Join(least);
+    }
+    CUDAMEDIAN_KEEP_LOOP
+    for (int next = VRows; next < window; next += 4)
+    {
+      // The last row may be read several times.
+      const auto   get = [&](int row) { return load(row < window ? row : window - 1); };
+      const Vector four[]{ get(next), get(next + 1), get(next + 2), get(next + 3) };
+      core = Packs::Vectors::Min(Packs::Vectors::Min(core, four[0], four[1]), four[2], four[3]);
+    }
+    least = core;
+    CUDAMEDIAN_KEEP_LOOP
+    for (int row = 0; row < VRows; row += 4)
+    {
+      const int    behind = window + row;
+      const Vector four[]{ load(behind), load(behind + 1), load(behind + 2), load(behind + 3) };
+      CUDAMEDIAN_UNROLL
+      for (int i = 0; i < 4; ++i)
+      {
+        Pack & pack = staged[(row + i) * Lanes];
+        pack = Packs::Join(Packs::Min(least, Packs::Hold(pack)));
+        least = Packs::Min(least, four[i]);
+      }
+    }
+  }
+
+  /** Extremes along axis 0 of rows that wait in shared memory.
+   * \tparam VHasEnds whether the strip is the first or the last one */
+  template <bool VHasEnds, typename TWarp>
+  CUDAMEDIAN_HOST_DEVICE void
+  FinishRows(TWarp & warp) const
+  {
+    const auto & slab = m_Arguments.slab;
+    const auto   staged = reinterpret_cast<const Pack *>(m_Shared);
+    const int    along = m_Arguments.shape.along;
+    const int    left = slab.outputExtent[along] - m_Along;
+    const int    rows = left < VRows ? left : VRows;
+    CUDAMEDIAN_KEEP_LOOP
+    for (int row = 0; row < rows; ++row)
+    {
+      warp.ForEach([&](int index, Lane & lane) {
+        // A copy is read at once, and not a word at a time.
+        const Pack pack = staged[row * Lanes + index];
+        lane.rows[0] = Packs::Hold(pack);
+      });
+      Across::template Reduce<VHasEnds>(
+        warp, m_Strip == 0 && m_Arguments.halo[0] > 0, [](Lane & lane) -> Vector & { return lane.rows[0]; });
+      warp.ForEach([&](int, Lane & lane) {
+        Store(lane, 0, 0);
+        lane.output += slab.outputPitch[along];
+      });
     }
   }
 
