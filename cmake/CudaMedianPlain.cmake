@@ -6,8 +6,8 @@ option(CUDAMEDIAN_BUILD_BENCHMARKS "Build the benchmark program" ON)
 option(CUDAMEDIAN_BUILD_PLUGIN "Build the plugin for programs that use itk::MedianImageFilter" ON)
 option(CUDAMEDIAN_QUICK_BUILD "Optimize programs, benchmarks, plugin and tests less, to build them sooner; not the library" OFF)
 mark_as_advanced(CUDAMEDIAN_QUICK_BUILD)
-# ITK's templates take long to optimize. Programs only pass images to the library; tests run ITK's filters too, which takes
-# longer than it saves where nothing is optimized.
+# ITK's templates take long to optimize. Programs only pass images to the library, and so do tests of the filters, which
+# run ITK's own ones on small images; other tests run kernels, which takes longer than it saves where nothing is optimized.
 set(CudaMedian_QUICK_TEST_OPTIONS "")
 set(CudaMedian_QUICK_PROGRAM_OPTIONS "")
 if(CUDAMEDIAN_QUICK_BUILD)

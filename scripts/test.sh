@@ -47,9 +47,13 @@ environment="$!"
 "${scripts}/style.sh"
 
 configure_tests "${build}" "${quick[@]}"
+SECONDS=0
 ninja -C "${build}" -j "${jobs}"
+say "the build took ${SECONDS} s"
+SECONDS=0
 # Some tests wait for files and for other programs most of the time.
 ctest --test-dir "${build}" --output-on-failure -j "$((jobs + 2))"
+say "its tests took ${SECONDS} s"
 
 finish "${environment}" "${build_root}/engine-environment.log"
 # Python's tests leave all cores but one to the compiler.
