@@ -89,6 +89,45 @@ TEST(CudaMedianExtremumTiles, EverySize)
 
 template <typename TBits, KeyMapping VMapping>
 void
+CheckRowsThatWait(PixelType type)
+{
+  constexpr int rows = 8;
+  for (const std::int64_t size : { 13, 19, 25, 31 })
+  {
+    if (!IsStagedTile(sizeof(TBits), rows, static_cast<int>(size)))
+    {
+      continue;
+    }
+    Window window(Extent{ { size / 2, size == 25 ? 9 : 5, 0, 0 } }, Extent{ { 0, size % 3 == 1 ? 1 : 0, 0, 0 } }, 0);
+    window.rank = size % 4 == 1 ? window.CountPixels() - 1 : 0;
+    // Strips in the middle of the image; rows of whole vectors, and of one that is cut.
+    const auto vectors = static_cast<std::int64_t>(16 / sizeof(TBits));
+    for (const std::int64_t width : { 76 * vectors, 75 * vectors + 1 })
+    {
+      SCOPED_TRACE(testing::Message() << "window " << Join(window.GetExtent()) << ", width " << width);
+      // Some tile reads no row beyond the image.
+      const Extent                     extent{ { width, window.GetExtent()[1] + 2 * rows + 5, 1, 1 } };
+      const std::vector<ExtremumShape> shapes{ MakeTile<TBits>(window, extent, rows) };
+      EXPECT_EQ(shapes[0].warpBytes, rows * extremumLanes * 16);
+      CheckSlabs<TBits, VMapping>(extent, window, type, std::size_t{ 1 } << 30, [&](const KernelArguments & slab) {
+        const ExtremumSteps steps(slab, shapes, sizeof(TBits));
+        EXPECT_FALSE(steps.Run(nullptr, 0, true, RunKernel<TBits, VMapping>)) << "shared memory was overrun";
+      });
+    }
+  }
+}
+
+/** Tiles whose rows wait in shared memory: at the image's borders and away from them. */
+TEST(CudaMedianExtremumTiles, RowsThatWait)
+{
+  CheckRowsThatWait<std::uint8_t, KeyMapping::Integer>(PixelType::UInt8);
+  CheckRowsThatWait<std::uint16_t, KeyMapping::Integer>(PixelType::Int16);
+  CheckRowsThatWait<std::uint32_t, KeyMapping::Integer>(PixelType::UInt32);
+  CheckRowsThatWait<std::uint32_t, KeyMapping::Float>(PixelType::Float32);
+}
+
+template <typename TBits, KeyMapping VMapping>
+void
 CheckMarches(PixelType type)
 {
   const auto device = GetTraits(*FindDeviceProfile("h100"));
