@@ -31,6 +31,7 @@ namespace
 {
 
 using namespace cudamedian;
+using cudamediantest::CheckShape;
 using cudamediantest::CheckSlabs;
 using cudamediantest::GetReach;
 using cudamediantest::RunKernel;
@@ -426,11 +427,7 @@ CheckShapes(PixelType type)
                                     << " run " << shape.run << " wide " << shape.isWide << " band " << shape.band
                                     << " x " << shape.bands << " warps " << shape.warps << " extent " << Join(extent)
                                     << " radius " << Join(radius) << " shorter " << Join(shorter));
-    const std::vector<ExtremumShape> shapes{ shape };
-    CheckSlabs<TBits, VMapping>(extent, window, type, std::size_t{ 1 } << 30, [&](const KernelArguments & slab) {
-      const ExtremumSteps steps(slab, shapes, sizeof(TBits));
-      EXPECT_FALSE(steps.Run(nullptr, 0, true, RunKernel<TBits, VMapping>)) << "shared memory was overrun";
-    });
+    CheckShape<TBits, VMapping>(shape, extent, window, type);
   }
 }
 

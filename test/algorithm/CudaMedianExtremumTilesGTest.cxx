@@ -26,9 +26,8 @@ namespace
 {
 
 using namespace cudamedian;
-using cudamediantest::CheckSlabs;
+using cudamediantest::CheckShape;
 using cudamediantest::GetReach;
-using cudamediantest::RunKernel;
 
 /** A tile's shape for a window. */
 template <typename TBits>
@@ -67,12 +66,8 @@ CheckTiles(PixelType type)
            { std::int64_t{ 83 }, std::int64_t{ 96 }, static_cast<std::int64_t>(608 + size % 2) })
       {
         SCOPED_TRACE(testing::Message() << rows << " rows, window " << Join(window.GetExtent()) << ", width " << width);
-        const Extent                     extent{ { width, 19, 1, 1 } };
-        const std::vector<ExtremumShape> shapes{ MakeTile<TBits>(window, extent, rows) };
-        CheckSlabs<TBits, VMapping>(extent, window, type, std::size_t{ 1 } << 30, [&](const KernelArguments & slab) {
-          const ExtremumSteps steps(slab, shapes, sizeof(TBits));
-          EXPECT_FALSE(steps.Run(nullptr, 0, true, RunKernel<TBits, VMapping>)) << "shared memory was overrun";
-        });
+        const Extent extent{ { width, 19, 1, 1 } };
+        CheckShape<TBits, VMapping>(MakeTile<TBits>(window, extent, rows), extent, window, type);
       }
     }
   }
@@ -106,13 +101,10 @@ CheckRowsThatWait(PixelType type)
     {
       SCOPED_TRACE(testing::Message() << "window " << Join(window.GetExtent()) << ", width " << width);
       // Some tile reads no row beyond the image.
-      const Extent                     extent{ { width, window.GetExtent()[1] + 2 * rows + 5, 1, 1 } };
-      const std::vector<ExtremumShape> shapes{ MakeTile<TBits>(window, extent, rows) };
-      EXPECT_EQ(shapes[0].warpBytes, rows * extremumLanes * 16);
-      CheckSlabs<TBits, VMapping>(extent, window, type, std::size_t{ 1 } << 30, [&](const KernelArguments & slab) {
-        const ExtremumSteps steps(slab, shapes, sizeof(TBits));
-        EXPECT_FALSE(steps.Run(nullptr, 0, true, RunKernel<TBits, VMapping>)) << "shared memory was overrun";
-      });
+      const Extent extent{ { width, window.GetExtent()[1] + 2 * rows + 5, 1, 1 } };
+      const auto   shape = MakeTile<TBits>(window, extent, rows);
+      EXPECT_EQ(shape.warpBytes, rows * extremumLanes * 16);
+      CheckShape<TBits, VMapping>(shape, extent, window, type);
     }
   }
 }
@@ -156,12 +148,9 @@ CheckMarches(PixelType type)
         {
           SCOPED_TRACE(testing::Message() << "window " << Join(window.GetExtent()) << ", width " << width
                                           << ", planes of a march " << band);
-          std::vector<ExtremumShape> shapes{ march->shape };
-          shapes[0].band = band;
-          CheckSlabs<TBits, VMapping>(extent, window, type, std::size_t{ 1 } << 30, [&](const KernelArguments & slab) {
-            const ExtremumSteps steps(slab, shapes, sizeof(TBits));
-            EXPECT_FALSE(steps.Run(nullptr, 0, true, RunKernel<TBits, VMapping>)) << "shared memory was overrun";
-          });
+          auto shape = march->shape;
+          shape.band = band;
+          CheckShape<TBits, VMapping>(shape, extent, window, type);
         }
       }
     }
@@ -187,11 +176,7 @@ CheckTeam(ExtremumShape shape, int warps, const Extent & extent, const Window & 
   shape.warps = warps;
   SCOPED_TRACE(testing::Message() << warps << " warps of " << shape.run << ", window " << Join(window.GetExtent())
                                   << ", image " << Join(extent));
-  const std::vector<ExtremumShape> shapes{ shape };
-  CheckSlabs<TBits, VMapping>(extent, window, type, std::size_t{ 1 } << 30, [&](const KernelArguments & slab) {
-    const ExtremumSteps steps(slab, shapes, sizeof(TBits));
-    EXPECT_FALSE(steps.Run(nullptr, 0, true, RunKernel<TBits, VMapping>)) << "shared memory was overrun";
-  });
+  CheckShape<TBits, VMapping>(shape, extent, window, type);
 }
 
 template <typename TBits, KeyMapping VMapping>

@@ -18,6 +18,7 @@
 #ifndef ExtremumHostKernels_h
 #define ExtremumHostKernels_h
 
+#include "CudaMedianTestSlabs.h"
 #include "ExtremumKernels.h"
 #include "ExtremumSteps.h"
 
@@ -173,6 +174,18 @@ RunKernel(const ExtremumArguments & arguments)
       }
     }
     return false;
+  });
+}
+
+/** Checks the outputs of one shape for an image of random pixels. */
+template <typename TBits, KeyMapping VMapping>
+void
+CheckShape(const ExtremumShape & shape, const Extent & extent, const Window & window, PixelType type)
+{
+  const std::vector<ExtremumShape> shapes{ shape };
+  CheckSlabs<TBits, VMapping>(extent, window, type, std::size_t{ 1 } << 30, [&](const KernelArguments & slab) {
+    const ExtremumSteps steps(slab, shapes, sizeof(TBits));
+    EXPECT_FALSE(steps.Run(nullptr, 0, true, RunKernel<TBits, VMapping>)) << "shared memory was overrun";
   });
 }
 

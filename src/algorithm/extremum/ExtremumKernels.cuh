@@ -25,6 +25,7 @@
 
 namespace cudamedian
 {
+
 /** The lanes of a warp on the device. */
 template <typename TBody>
 struct DeviceWarp
@@ -98,6 +99,7 @@ struct DeviceTeam : private DeviceWarp<TBody>
   int number; ///< of the warp
 };
 
+/** Runs what a warp or a team does; `items` of the arguments tells how many there are. */
 template <typename TBody>
 __global__ void __launch_bounds__(32 * TBody::MostWarps, TBody::ResidentBlocks)
   ExtremumKernel(const __grid_constant__ ExtremumArguments arguments)
