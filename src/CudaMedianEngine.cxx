@@ -313,15 +313,6 @@ EstimateUploads(const MedianRequest & request, std::size_t boxes)
                                  GetCudaBackend().MeasureCopyBytes(request.devices));
 }
 
-/** Whether a thread of the device reads a window again for the deviations of each output, and again for each of their
- * bits. */
-bool
-HasManyDeviations(const MedianRequest & request)
-{
-  constexpr std::int64_t mostInRegisters = 49;
-  return request.outlierRule == OutlierRule::Deviations && GetWindow(request).CountPixels() > mostInRegisters;
-}
-
 /** Cuts a request into boxes, or takes the CPU where the backend is left open and that is estimated to be faster. */
 void
 ChooseUploads(MedianRequest & request, CopiesChoice & choice)
@@ -366,7 +357,7 @@ ChooseForCopies(MedianRequest & request)
     choice.why = isOpen ? "automatic: no usable CUDA device; found: " + device.description : "";
     return choice;
   }
-  if (FindUploadObstacle(request).empty() && !(isOpen && HasManyDeviations(request)))
+  if (FindUploadObstacle(request).empty())
   {
     ChooseUploads(request, choice);
     if (!choice.boxes.empty() || request.backend == Backend::Cpu)

@@ -19,6 +19,9 @@
 
 #include "Gather.h"
 #include "RequestWindow.h"
+#include "Slab.h"
+
+#include <cmath>
 
 namespace cudamedian
 {
@@ -37,8 +40,30 @@ HasTwoMiddleValues(const MedianRequest & request)
 bool
 IsMasked(const MedianRequest & request)
 {
-  return HasInvalidPixels(request) || request.outlierRule == OutlierRule::Deviations ||
+  return HasInvalidPixels(request) || (HasDeviations(request) && !AreOutliersToldInPlace(request)) ||
          (request.evenMedian != EvenMedian::Upper && HasTwoMiddleValues(request));
+}
+
+bool
+HasDeviations(const MedianRequest & request)
+{
+  return request.outlierRule == OutlierRule::Deviations && std::isfinite(request.outlierThreshold);
+}
+
+bool
+AreOutliersToldInPlace(const MedianRequest & request)
+{
+  constexpr std::int64_t mostValues = 127; // that lanes of 8 bits tell apart
+  const auto             bytes = PixelBytes(request.pixelType);
+  const auto             window = GetWindow(request);
+  const auto             width = window.GetExtent()[0];
+  const bool isBox = request.footprint == nullptr && request.shorter == Extent{} && request.shift == Extent{};
+  const bool isSmall = (width == 3 || width == 5 || width == 7) && window.CountPixels() <= mostValues;
+  const bool isAligned = GetInputStride(request) == GetPackedStride(request.inputExtent) &&
+                         GetDevicePitch(request.inputExtent[0], bytes) == request.inputExtent[0] &&
+                         reinterpret_cast<std::uintptr_t>(request.input) % deviceAlignment == 0;
+  return HasDeviations(request) && !HasInvalidPixels(request) && request.deviceMemoryBudget == 0 && isBox && isSmall &&
+         window.GetExtent()[3] == 1 && bytes <= 4 && IsReadAsItIs(request) && isAligned;
 }
 
 MaskedRanks

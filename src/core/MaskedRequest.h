@@ -29,6 +29,16 @@ namespace cudamedian
 bool
 IsMasked(const MedianRequest & request);
 
+/** Whether outliers are told by deviations. No distance is more than endlessly many of them, as none is more than an
+ * endless distance. */
+bool
+HasDeviations(const MedianRequest & request);
+
+/** Whether kernels tell outliers by deviations in an image in device memory where it lies: all of its pixels count, its
+ * rows are whole vectors, borders see the nearest pixel, and windows are small boxes of odd sizes. */
+bool
+AreOutliersToldInPlace(const MedianRequest & request);
+
 /** Which ranks a device has to find for a masked request in copies whose pixels all count. */
 struct MaskedRanks
 {

@@ -32,7 +32,6 @@ set(CudaMedian_CUDA_SRCS
   cuda/CudaError.cxx
   cuda/CudaStart.cxx
   cuda/CurrentDevice.cxx
-  cuda/DeviationKernels.cu
   cuda/DeviceContext.cxx
   cuda/DeviceImage.cxx
   cuda/DevicePool.cxx
@@ -50,6 +49,8 @@ set(CudaMedian_CUDA_SRCS
   cuda/MaskedMemory.cxx
   cuda/MaskedTiles.cxx
   cuda/MergeStreams.cxx
+  cuda/OutlierKernels.cu
+  cuda/OutlierLaunch.cxx
   cuda/RuntimeCompiler.cxx
   cuda/SharedMemoryLimit.cxx
   cuda/SlabCopy.cxx

@@ -20,6 +20,8 @@
 #include "BoxTransfer.h"
 #include "CudaError.h"
 #include "Gather.h"
+#include "MaskedRequest.h"
+#include "OutlierLaunch.h"
 #include "SlabCopy.h"
 #include "StreamBuffer.h"
 
@@ -190,9 +192,14 @@ ImageLaunch::Launch(const MedianRequest & request, cudaStream_t stream) const
   std::optional<StreamBuffer> input;
   std::optional<StreamBuffer> output;
   std::optional<StreamBuffer> scratch;
+  std::optional<StreamBuffer> bounds;
   if (m_ScratchBytes > 0)
   {
     scratch.emplace(m_ScratchBytes, stream);
+  }
+  if (HasDeviations(request) && CountBoundBytes(request.pixelType) > 0)
+  {
+    bounds.emplace(CountBoundBytes(request.pixelType), stream);
   }
   if (m_CopiesInput)
   {
@@ -215,7 +222,11 @@ ImageLaunch::Launch(const MedianRequest & request, cudaStream_t stream) const
                                scratch ? scratch->Get() : nullptr,
                                stream),
               "launching the kernel");
-    if (m_CopiesOutput)
+    if (HasDeviations(request))
+    {
+      LaunchInliers(request, m_Slabs[i], output->Get(), bounds ? bounds->Get() : nullptr, stream);
+    }
+    else if (m_CopiesOutput)
     {
       CopyOutput(request, m_Slabs[i], static_cast<const char *>(output->Get()), stream);
     }
@@ -263,6 +274,22 @@ ImageLaunch::CopyOutput(const MedianRequest & request, const Slab & slab, const 
           slab.output.extent,
           pixelBytes,
           stream);
+}
+
+void
+ImageLaunch::LaunchInliers(const MedianRequest & request,
+                           const Slab &          slab,
+                           void *                copy,
+                           void *                bounds,
+                           cudaStream_t          stream) const
+{
+  const auto bytes = static_cast<std::int64_t>(PixelBytes(request.pixelType));
+  auto *     results = static_cast<char *>(copy) + GetOutputLead(slab, PixelBytes(request.pixelType)) * bytes;
+  auto       arguments = MakeOutlierArguments(request, MakeFinishArguments(request, slab, results));
+  arguments.pixels = request.input;
+  CopyExtent(GetInputStride(request), arguments.stride);
+  arguments.isImage = true;
+  LaunchOutliers(arguments, bounds, stream);
 }
 
 bool

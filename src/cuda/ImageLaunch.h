@@ -70,6 +70,9 @@ private:
   CopyInput(const MedianRequest & request, const Slab & slab, char * copy, cudaStream_t stream) const;
   void
   CopyOutput(const MedianRequest & request, const Slab & slab, const char * copy, cudaStream_t stream) const;
+  void
+  LaunchInliers(const MedianRequest & request, const Slab & slab, void * copy, void * bounds, cudaStream_t stream)
+    const;
 
   std::vector<Slab>                    m_Slabs;
   bool                                 m_CopiesInput; ///< slabs are copied on both sides, a whole image where needed

@@ -20,6 +20,7 @@
 
 #include "FlagBodies.h"
 #include "HalfFloat.h"
+#include "PackedLanes.h"
 #include "PixelArithmetic.h"
 
 #include <cstring>
@@ -94,7 +95,6 @@ struct PlainValue
 /** Where a row of outputs is, in each of the boxes. */
 struct FinishRow
 {
-  std::int64_t          number; ///< of its first output
   std::int64_t          result;
   std::int64_t          input;
   std::int64_t          output;
@@ -114,8 +114,7 @@ struct FinishBox : PixelsOf<FinishArguments>
   GetRow(std::int64_t y, std::int64_t slice) const
   {
     const RowPlace place(arguments.extent, y, slice);
-    return { this->CountBefore(y, slice),
-             place.GetOffset(arguments.resultStride),
+    return { place.GetOffset(arguments.resultStride),
              place.GetOffset(arguments.inputStride),
              place.GetOffset(arguments.outputStride),
              arguments.own + place.GetOffset(arguments.invalid.stride) * bitsOfWord,
@@ -165,7 +164,6 @@ struct FinishBody : FinishBox<typename TTraits::Bits>
   using Value = typename TTraits::Value;
 
   static constexpr int atOnce = pixelsOfVector<Bits>;
-  static constexpr int columnsOfThread = 1;
 
   std::int64_t
   GetWidth() const
@@ -204,25 +202,47 @@ private:
       Read(static_cast<const Bits *>(arguments.input) + row.input, first, own);
     }
     Vector outputs;
-    if (!this->HasFlags() && arguments.keepsNear && arguments.deviations == nullptr)
+    if (!this->HasFlags() && arguments.keepsNear)
     {
-      // All pixels are valid: the same for all of them, without a branch.
-      Distance<Value> farthest;
-      memcpy(&farthest, &arguments.farthest, sizeof(farthest));
-      CUDAMEDIAN_UNROLL
-      for (int i = 0; i < atOnce; ++i)
-      {
-        const Bits bits = DecodeBits(arguments.pixelType, results[0].template Get<Bits>(i));
-        const Bits itself = own[0].template Get<Bits>(i);
-        outputs.template Set<Bits>(i, IsNear(TTraits::Get(itself), TTraits::Get(bits), farthest) ? itself : bits);
-      }
-      return outputs;
+      return KeepNear(own[0], results[0]);
     }
     CUDAMEDIAN_UNROLL
     for (int i = 0; i < atOnce; ++i)
     {
       outputs.template Set<Bits>(
         i, Finish(row, first + i, results[0].template Get<Bits>(i), own[0].template Get<Bits>(i)));
+    }
+    return outputs;
+  }
+
+  /** All pixels are valid: the same for all of them, without a branch. */
+  CUDAMEDIAN_HOST_DEVICE Vector
+  KeepNear(const Vector & own, const Vector & results) const
+  {
+    Distance<Value> farthest;
+    memcpy(&farthest, &arguments.farthest, sizeof(farthest));
+    Vector outputs;
+    if constexpr (std::is_integral_v<Value> && sizeof(Value) <= 2)
+    {
+      using Lanes = PackedLanes<Bits>;
+      constexpr std::uint32_t signs = std::is_signed_v<Value> ? Lanes::tops : 0U;
+      CUDAMEDIAN_UNROLL
+      for (int i = 0; i < Vector::count; ++i)
+      {
+        const auto distance = Lanes::GetDistance(own.words[i] ^ signs, results.words[i] ^ signs);
+        const auto isNear = Lanes::IsAtLeast(farthest * Lanes::ones, distance);
+        outputs.words[i] = Lanes::Choose(isNear, own.words[i], results.words[i]);
+      }
+    }
+    else
+    {
+      CUDAMEDIAN_UNROLL
+      for (int i = 0; i < atOnce; ++i)
+      {
+        const Bits bits = DecodeBits(arguments.pixelType, results.template Get<Bits>(i));
+        const Bits itself = own.template Get<Bits>(i);
+        outputs.template Set<Bits>(i, IsNear(TTraits::Get(itself), TTraits::Get(bits), farthest) ? itself : bits);
+      }
     }
     return outputs;
   }
@@ -244,28 +264,16 @@ private:
       return this->GetException(row, x, isInvalid);
     }
     const Bits bits = DecodeBits(arguments.pixelType, result);
-    const bool isKept =
-      arguments.keepsNear && !isInvalid && IsInlier(TTraits::Get(own), TTraits::Get(bits), row.number + x);
+    const bool isKept = arguments.keepsNear && !isInvalid && IsInlier(TTraits::Get(own), TTraits::Get(bits));
     return isKept ? own : bits;
   }
 
   CUDAMEDIAN_HOST_DEVICE bool
-  IsInlier(Value own, Value median, std::int64_t output) const
+  IsInlier(Value own, Value median) const
   {
     Distance<Value> distance;
-    if (arguments.deviations == nullptr)
-    {
-      memcpy(&distance, &arguments.farthest, sizeof(distance));
-      return IsNear(own, median, distance);
-    }
-    if constexpr (sizeof(distance) <= sizeof(*arguments.deviations))
-    {
-      // Integers of fewer bits are in the lower ones.
-      memcpy(&distance, arguments.deviations + output, sizeof(distance));
-      const double allowed = arguments.times * static_cast<double>(distance);
-      return own == own && !(static_cast<double>(GetDistance(own, median)) > allowed);
-    }
-    return false; // deviations of wider pixels are found on the host alone
+    memcpy(&distance, &arguments.farthest, sizeof(distance));
+    return IsNear(own, median, distance);
   }
 };
 

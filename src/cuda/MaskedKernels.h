@@ -18,6 +18,7 @@
 #ifndef MaskedKernels_h
 #define MaskedKernels_h
 
+#include "DeviationBound.h"
 #include "KernelArguments.h"
 #include "PixelKey.h"
 #include "ValidRanks.h"
@@ -141,44 +142,50 @@ struct RankArguments
 /** Results on their way to the output. */
 struct FinishArguments
 {
-  void *                results; ///< of the first output; the output itself where they are there already
-  const void *          others;  ///< the lower middle values, of which and the results the mean is wanted
-  std::int64_t          resultStride[Dimension];
-  std::int64_t          extent[Dimension];
-  const void *          input; ///< the first output's own pixel …
-  std::int64_t          inputStride[Dimension];
-  void *                output; ///< … and its place
-  std::int64_t          outputStride[Dimension];
-  Flags                 empty;
-  Flags                 invalid;
-  std::int64_t          own;        ///< a bit: of the first output's own pixel
-  std::uint64_t         farthest;   ///< the bits of the distance up to which pixels are no outliers …
-  const std::uint32_t * deviations; ///< … or, unless null, the distances that are so many times as far
-  double                times;
-  std::uint64_t         emptyValue;
-  std::uint64_t         invalidValue;
-  PixelType             pixelType;
-  EmptyWindow           emptyWindow;
-  InvalidOutput         invalidOutput;
-  bool                  keepsNear; ///< whether outliers alone are replaced
+  void *        results; ///< of the first output; the output itself where they are there already
+  const void *  others;  ///< the lower middle values, of which and the results the mean is wanted
+  std::int64_t  resultStride[Dimension];
+  std::int64_t  extent[Dimension];
+  const void *  input; ///< the first output's own pixel …
+  std::int64_t  inputStride[Dimension];
+  void *        output; ///< … and its place
+  std::int64_t  outputStride[Dimension];
+  Flags         empty;
+  Flags         invalid;
+  std::int64_t  own;      ///< a bit: of the first output's own pixel
+  std::uint64_t farthest; ///< the bits of the distance up to which pixels are no outliers
+  std::uint64_t emptyValue;
+  std::uint64_t invalidValue;
+  PixelType     pixelType;
+  EmptyWindow   emptyWindow;
+  InvalidOutput invalidOutput;
+  bool          keepsNear; ///< whether outliers alone are replaced
 };
 
-/** The median absolute deviation of each window, of pixels of up to 32 bits: an integer or the bits of a float. */
-struct DeviationArguments
+/** A table of bounds of all distances of integers of up to 16 bits; see DeviationBound.h. */
+struct BoundArguments
 {
-  const void *            pixels; ///< of the copy: the first window's first pixel, or a footprint's own
-  std::int64_t            stride[Dimension];
-  Flags                   invalid;
-  std::int64_t            first;   ///< a bit: of the same pixel
-  const void *            medians; ///< of the first output, as they are in the copy
-  std::int64_t            medianStride[Dimension];
-  std::int64_t            extent[Dimension]; ///< of the outputs
-  std::int64_t            window[Dimension]; ///< the size of a box
-  const FootprintMember * members;           ///< of a footprint; null: a box
-  std::int64_t            count;             ///< of them
-  std::uint32_t *         deviations;        ///< without gaps
-  std::uint32_t           signMask;          ///< see KeyMapping::Integer
-  PixelType               pixelType;
+  void *         bounds;
+  std::int64_t   extent[Dimension]; ///< of the table: as many as there are values of a pixel
+  DeviationBound bound;
+};
+
+/** Outputs of pixels of up to 32 bits of which outliers by deviations alone are replaced. */
+struct OutlierArguments
+{
+  FinishArguments finish;
+  const void *    pixels; ///< of the copy: the first window's first pixel, or a footprint's own; of an image: its own
+  std::int64_t    stride[Dimension];
+  std::int64_t    first;             ///< a bit: of the same pixel
+  std::int64_t    window[Dimension]; ///< the size of a box
+  const FootprintMember * members;   ///< of a footprint; null: a box
+  std::int64_t            memberCount;
+  std::int64_t            count;  ///< values of a window
+  const void *            bounds; ///< the table, where pixels are integers of up to 16 bits
+  DeviationBound          bound;
+  std::uint32_t           signMask; ///< see KeyMapping::Integer
+  bool                    isWeighted;
+  bool                    isImage; ///< whether that is the image where it lies; see AreOutliersToldInPlace()
 };
 
 cudaError_t
@@ -205,8 +212,13 @@ LaunchRanks(const RankArguments & arguments, cudaStream_t stream);
 cudaError_t
 LaunchMeans(const FinishArguments & arguments, cudaStream_t stream);
 
+/** Writes a table of bounds. */
 cudaError_t
-LaunchDeviations(const DeviationArguments & arguments, cudaStream_t stream);
+LaunchBounds(const BoundArguments & arguments, cudaStream_t stream);
+
+/** Writes all outputs of windows that have valid pixels, of pixels that are valid. */
+cudaError_t
+LaunchOutlierKernel(const OutlierArguments & arguments, cudaStream_t stream);
 
 /** Writes all outputs. */
 cudaError_t

@@ -24,6 +24,7 @@
 #include "ImageLaunch.h"
 #include "MaskedKernels.h"
 #include "MaskedTiles.h"
+#include "OutlierLaunch.h"
 #include "PixelBits.h"
 #include "PixelFormat.h"
 #include "RequestWindow.h"
@@ -131,12 +132,13 @@ CheckCopy(const Slab & slab, const Window & window)
 
 MaskedLaunch::MaskedLaunch(const MedianRequest & request, const Plan & plan)
   : m_Window(GetWindow(request))
+  , m_PixelType(request.pixelType)
   , m_PixelBytes(PixelBytes(request.pixelType))
   , m_ScratchBytes(plan.candidate.scratchBytes)
   , m_Ranks(GetMaskedRanks(request))
   , m_RankBytes(GetRankBytes(MakeCopiedRequest(request)))
   , m_Axis(GetTurnAxis(m_Window, m_Ranks))
-  , m_HasDeviations(request.outlierRule == OutlierRule::Deviations)
+  , m_HasDeviations(HasDeviations(request))
 {
   m_Members = m_Ranks.hasMarks || m_HasDeviations ? ListMembers(m_Window) : m_Members;
   m_Runs = m_Ranks.hasMarks && m_RankBytes > 0 ? ListRuns(m_Window, m_Axis) : m_Runs;
@@ -202,7 +204,7 @@ MaskedLaunch::LayOut(const Slab & slab, bool hasResults) const
   memory.scratch = memory.Add(m_ScratchBytes);
   memory.members = memory.Add(m_Members.size() * sizeof(FootprintMember));
   memory.runs = memory.Add(m_Runs.size() * sizeof(FlagRun));
-  memory.deviations = memory.Add(m_HasDeviations ? static_cast<std::size_t>(Volume(slab.output.extent)) * 4 : 0);
+  memory.bounds = memory.Add(m_HasDeviations ? CountBoundBytes(m_PixelType) : 0);
   if (m_Ranks.hasMarks)
   {
     memory.others = memory.Add(m_Ranks.isMean ? results : 0);
@@ -481,37 +483,33 @@ MaskedLaunch::LaunchResults(const MedianRequest & request, const Slab & slab, ch
   }
   if (m_HasDeviations)
   {
-    LaunchAllDeviations(request, slab, memory, stream);
-    arguments.deviations = reinterpret_cast<const std::uint32_t *>(memory + m_Memory.deviations);
+    return LaunchInliers(request, slab, arguments, memory, stream);
   }
   CheckCuda(LaunchFinish(arguments, stream), "writing the output");
 }
 
 void
-MaskedLaunch::LaunchAllDeviations(const MedianRequest & request,
-                                  const Slab &          slab,
-                                  char *                memory,
-                                  cudaStream_t          stream) const
+MaskedLaunch::LaunchInliers(const MedianRequest &   request,
+                            const Slab &            slab,
+                            const FinishArguments & finish,
+                            char *                  memory,
+                            cudaStream_t            stream) const
 {
-  const auto         bytes = static_cast<std::int64_t>(m_PixelBytes);
-  const auto         stride = GetDeviceInputStride(slab, m_PixelBytes);
-  const auto         first = GetFirstPlace(slab);
-  DeviationArguments arguments{};
-  arguments.pixels = memory + m_Memory.copy + GetOffset(first, stride) * bytes;
+  const auto stride = GetDeviceInputStride(slab, m_PixelBytes);
+  const auto first = GetFirstPlace(slab);
+  auto       arguments = MakeOutlierArguments(request, finish);
+  arguments.pixels = memory + m_Memory.copy + GetOffset(first, stride) * static_cast<std::int64_t>(m_PixelBytes);
   CopyExtent(stride, arguments.stride);
-  arguments.invalid = GetFlags(slab, memory + m_Memory.invalid);
   arguments.first = GetFirstFlag(slab, first);
-  arguments.medians = memory + m_Memory.results + GetOutputLead(slab, m_PixelBytes) * bytes;
-  CopyExtent(GetDeviceOutputStride(slab, m_PixelBytes), arguments.medianStride);
-  CopyExtent(slab.output.extent, arguments.extent);
-  CopyExtent(m_Window.GetExtent(), arguments.window);
   arguments.members =
     m_Members.empty() ? nullptr : reinterpret_cast<const FootprintMember *>(memory + m_Memory.members);
-  arguments.count = static_cast<std::int64_t>(m_Members.size());
-  arguments.deviations = reinterpret_cast<std::uint32_t *>(memory + m_Memory.deviations);
-  arguments.signMask = IsHalfFloat(request.pixelType) ? 0U : static_cast<std::uint32_t>(GetSignMask(request.pixelType));
-  arguments.pixelType = request.pixelType;
-  CheckCuda(LaunchDeviations(arguments, stream), "finding deviations");
+  arguments.memberCount = static_cast<std::int64_t>(m_Members.size());
+  arguments.isWeighted = !m_Members.empty() && arguments.count != arguments.memberCount;
+  LaunchOutliers(arguments, memory + m_Memory.bounds, stream);
+  if (m_Ranks.hasMarks)
+  {
+    CheckCuda(LaunchExceptions(finish, stream), "writing what is no median");
+  }
 }
 
 } // namespace cudamedian

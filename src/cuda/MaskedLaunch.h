@@ -103,9 +103,14 @@ private:
   void
   LaunchResults(const MedianRequest & request, const Slab & slab, char * memory, cudaStream_t stream) const;
   void
-  LaunchAllDeviations(const MedianRequest & request, const Slab & slab, char * memory, cudaStream_t stream) const;
+  LaunchInliers(const MedianRequest &   request,
+                const Slab &            slab,
+                const FinishArguments & finish,
+                char *                  memory,
+                cudaStream_t            stream) const;
 
   Window                       m_Window; ///< the request's
+  PixelType                    m_PixelType;
   std::size_t                  m_PixelBytes;
   std::size_t                  m_ScratchBytes;
   MaskedRanks                  m_Ranks;

@@ -41,7 +41,7 @@ struct MaskedMemory
   std::size_t scratch{ 0 }; ///< of the kernels
   std::size_t members{ 0 };
   std::size_t runs{ 0 };
-  std::size_t deviations{ 0 };
+  std::size_t bounds{ 0 };
   std::size_t bytes{ 0 };
 
   /** Adds a part. \returns where it starts. */

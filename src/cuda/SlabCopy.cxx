@@ -67,7 +67,6 @@ MakeFinishArguments(const MedianRequest & request, const Slab & slab, void * res
   CopyExtent(request.outputStride, arguments.outputStride);
   arguments.keepsNear = request.outlierRule != OutlierRule::None;
   arguments.farthest = arguments.keepsNear ? GetFarthest(request.pixelType, request.outlierThreshold) : 0;
-  arguments.times = request.outlierThreshold;
   arguments.pixelType = request.pixelType;
   return arguments;
 }

@@ -27,6 +27,7 @@
 #  include "MaskRows.h"
 
 #  include <algorithm>
+#  include <cmath>
 #  include <cstring>
 #  include <limits>
 #  include <type_traits>
@@ -379,10 +380,234 @@ FindZerosOfAny(std::size_t sumBytes, const void * sums, std::size_t count, std::
     sumBytes, [&](auto sum) HWY_ATTR { return FindZerosOf(static_cast<const decltype(sum) *>(sums), count, isZero); });
 }
 
+template <typename T>
+bool
+IsNearIn(T value, T first, T span)
+{
+  if constexpr (std::is_floating_point_v<T>)
+  {
+    return std::fabs(value - first) <= span;
+  }
+  else
+  {
+    return static_cast<T>(value - first) <= span;
+  }
+}
+
+/** Counts values of some rows in one pass. */
+template <typename T, typename TCount, bool VIsAllValid, std::size_t... VRows>
+void
+CountSome(std::index_sequence<VRows...>,
+          const WindowRows &       window,
+          std::size_t              row,
+          const T * CUDAMEDIAN_ROW firsts,
+          const T * CUDAMEDIAN_ROW spans,
+          std::size_t              count,
+          TCount * CUDAMEDIAN_ROW  counts)
+{
+  const T * CUDAMEDIAN_ROW rows[] = { static_cast<const T *>(window.values[row + VRows])... };
+  Flags                    valid[] = { VIsAllValid ? nullptr : window.valid[row + VRows]... };
+  for (std::size_t i = 0; i < count; ++i)
+  {
+    const T first = firsts[i];
+    const T span = spans[i];
+    TCount  near = counts[i];
+    ((near = static_cast<TCount>(
+        near + static_cast<TCount>(IsNearIn(rows[VRows][i], first, span) && (VIsAllValid || valid[VRows][i] != 0)))),
+     ...);
+    counts[i] = near;
+  }
+}
+
+template <typename T, typename TCount, bool VIsAllValid>
+void
+CountRows(const WindowRows & window, const void * firsts, const void * spans, std::size_t count, void * counts)
+{
+  constexpr std::size_t atOnce = VIsAllValid ? 8 : 4;
+  const auto            some = [&](auto indices, std::size_t row) HWY_ATTR {
+    CountSome<T, TCount, VIsAllValid>(indices,
+                                      window,
+                                      row,
+                                      static_cast<const T *>(firsts),
+                                      static_cast<const T *>(spans),
+                                      count,
+                                      static_cast<TCount *>(counts));
+  };
+  std::size_t row = 0;
+  for (; row + atOnce <= window.rows; row += atOnce)
+  {
+    some(std::make_index_sequence<atOnce>(), row);
+  }
+  for (; row < window.rows; ++row)
+  {
+    some(std::make_index_sequence<1>(), row);
+  }
+}
+
+/** Calls function(value, count) with types of values and of their numbers. */
+template <typename TFunction>
+void
+DispatchValues(const ValueKind & kind, const TFunction & function)
+{
+  switch (kind.bytes)
+  {
+    case 1:
+      return function(std::uint8_t(), std::uint8_t());
+    case 2:
+      return function(std::uint16_t(), std::uint16_t());
+    case 4:
+      return kind.isFloat ? function(float(), std::uint32_t()) : function(std::uint32_t(), std::uint32_t());
+    default:
+      return kind.isFloat ? function(double(), std::uint64_t()) : function(std::uint64_t(), std::uint64_t());
+  }
+}
+
+void
+CountNearOfAny(const ValueKind &  kind,
+               const WindowRows & window,
+               const void *       firsts,
+               const void *       spans,
+               std::size_t        count,
+               void *             counts)
+{
+  DispatchValues(kind, [&](auto value, auto number) HWY_ATTR {
+    using Value = decltype(value);
+    using Count = decltype(number);
+    return window.valid == nullptr ? CountRows<Value, Count, true>(window, firsts, spans, count, counts)
+                                   : CountRows<Value, Count, false>(window, firsts, spans, count, counts);
+  });
+}
+
+/** The bounds of distances: of 8 bits from a table. */
+template <typename T>
+struct BoundsOf
+{
+  explicit BoundsOf(const DeviationBound & given)
+    : bound(given)
+  {}
+
+  T
+  Get(T distance) const
+  {
+    // That of the least one above 0 is found in place of that of 0, so that there is no branch.
+    const T some = distance > 0 ? distance : T{ 1 };
+    return distance > 0 ? bound.Get(some) : T{ 0 };
+  }
+
+  DeviationBound bound;
+};
+
+template <>
+struct BoundsOf<std::uint8_t>
+{
+  explicit BoundsOf(const DeviationBound & bound)
+  {
+    for (std::size_t i = 1; i < table.size(); ++i)
+    {
+      table[i] = bound.Get(static_cast<std::uint8_t>(i));
+    }
+  }
+
+  std::uint8_t
+  Get(std::uint8_t distance) const
+  {
+    return table[distance];
+  }
+
+  std::array<std::uint8_t, 256> table{};
+};
+
+template <typename T>
+void
+FindNear(const T * CUDAMEDIAN_ROW own,
+         const T * CUDAMEDIAN_ROW medians,
+         T                        signs,
+         const DeviationBound &   bound,
+         std::size_t              count,
+         T * CUDAMEDIAN_ROW       firsts,
+         T * CUDAMEDIAN_ROW       spans)
+{
+  const BoundsOf<T> bounds(bound);
+  for (std::size_t i = 0; i < count; ++i)
+  {
+    if constexpr (std::is_floating_point_v<T>)
+    {
+      firsts[i] = medians[i];
+      spans[i] = bounds.Get(std::fabs(own[i] - medians[i]));
+    }
+    else
+    {
+      const T value = own[i] ^ signs;
+      const T median = medians[i] ^ signs;
+      const T above = static_cast<T>(~median);
+      const T bounded = bounds.Get(static_cast<T>(value < median ? median - value : value - median));
+      const T below = bounded < median ? bounded : median;
+      firsts[i] = static_cast<T>(median - below) ^ signs;
+      spans[i] = static_cast<T>(below + (bounded < above ? bounded : above));
+    }
+  }
+}
+
+void
+FindNearOfAny(const ValueKind &      kind,
+              const void *           own,
+              const void *           medians,
+              const DeviationBound & bound,
+              std::size_t            count,
+              void *                 firsts,
+              void *                 spans)
+{
+  DispatchValues(kind, [&](auto value, auto) HWY_ATTR {
+    using Value = decltype(value);
+    FindNear(static_cast<const Value *>(own),
+             static_cast<const Value *>(medians),
+             static_cast<Value>(kind.signMask),
+             bound,
+             count,
+             static_cast<Value *>(firsts),
+             static_cast<Value *>(spans));
+  });
+}
+
+template <typename T>
+void
+FindOutliers(const T * CUDAMEDIAN_ROW            own,
+             const T * CUDAMEDIAN_ROW            medians,
+             const std::int32_t * CUDAMEDIAN_ROW near,
+             const std::int32_t * CUDAMEDIAN_ROW valid,
+             std::size_t                         count,
+             std::uint8_t * CUDAMEDIAN_ROW       isOutlier)
+{
+  for (std::size_t i = 0; i < count; ++i)
+  {
+    // A distance that is no number is not above 0.
+    const T    value = own[i];
+    const bool isApart =
+      std::is_floating_point_v<T> ? std::fabs(static_cast<double>(value - medians[i])) > 0 : value != medians[i];
+    isOutlier[i] = value != value || (isApart && near[i] > valid[i] / 2) ? 1 : 0;
+  }
+}
+
+void
+FindOutliersOfAny(const ValueKind &    kind,
+                  const void *         own,
+                  const void *         medians,
+                  const std::int32_t * near,
+                  const std::int32_t * valid,
+                  std::size_t          count,
+                  std::uint8_t *       isOutlier)
+{
+  DispatchValues(kind, [&](auto value, auto) HWY_ATTR {
+    using Value = decltype(value);
+    FindOutliers(static_cast<const Value *>(own), static_cast<const Value *>(medians), near, valid, count, isOutlier);
+  });
+}
+
 const MaskRows &
 GetRows()
 {
-  static constexpr MaskRows rows{ MarkAny, PassAny, FillAny, ReplaceAny, AddAny, SlideAny, RankAny, FindZerosOfAny };
+  static constexpr MaskRows rows{ MarkAny, PassAny,        FillAny,       ReplaceAny,     AddAny,           SlideAny,
+                                  RankAny, FindZerosOfAny, FindNearOfAny, CountNearOfAny, FindOutliersOfAny };
   return rows;
 }
 

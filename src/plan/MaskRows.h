@@ -18,6 +18,8 @@
 #ifndef MaskRows_h
 #define MaskRows_h
 
+#include "DeviationBound.h"
+
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -56,6 +58,23 @@ struct RankBounds
 {
   std::int64_t least;
   std::int64_t greatest;
+};
+
+/** What values are: integers in the order of those without a sign when exclusive-ored with the mask, or floats. */
+struct ValueKind
+{
+  std::size_t   bytes;
+  bool          isFloat;
+  std::uint64_t signMask;
+};
+
+/** Rows of values of windows that are compared with the windows' medians: each has a value of every window, and, unless
+ * all are valid, a flag of it. */
+struct WindowRows
+{
+  const void * const *         values;
+  const std::uint8_t * const * valid; ///< null: all are
+  std::size_t                  rows;
 };
 
 /** The steps, of one instruction set. */
@@ -111,6 +130,35 @@ struct MaskRows
 
   /** Writes which sums are 0. \returns whether some are. */
   bool (*findZeros)(std::size_t sumBytes, const void * sums, std::size_t count, std::uint8_t * isZero);
+
+  /** Writes what values are near to each median of a row: of integers those up to `spans` above `firsts`, which go on
+   * with the least one behind the greatest; of floats those no farther from `firsts`, the medians, than `spans`. None
+   * is farther from its median than the bound of the distance of the window's own pixel. */
+  void (*findNear)(const ValueKind &      kind,
+                   const void *           own,
+                   const void *           medians,
+                   const DeviationBound & bound,
+                   std::size_t            count,
+                   void *                 firsts,
+                   void *                 spans);
+
+  /** Adds to counts, which have as many bytes as values, how many valid values of each window are near. */
+  void (*countNear)(const ValueKind &  kind,
+                    const WindowRows & window,
+                    const void *       firsts,
+                    const void *       spans,
+                    std::size_t        count,
+                    void *             counts);
+
+  /** Writes of which windows more than half of the valid values are near, of those whose own pixel is not the median;
+   * and of which their own pixel is no number. */
+  void (*findOutliers)(const ValueKind &    kind,
+                       const void *         own,
+                       const void *         medians,
+                       const std::int32_t * near,
+                       const std::int32_t * valid,
+                       std::size_t          count,
+                       std::uint8_t *       isOutlier);
 };
 
 /** The steps for the processor at hand. */

@@ -223,21 +223,20 @@ MaskedCopy::RunRanks(FoundRanks & ranks, bool isLower, double share, const Targe
 void
 MaskedCopy::FindMedians()
 {
-  const auto   pixels = m_Window.CountPixels();
-  const auto   wanted = GetWanted(m_Window);
-  const double whole = m_Request.outlierRule == OutlierRule::Deviations ? 0.5 : 1;
-  const bool   isMean = wanted == Wanted::Middle && m_Request.evenMedian == EvenMedian::Mean;
-  const bool   isLower = wanted == Wanted::Middle && m_Request.evenMedian == EvenMedian::Lower;
-  const auto   target = GetOutput();
+  const auto pixels = m_Window.CountPixels();
+  const auto wanted = GetWanted(m_Window);
+  const bool isMean = wanted == Wanted::Middle && m_Request.evenMedian == EvenMedian::Mean;
+  const bool isLower = wanted == Wanted::Middle && m_Request.evenMedian == EvenMedian::Lower;
+  const auto target = GetOutput();
   if (m_IsAllValid)
   {
     const bool hasTwo = isMean && pixels % 2 == 0;
     const auto rank = wanted != Wanted::Middle ? m_Window.rank : (pixels - (isLower ? 1 : 0)) / 2;
-    RunRank(rank, hasTwo ? whole / 2 : whole, target);
+    RunRank(rank, hasTwo ? 0.5 : 1, target);
     if (hasTwo)
     {
       Pixels lower;
-      RunRank(rank - 1, whole / 2, MakeTarget(lower));
+      RunRank(rank - 1, 0.5, MakeTarget(lower));
       TakeMeans(m_Request.pixelType, m_Memory.result, lower);
     }
     return;
@@ -250,20 +249,20 @@ MaskedCopy::FindMedians()
   if (wanted != Wanted::Middle || pixels == 1)
   {
     fill(nullptr);
-    return RunRank(wanted == Wanted::Least ? 0 : pixels - 1, whole, target);
+    return RunRank(wanted == Wanted::Least ? 0 : pixels - 1, 1, target);
   }
   const Turns turns(m_Copied.extent, GetFilledAxis(m_Window), m_Memory.valid, m_Memory.turns);
   fill(&turns);
   if (isMean)
   {
-    return FindMeans(counts, turns, whole);
+    return FindMeans(counts, turns);
   }
   counts.FindRanks(turns, isLower, m_Memory.ranks);
-  RunRanks(m_Memory.ranks, isLower, whole, target);
+  RunRanks(m_Memory.ranks, isLower, 1, target);
 }
 
 void
-MaskedCopy::FindMeans(const ValidCounts & counts, const Turns & turns, double share)
+MaskedCopy::FindMeans(const ValidCounts & counts, const Turns & turns)
 {
   auto &     upper = m_Memory.ranks;
   FoundRanks lower;
@@ -277,8 +276,8 @@ MaskedCopy::FindMeans(const ValidCounts & counts, const Turns & turns, double sh
   }
   Pixels single;
   Pixels other;
-  RunRanks(upper, false, share / 2, MakeTarget(single));
-  RunRanks(lower, true, share / 2, MakeTarget(other));
+  RunRanks(upper, false, 0.5, MakeTarget(single));
+  RunRanks(lower, true, 0.5, MakeTarget(other));
   m_Memory.result = single;
   TakeMeans(m_Request.pixelType, m_Memory.result, other);
   GetMaskRows().replace(

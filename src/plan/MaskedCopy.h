@@ -35,8 +35,8 @@ namespace cudamedian
  * floor((N + L - H) / 2) among all of them, and the lower one floor((N + L - H - 1) / 2). Least and greatest nearly
  * balance each other in every window, so few ranks occur, next to the median's: a map says which output has which.
  *
- * Outliers are taken from the same copy: the median absolute deviation of each window is the median of a column of
- * deviations, which is found as any window's. */
+ * Outliers are told in the same copy: those by deviations by how many values of their window are next to the median
+ * (DeviationBound.h). */
 class MaskedCopy
 {
 public:
@@ -83,7 +83,7 @@ private:
   void
   RunRanks(FoundRanks & ranks, bool isLower, double share, const Target & target);
   void
-  FindMeans(const ValidCounts & counts, const Turns & turns, double share);
+  FindMeans(const ValidCounts & counts, const Turns & turns);
   MedianRequest
   MakeInnerRequest() const;
 
@@ -92,9 +92,9 @@ private:
   template <typename T, typename TGetValue>
   void
   KeepInliersOf(const TGetValue & getValue);
-  template <typename T, typename TGetValue, typename TDistance>
+  template <typename T, typename TGetValue>
   void
-  FindDeviations(const T * medians, const TGetValue & getValue, std::vector<TDistance> & deviations);
+  KeepInliersByDeviations(const T * input, const TGetValue & getValue, T * output);
   void
   WriteExceptions();
 

@@ -17,6 +17,9 @@
  *=========================================================================*/
 #include "MaskedCopy.h"
 
+#include "DeviationBound.h"
+#include "MaskRows.h"
+#include "MaskedRequest.h"
 #include "PixelArithmetic.h"
 #include "PixelValues.h"
 
@@ -31,20 +34,6 @@ namespace cudamedian
 {
 namespace
 {
-
-template <typename TDistance>
-constexpr PixelType
-GetDistanceType()
-{
-  if (std::is_floating_point_v<TDistance>)
-  {
-    return sizeof(TDistance) == 4 ? PixelType::Float32 : PixelType::Float64;
-  }
-  return sizeof(TDistance) == 1   ? PixelType::UInt8
-         : sizeof(TDistance) == 2 ? PixelType::UInt16
-         : sizeof(TDistance) == 4 ? PixelType::UInt32
-                                  : PixelType::UInt64;
-}
 
 /** Puts the pixels of a row in their medians' place that are valid and no farther from them than `most`. */
 template <typename T, typename TGetValue, typename TDistance>
@@ -95,54 +84,99 @@ ListMembers(const Window & window, const Extent & copied)
   return members;
 }
 
-/** How many rows and slices the members of a window lie in, so that neither are more than programs take along an axis;
- * one slice where that cannot be. */
-std::array<std::int64_t, 2>
-Arrange(const std::vector<Member> & members)
+template <typename T>
+constexpr ValueKind
+GetKind()
 {
-  constexpr std::int64_t most = 31;
-  const auto             count = static_cast<std::int64_t>(members.size());
-  const bool             isWeighted =
-    std::any_of(members.begin(), members.end(), [](const Member & member) { return member.weight != 1; });
-  for (std::int64_t slices = 2; count > most && !isWeighted && slices <= most; ++slices)
-  {
-    if (count % slices == 0 && count / slices <= most)
-    {
-      return { count / slices, slices };
-    }
-  }
-  return { count, 1 };
+  return { sizeof(T),
+           std::is_floating_point_v<T>,
+           std::is_integral_v<T> && std::is_signed_v<T> ? std::uint64_t{ 1 } << (8 * sizeof(T) - 1) : 0 };
 }
 
-/** Gives a request the window of all members, in rows and slices of one pixel. */
-void
-SetColumn(const std::vector<Member> & members, const std::array<std::int64_t, 2> & arranged, MedianRequest & request)
+/** Tells outliers of rows of windows: counts the values of each that are near, and those that are valid. */
+template <typename T>
+class OutlierRows
 {
-  if (arranged[1] > 1)
+public:
+  OutlierRows(const DeviationBound & bound, std::vector<Member> members, std::size_t width)
+    : m_Bound(bound)
+    , m_Members(std::move(members))
+    , m_Firsts(width)
+    , m_Spans(width)
+    , m_Near(width)
+    , m_Valid(width)
+    , m_IsOutlier(width)
+  {}
+
+  /** \param own the windows' own pixels
+   * \param values of the first window's first pixel
+   * \param valid its flag; null: all pixels are valid
+   * \returns flags of the outliers, and of pixels that are no number */
+  const std::uint8_t *
+  Find(const T * own, const T * medians, const T * values, const std::uint8_t * valid)
   {
-    request.footprint = nullptr;
-    request.radius = { { 0, arranged[0] / 2, arranged[1] / 2, 0 } };
-    request.shorter = { { 0, 1 - arranged[0] % 2, 1 - arranged[1] % 2, 0 } };
-    return;
-  }
-  const auto count = static_cast<std::int64_t>(members.size());
-  request.radius = { { 0, count / 2, 0, 0 } };
-  request.shorter = { { 0, count % 2 == 0 && count > 0 ? 1 : 0, 0, 0 } };
-  request.footprint = nullptr;
-  const bool isWeighted =
-    std::any_of(members.begin(), members.end(), [](const Member & member) { return member.weight != 1; });
-  if (isWeighted)
-  {
-    std::vector<FootprintPixel> pixels;
-    for (std::int64_t i = 0; i < count; ++i)
+    const auto & steps = GetMaskRows();
+    const auto   width = m_Near.size();
+    steps.findNear(GetKind<T>(), own, medians, m_Bound, width, m_Firsts.data(), m_Spans.data());
+    std::fill(m_Near.begin(), m_Near.end(), 0);
+    std::fill(m_Valid.begin(), m_Valid.end(), 0);
+    for (const auto & member : m_Members)
     {
-      pixels.push_back({ { { 0, i - count / 2, 0, 0 } }, members[static_cast<std::size_t>(i)].weight });
+      for (auto left = member.weight; left > 0; --left)
+      {
+        m_Values.push_back(values + member.place);
+        m_Flags.push_back(valid == nullptr ? nullptr : valid + member.place);
+        if (m_Values.size() == mostAtOnce)
+        {
+          CountRows(valid == nullptr);
+        }
+      }
     }
-    request.footprint = Footprint::Make(pixels);
-    request.radius = request.footprint->GetRadius();
-    request.shorter = {};
+    CountRows(valid == nullptr);
+    steps.findOutliers(GetKind<T>(), own, medians, m_Near.data(), m_Valid.data(), width, m_IsOutlier.data());
+    return m_IsOutlier.data();
   }
-}
+
+private:
+  /** Rows whose values 8 bits can count. */
+  static constexpr std::size_t mostAtOnce = 240;
+
+  void
+  CountRows(bool isAllValid)
+  {
+    using Number = std::conditional_t<std::is_floating_point_v<T>,
+                                      std::conditional_t<sizeof(T) == 4, std::uint32_t, std::uint64_t>,
+                                      Distance<T>>;
+    const auto          width = m_Near.size();
+    const auto          rows = m_Values.size();
+    const auto &        steps = GetMaskRows();
+    const auto *        flags = isAllValid ? nullptr : m_Flags.data();
+    std::vector<Number> counts(width);
+    steps.countNear(
+      GetKind<T>(), { m_Values.data(), flags, rows }, m_Firsts.data(), m_Spans.data(), width, counts.data());
+    for (std::size_t x = 0; x < width; ++x)
+    {
+      m_Near[x] += static_cast<std::int32_t>(counts[x]);
+      m_Valid[x] += isAllValid ? static_cast<std::int32_t>(rows) : 0;
+    }
+    if (!isAllValid)
+    {
+      steps.add(sizeof(std::int32_t), flags, nullptr, rows, 0, true, width, m_Valid.data());
+    }
+    m_Values.clear();
+    m_Flags.clear();
+  }
+
+  DeviationBound                    m_Bound;
+  std::vector<Member>               m_Members;
+  std::vector<T>                    m_Firsts; ///< see MaskRows::findNear
+  std::vector<T>                    m_Spans;
+  std::vector<std::int32_t>         m_Near;
+  std::vector<std::int32_t>         m_Valid;
+  std::vector<const void *>         m_Values; ///< rows that are to be counted …
+  std::vector<const std::uint8_t *> m_Flags;  ///< … and their flags
+  std::vector<std::uint8_t>         m_IsOutlier;
+};
 
 } // namespace
 
@@ -170,93 +204,53 @@ MaskedCopy::KeepInliersOf(const TGetValue & getValue)
 {
   using Value = decltype(getValue(T()));
   using Real = Number<Distance<Value>>;
-  const auto *                 input = reinterpret_cast<const T *>(m_Memory.input.data());
-  auto *                       output = reinterpret_cast<T *>(m_Memory.result.data());
-  const auto                   threshold = static_cast<Real>(m_Request.outlierThreshold);
-  std::vector<Distance<Value>> deviations;
-  if (m_Request.outlierRule == OutlierRule::Deviations)
+  const auto * input = reinterpret_cast<const T *>(m_Memory.input.data());
+  auto *       output = reinterpret_cast<T *>(m_Memory.result.data());
+  const auto   width = m_Outputs.extent[0];
+  if (HasDeviations(m_Request))
   {
-    FindDeviations(output, getValue, deviations);
+    return KeepInliersByDeviations(input, getValue, output);
   }
-  const auto most = RoundDown<Distance<Value>>(threshold);
-  const auto width = m_Outputs.extent[0];
+  const auto most = RoundDown<Distance<Value>>(static_cast<Real>(m_Request.outlierThreshold));
   for (std::int64_t row = 0; row < m_Count; row += width)
   {
-    const auto   own = GetOwnPlace(row);
-    const auto * from = input + own;
-    const auto * valid = m_Memory.valid.data() + own;
-    auto *       to = output + row;
-    if (deviations.empty())
-    {
-      KeepNear(from, valid, width, most, getValue, to);
-      continue;
-    }
-    for (std::int64_t x = 0; x < width; ++x)
-    {
-      const auto value = getValue(from[x]);
-      const auto distance = static_cast<Real>(GetDistance(value, getValue(to[x])));
-      const auto allowed = threshold * static_cast<Real>(deviations[static_cast<std::size_t>(row + x)]);
-      const bool isKept = valid[x] != 0 && value == value && !(distance > allowed);
-      to[x] = isKept ? from[x] : to[x];
-    }
+    const auto own = GetOwnPlace(row);
+    KeepNear(input + own, m_Memory.valid.data() + own, width, most, getValue, output + row);
   }
 }
 
-/** The median absolute deviations of all windows from their medians: of the rows of an image that has a row for each
- * pixel of the window, the medians of its columns. */
-template <typename T, typename TGetValue, typename TDistance>
+template <typename T, typename TGetValue>
 void
-MaskedCopy::FindDeviations(const T * medians, const TGetValue & getValue, std::vector<TDistance> & deviations)
+MaskedCopy::KeepInliersByDeviations(const T * input, const TGetValue & getValue, T * output)
 {
-  constexpr std::int64_t mostBytes = std::int64_t{ 1 } << 20;
-  const auto *           input = reinterpret_cast<const T *>(m_Memory.input.data());
-  const auto             members = ListMembers(m_Window, m_Copied.extent);
-  const auto             arranged = Arrange(members);
-  const auto             count = static_cast<std::int64_t>(members.size());
-  const auto             width = m_Outputs.extent[0];
-  const auto             rows = m_Count / width;
-  const auto             rowBytes = count * width * static_cast<std::int64_t>(sizeof(TDistance));
-  const auto             atOnce = std::min(rows, std::max<std::int64_t>(1, mostBytes / rowBytes));
-  std::vector<TDistance> planes(static_cast<std::size_t>(count * width * atOnce));
-  PixelFlags             valid(m_IsAllValid ? 0 : planes.size());
-  deviations.resize(static_cast<std::size_t>(m_Count));
-  // The window's first pixel of the first output is the copy's first.
-  const auto toFirst = GetOwnPlace(0);
-  for (std::int64_t first = 0; first < rows; first += atOnce)
+  using Value = decltype(getValue(T()));
+  std::vector<Value> converted;
+  const auto *       values = reinterpret_cast<const Value *>(input);
+  if constexpr (!std::is_same_v<T, Value>)
   {
-    const auto some = std::min(atOnce, rows - first);
-    for (std::int64_t row = 0; row < some; ++row)
+    converted.resize(static_cast<std::size_t>(Volume(m_Copied.extent)));
+    std::transform(input, input + converted.size(), converted.begin(), getValue);
+    values = converted.data();
+  }
+  const auto width = m_Outputs.extent[0];
+  const auto number = static_cast<std::size_t>(width);
+  // The window's first pixel of the first output is the copy's first.
+  const auto         toFirst = GetOwnPlace(0);
+  OutlierRows<Value> rows(DeviationBound(m_Request.outlierThreshold), ListMembers(m_Window, m_Copied.extent), number);
+  std::vector<Value> medians(number);
+  PixelFlags         isReplaced(number);
+  for (std::int64_t row = 0; row < m_Count; row += width)
+  {
+    const auto   own = GetOwnPlace(row);
+    const auto * valid = m_Memory.valid.data() + own;
+    std::transform(output + row, output + row + width, medians.begin(), getValue);
+    const auto * isOutlier =
+      rows.Find(values + own, medians.data(), values + own - toFirst, m_IsAllValid ? nullptr : valid - toFirst);
+    for (std::size_t x = 0; x < number; ++x)
     {
-      const auto * median = medians + (first + row) * width;
-      const auto   corner = GetOwnPlace((first + row) * width) - toFirst;
-      for (std::int64_t member = 0; member < count; ++member)
-      {
-        const auto from = corner + members[static_cast<std::size_t>(member)].place;
-        const auto to = (row * count + member) * width;
-        for (std::int64_t x = 0; x < width; ++x)
-        {
-          planes[static_cast<std::size_t>(to + x)] = GetDistance(getValue(input[from + x]), getValue(median[x]));
-        }
-        if (!valid.empty())
-        {
-          std::copy_n(m_Memory.valid.data() + from, width, valid.data() + to);
-        }
-      }
+      isReplaced[x] = isOutlier[x] | (valid[x] ^ 1U);
     }
-    auto request = MakeInnerRequest();
-    SetColumn(members, arranged, request);
-    request.pixelType = GetDistanceType<TDistance>();
-    request.rank = -1;
-    request.algorithm = Algorithm::Automatic;
-    request.input = planes.data();
-    request.inputExtent = { { width, arranged[0], arranged[1], some } };
-    request.outputOrigin = { { 0, arranged[0] / 2, arranged[1] / 2, 0 } };
-    request.outputExtent = { { width, 1, 1, some } };
-    request.output = deviations.data() + first * width;
-    request.outputStride = { { 1, width, width, width } };
-    request.outputPixelBytes = sizeof(TDistance);
-    request.validity.mask = valid.empty() ? nullptr : valid.data();
-    m_Run(request, 0.5 * static_cast<double>(some) / static_cast<double>(rows));
+    GetMaskRows().replace(isReplaced.data(), 0, input + own, false, sizeof(T), number, output + row);
   }
 }
 

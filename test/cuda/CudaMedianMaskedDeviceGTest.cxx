@@ -296,7 +296,7 @@ TEST(CudaMedianMaskedDevice, WindowsOfMoreValuesThan16BitsCount)
   }
 }
 
-// Windows whose deviations are selected in registers, and some whose values are counted.
+// Windows some of whose pixels do not count, or count several times.
 TEST(CudaMedianMaskedDevice, Deviations)
 {
   CUDAMEDIAN_NEEDS_GPU();
@@ -332,6 +332,50 @@ TEST(CudaMedianMaskedDevice, Deviations)
     ASSERT_NO_THROW(RunOnDevice(random, drawn));
     CompareValid(drawn.base);
   }
+}
+
+// Vectors of outputs of which all pixels count, the last ones of rows beside them.
+TEST(CudaMedianMaskedDevice, DeviationsInLongRows)
+{
+  CUDAMEDIAN_NEEDS_GPU();
+  CUDAMEDIAN_TRACE_SEED();
+  std::mt19937_64 random(cudamediantest::Seed() + 6);
+  const Extent    radii[] = { { { 1, 1, 0, 0 } }, { { 2, 2, 0, 0 } }, { { 3, 3, 0, 0 } },  { { 1, 1, 1, 0 } },
+                              { { 0, 3, 1, 0 } }, { { 4, 1, 0, 0 } }, { { 20, 2, 0, 0 } }, { { 8, 8, 0, 0 } } };
+  int             inPlace = 0;
+  for (int i = 0; i < 300 && !HasFailure(); ++i)
+  {
+    auto   drawn = DrawLongRows(random, types[random() % std::size(types)]);
+    auto & request = drawn.base.request;
+    if (drawn.base.bytes == 8)
+    {
+      continue;
+    }
+    request.validity = {};
+    std::replace(request.border.begin(), request.border.end(), Border::Shrink, Border::Reflect);
+    if (random() % 2 == 0)
+    {
+      request.border.fill(Border::ZeroFluxNeumann);
+    }
+    request.radius = radii[random() % std::size(radii)];
+    if (random() % 4 == 0)
+    {
+      request.footprint = Footprint::MakeEllipsoid({ { 1 + static_cast<double>(random() % 9), 2, 1, 0 } });
+      request.radius = request.footprint->GetRadius();
+    }
+    request.rank = -1;
+    request.outlierRule = OutlierRule::Deviations;
+    request.outlierThreshold =
+      random() % 9 == 0 ? std::numeric_limits<double>::infinity() : static_cast<double>(random() % 3000) / 1000;
+    drawn.base.text += " but radius " + Join(request.radius) + (request.footprint != nullptr ? " ellipsoid" : "") +
+                       " beyond " + std::to_string(request.outlierThreshold) + " deviations";
+    SCOPED_TRACE(drawn.base.text);
+    ExecutionReport report;
+    ASSERT_NO_THROW(report = RunOnDevice(random, drawn, random() % 2 == 0));
+    CompareValid(drawn.base);
+    inPlace += report.slabReason == "filtered where it lies" && request.outlierThreshold < 3 ? 1 : 0;
+  }
+  EXPECT_GT(inPlace, 0);
 }
 
 TEST(CudaMedianMaskedDevice, ReportsAndRefusals)

@@ -16,10 +16,10 @@
  *
  *=========================================================================*/
 // What prepares masked copies on devices that are threads of the host: the bodies of the kernels, as loops.
-#include "DeviationBodies.h"
 #include "FillBodies.h"
 #include "HostRuntime.h"
 #include "MarkBodies.h"
+#include "OutlierBodies.h"
 #include "RankBodies.h"
 #include "RowBodies.h"
 
@@ -129,9 +129,15 @@ LaunchMeans(const FinishArguments & arguments, cudaStream_t stream)
 }
 
 cudaError_t
-LaunchDeviations(const DeviationArguments & arguments, cudaStream_t stream)
+LaunchBounds(const BoundArguments & arguments, cudaStream_t stream)
 {
-  return DispatchDeviations(arguments, Launcher{ stream });
+  return DispatchBounds(arguments, Launcher{ stream });
+}
+
+cudaError_t
+LaunchOutlierKernel(const OutlierArguments & arguments, cudaStream_t stream)
+{
+  return DispatchOutliers(arguments, Launcher{ stream });
 }
 
 cudaError_t

@@ -16,15 +16,21 @@
  *
  *=========================================================================*/
 #include "BodyLauncher.cuh"
-#include "DeviationBodies.h"
+#include "OutlierBodies.h"
 
 namespace cudamedian
 {
 
 cudaError_t
-LaunchDeviations(const DeviationArguments & arguments, cudaStream_t stream)
+LaunchBounds(const BoundArguments & arguments, cudaStream_t stream)
 {
-  return DispatchDeviations(arguments, BodyLauncher{ stream });
+  return DispatchBounds(arguments, BodyLauncher{ stream });
+}
+
+cudaError_t
+LaunchOutlierKernel(const OutlierArguments & arguments, cudaStream_t stream)
+{
+  return DispatchOutliers(arguments, BodyLauncher{ stream });
 }
 
 } // namespace cudamedian
