@@ -478,69 +478,41 @@ CountNearOfAny(const ValueKind &  kind,
   });
 }
 
-/** The bounds of distances: of 8 bits from a table. */
+/** The bound of a distance; that of 0 is 0. */
 template <typename T>
-struct BoundsOf
+T
+GetBound(const DeviationBound & bound, T distance)
 {
-  explicit BoundsOf(const DeviationBound & given)
-    : bound(given)
-  {}
-
-  T
-  Get(T distance) const
-  {
-    // That of the least one above 0 is found in place of that of 0, so that there is no branch.
-    const T some = distance > 0 ? distance : T{ 1 };
-    return distance > 0 ? bound.Get(some) : T{ 0 };
-  }
-
-  DeviationBound bound;
-};
-
-template <>
-struct BoundsOf<std::uint8_t>
-{
-  explicit BoundsOf(const DeviationBound & bound)
-  {
-    for (std::size_t i = 1; i < table.size(); ++i)
-    {
-      table[i] = bound.Get(static_cast<std::uint8_t>(i));
-    }
-  }
-
-  std::uint8_t
-  Get(std::uint8_t distance) const
-  {
-    return table[distance];
-  }
-
-  std::array<std::uint8_t, 256> table{};
-};
+  // That of the least one above 0 is found in place of that of 0, so that there is no branch.
+  const T some = distance > 0 ? distance : T{ 1 };
+  const T found = bound.Get(some);
+  return distance > 0 ? found : T{ 0 };
+}
 
 template <typename T>
 void
 FindNear(const T * CUDAMEDIAN_ROW own,
          const T * CUDAMEDIAN_ROW medians,
          T                        signs,
-         const DeviationBound &   bound,
+         const DeviationBound &   given,
          std::size_t              count,
          T * CUDAMEDIAN_ROW       firsts,
          T * CUDAMEDIAN_ROW       spans)
 {
-  const BoundsOf<T> bounds(bound);
+  const DeviationBound bound = given; // which no row that is written can change
   for (std::size_t i = 0; i < count; ++i)
   {
     if constexpr (std::is_floating_point_v<T>)
     {
       firsts[i] = medians[i];
-      spans[i] = bounds.Get(std::fabs(own[i] - medians[i]));
+      spans[i] = GetBound(bound, std::fabs(own[i] - medians[i]));
     }
     else
     {
       const T value = own[i] ^ signs;
       const T median = medians[i] ^ signs;
       const T above = static_cast<T>(~median);
-      const T bounded = bounds.Get(static_cast<T>(value < median ? median - value : value - median));
+      const T bounded = GetBound(bound, static_cast<T>(value < median ? median - value : value - median));
       const T below = bounded < median ? bounded : median;
       firsts[i] = static_cast<T>(median - below) ^ signs;
       spans[i] = static_cast<T>(below + (bounded < above ? bounded : above));
