@@ -343,7 +343,7 @@ TEST(CudaMedianMaskedDevice, DeviationsInLongRows)
   const Extent    radii[] = { { { 1, 1, 0, 0 } }, { { 2, 2, 0, 0 } }, { { 3, 3, 0, 0 } },  { { 1, 1, 1, 0 } },
                               { { 0, 3, 1, 0 } }, { { 4, 1, 0, 0 } }, { { 20, 2, 0, 0 } }, { { 8, 8, 0, 0 } } };
   int             inPlace = 0;
-  for (int i = 0; i < 300 && !HasFailure(); ++i)
+  for (int i = 0; i < 160 && !HasFailure(); ++i)
   {
     auto   drawn = DrawLongRows(random, types[random() % std::size(types)]);
     auto & request = drawn.base.request;
