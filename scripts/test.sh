@@ -3,7 +3,8 @@
 # and tests the wheel cudamedian of what has been built, and beside that compiles and tests the engine for 64-bit ARM,
 # emulated; then builds and tests the wheel itk-cudamedian, when the cache has the ITK that scripts/wheel.sh makes for it,
 # and says so when not. A warning is an error. Programs and tests are optimized less than those that users build. CPU
-# programs that take long to compile are interpreted. Where there is no GPU, one kernel of each kind is compiled.
+# programs that take long to compile are interpreted. Where there is no GPU, one kernel of each kind is compiled, and the
+# largest are optimized less.
 #
 # CUDAMEDIAN_CUDA_ARCHITECTURES   GPU architectures to compile for (default: those of the GPUs at hand, else 90)
 # CUDAMEDIAN_REQUIRE_GPU=1        a test that finds no GPU fails instead of being skipped
@@ -19,7 +20,7 @@ quick=(
   -DCMAKE_COMPILE_WARNING_AS_ERROR=ON
 )
 if ! command -v nvidia-smi >/dev/null; then
-  quick+=("-DCUDAMEDIAN_WINDOWS_AHEAD=1 1 0 0 8;2 2 0 0 8;5 5 0 0 2;1 1 1 0 8;2 2 1 0 4;cross 1 1 0 0 8;ellipsoid 2 2 2 0 4")
+  quick+=(-DCUDAMEDIAN_QUICK_KERNELS=ON "-DCUDAMEDIAN_WINDOWS_AHEAD=1 1 0 0 8;2 2 0 0 8;5 5 0 0 2;1 1 1 0 8;2 2 1 0 4;cross 1 1 0 0 8;ellipsoid 2 2 2 0 4")
 fi
 tests_aarch64=true
 [ "${CUDAMEDIAN_TEST_AARCH64:-ON}" != OFF ] || tests_aarch64=false

@@ -83,6 +83,12 @@ set(CudaMedian_CUDA_SRCS
   algorithm/selection/SelectionKernel.cu
   algorithm/vector/VectorDevice.cxx
   algorithm/vector/VectorKernels.cu)
+if(CUDAMEDIAN_QUICK_KERNELS)
+  # nvcc takes half as long; of other kernels it makes some PTX that is none.
+  foreach(keys IN ITEMS 8 16 32 64 Float32)
+    set_source_files_properties(algorithm/extremum/ExtremumKernels${keys}.cu PROPERTIES COMPILE_OPTIONS -Xcicc=-O1)
+  endforeach()
+endif()
 # Architectures that the library has PTX of and no machine code: what the driver makes of it is tried out first.
 set(virtual "")
 foreach(architecture IN LISTS CMAKE_CUDA_ARCHITECTURES)
