@@ -48,6 +48,10 @@ IsLowerOfEven(const MedianRequest & request)
   return request.evenMedian == EvenMedian::Lower && GetWindow(request).CountPixels() % 2 == 0;
 }
 
+/** Ends the work of a thread where another one's failed; never the failure of a run. */
+class Stopped : public std::exception
+{};
+
 /** Runs a request part by part. */
 class PartedRun
 {
@@ -150,23 +154,22 @@ private:
       copy.request.parallelFor = nullptr;
     }
     std::atomic<std::size_t> next{ 0 };
-    std::atomic<bool>        isStopped{ false };
     std::exception_ptr       failure;
     std::mutex               mutex;
     m_Request.parallelFor(units, [&](std::size_t) {
       try
       {
         MaskedCopy::Memory memory;
-        for (auto copy = next++; copy < m_Copies.size() && !isStopped; copy = next++)
+        for (auto copy = next++; copy < m_Copies.size() && !m_IsStopped; copy = next++)
         {
           RunCopy(m_Copies[copy].request, m_Copies[copy].outputs, memory);
         }
       }
       catch (...)
       {
-        isStopped = true;
         const std::lock_guard<std::mutex> lock(mutex);
         failure = failure ? failure : std::current_exception();
+        m_IsStopped = true; // after the first failure: what others end with is none
       }
     });
     if (failure)
@@ -185,6 +188,7 @@ private:
         request,
         outputs,
         [this, all](const MedianRequest & part, double share) { RunPart(part, share * all); },
+        [this, all](double share) { Advance(share * all); },
         memory);
       if (const auto * result = copy.Find())
       {
@@ -284,10 +288,24 @@ private:
     auto report = m_Run(request);
     {
       const std::lock_guard<std::mutex> lock(m_Mutex);
-      m_Done = std::min(m_Done.load() + share, 1.0);
       AddReport(report, share);
     }
-    if (isCaller)
+    Advance(share);
+  }
+
+  /** Adds a share that has been done, and ends the thread's work where another one's failed. */
+  void
+  Advance(double share)
+  {
+    if (m_IsStopped)
+    {
+      throw Stopped();
+    }
+    {
+      const std::lock_guard<std::mutex> lock(m_Mutex);
+      m_Done = std::min(m_Done.load() + share, 1.0);
+    }
+    if (std::this_thread::get_id() == m_Caller)
     {
       Tell(m_Done);
     }
@@ -366,6 +384,7 @@ private:
   ExecutionReport           m_Report;
   double                    m_Total{ 1 };
   std::atomic<double>       m_Done{ 0 };
+  std::atomic<bool>         m_IsStopped{ false };
   double                    m_Largest{ -1 };
   std::vector<GatheredCopy> m_Copies;
   std::thread::id           m_Caller{ std::this_thread::get_id() };

@@ -20,6 +20,7 @@
 #include "Clamp.h"
 #include "GatheredCopies.h"
 #include "MaskRows.h"
+#include "MaskedRequest.h"
 #include "MedianAlgorithm.h"
 #include "PixelValues.h"
 #include "RequestWindow.h"
@@ -82,10 +83,12 @@ GetAlgorithmOfMap(const MedianRequest & request)
 
 } // namespace
 
-MaskedCopy::MaskedCopy(const MedianRequest & request, const PixelBox & outputs, Run run, Memory & memory)
+MaskedCopy::MaskedCopy(const MedianRequest & request, const PixelBox & outputs, Run run, Tell tell, Memory & memory)
   : m_Request(request)
   , m_Outputs(outputs)
   , m_Run(std::move(run))
+  , m_Tell(std::move(tell))
+  , m_ShareOfMedians(HasDeviations(request) ? 0.5 : 1)
   , m_Window(GetWindow(request))
   , m_PixelBytes(PixelBytes(request.pixelType))
   , m_Count(Volume(outputs.extent))
@@ -185,7 +188,7 @@ MaskedCopy::RunRank(std::int64_t rank, double share, const Target & target)
   request.rank = rank;
   request.output = target.first;
   request.outputStride = target.stride;
-  m_Run(request, share);
+  m_Run(request, share * m_ShareOfMedians);
 }
 
 void
@@ -206,7 +209,7 @@ MaskedCopy::RunRanks(FoundRanks & ranks, bool isLower, double share, const Targe
   request.algorithm = GetAlgorithmOfMap(request);
   try
   {
-    m_Run(request, share);
+    m_Run(request, share * m_ShareOfMedians);
   }
   catch (const RequestError &)
   {
@@ -216,7 +219,7 @@ MaskedCopy::RunRanks(FoundRanks & ranks, bool isLower, double share, const Targe
       throw;
     }
     request.algorithm = Algorithm::Automatic;
-    m_Run(request, share);
+    m_Run(request, share * m_ShareOfMedians);
   }
 }
 

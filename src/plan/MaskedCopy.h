@@ -55,7 +55,10 @@ public:
   /** Runs a request that has no rules, as a share of the work. */
   using Run = std::function<void(const MedianRequest & request, double share)>;
 
-  MaskedCopy(const MedianRequest & request, const PixelBox & outputs, Run run, Memory & memory);
+  /** Is told what share of the work has been done since it was told last, but for what Run did. It may throw. */
+  using Tell = std::function<void(double share)>;
+
+  MaskedCopy(const MedianRequest & request, const PixelBox & outputs, Run run, Tell tell, Memory & memory);
 
   /** The results of all outputs, without gaps; half floats as integers of their order. Null: they are in the output. */
   const Pixels *
@@ -105,6 +108,8 @@ private:
   const MedianRequest & m_Request;
   PixelBox              m_Outputs;
   Run                   m_Run;
+  Tell                  m_Tell;
+  double                m_ShareOfMedians; ///< of the work
   Window                m_Window;
   PixelBox              m_Copied;
   std::size_t           m_PixelBytes;

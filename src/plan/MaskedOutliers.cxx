@@ -239,8 +239,19 @@ MaskedCopy::KeepInliersByDeviations(const T * input, const TGetValue & getValue,
   OutlierRows<Value> rows(DeviationBound(m_Request.outlierThreshold), ListMembers(m_Window, m_Copied.extent), number);
   std::vector<Value> medians(number);
   PixelFlags         isReplaced(number);
+  // Some milliseconds of counting.
+  constexpr double mostUntold = 1 << 24;
+  std::int64_t     told = 0;
+  const auto       tell = [&](std::int64_t done) {
+    m_Tell((1 - m_ShareOfMedians) * static_cast<double>(done - told) / static_cast<double>(m_Count));
+    told = done;
+  };
   for (std::int64_t row = 0; row < m_Count; row += width)
   {
+    if (static_cast<double>(row - told) * static_cast<double>(m_Window.CountPixels()) > mostUntold)
+    {
+      tell(row);
+    }
     const auto   own = GetOwnPlace(row);
     const auto * valid = m_Memory.valid.data() + own;
     std::transform(output + row, output + row + width, medians.begin(), getValue);
@@ -252,6 +263,7 @@ MaskedCopy::KeepInliersByDeviations(const T * input, const TGetValue & getValue,
     }
     GetMaskRows().replace(isReplaced.data(), 0, input + own, false, sizeof(T), number, output + row);
   }
+  tell(m_Count);
 }
 
 } // namespace cudamedian

@@ -24,6 +24,7 @@
 
 #include <array>
 #include <limits>
+#include <numeric>
 #include <stdexcept>
 
 namespace
@@ -313,4 +314,50 @@ TEST(CudaMedianMasked, Aborts)
   request.progress = nullptr;
   EXPECT_NO_THROW(RunMedian(request));
   EXPECT_EQ(output[70000], 5);
+}
+
+// Counting the values next to a median is half of the work: it tells how far it is, and may be stopped.
+TEST(CudaMedianMasked, CountingAborts)
+{
+  const Extent              extent{ { 300, 200, 1, 1 } };
+  std::vector<std::int16_t> input(static_cast<std::size_t>(Volume(extent)));
+  std::iota(input.begin(), input.end(), std::int16_t{ -30000 });
+  std::vector<std::int16_t> output(input.size());
+  MedianRequest             request;
+  request.pixelType = PixelType::Int16;
+  request.input = input.data();
+  request.output = output.data();
+  request.inputExtent = request.outputExtent = extent;
+  request.outputStride = GetPackedStride(extent);
+  request.radius = { { 30, 30, 0, 0 } };
+  request.backend = Backend::Cpu;
+  request.outlierRule = OutlierRule::Deviations;
+  request.outlierThreshold = 3;
+  std::vector<float> told;
+  request.progress = [&told](float fraction) { told.push_back(fraction); };
+  RunMedian(request);
+  EXPECT_TRUE(std::is_sorted(told.begin(), told.end()));
+  ASSERT_FALSE(told.empty());
+  EXPECT_EQ(told.back(), 1);
+  EXPECT_GT(std::count_if(told.begin(), told.end(), [](float fraction) { return fraction > 0.5F; }), 8);
+  const auto expected = output;
+  for (const unsigned int units : { 1U, 3U })
+  {
+    request.workUnits = units;
+    request.parallelFor = RunInThreads;
+    int late = 0;
+    request.progress = [&late](float fraction) {
+      if (fraction > 0.6F)
+      {
+        ++late;
+        throw std::logic_error("stop");
+      }
+    };
+    EXPECT_THROW(RunMedian(request), std::logic_error);
+    EXPECT_EQ(late, 1) << "told after it was stopped";
+    request.progress = nullptr;
+    std::fill(output.begin(), output.end(), std::int16_t{ 0 });
+    RunMedian(request);
+    EXPECT_EQ(output, expected);
+  }
 }
