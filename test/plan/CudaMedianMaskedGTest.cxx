@@ -341,7 +341,7 @@ TEST(CudaMedianMasked, CountingAborts)
   EXPECT_EQ(told.back(), 1);
   EXPECT_GT(std::count_if(told.begin(), told.end(), [](float fraction) { return fraction > 0.5F; }), 8);
   const auto expected = output;
-  for (const unsigned int units : { 1U, 3U })
+  for (const unsigned int units : { 1U, 2U, 3U }) // of two copies, one for each of two threads
   {
     request.workUnits = units;
     request.parallelFor = RunInThreads;
