@@ -38,9 +38,9 @@ mark_as_advanced(CUDAMEDIAN_ROW_WINDOWS)
 option(CUDAMEDIAN_LONG_ROW_PROGRAMS "Compile CPU programs ahead that take compilers long" ON)
 mark_as_advanced(CUDAMEDIAN_LONG_ROW_PROGRAMS)
 if(NOT CUDAMEDIAN_LONG_ROW_PROGRAMS)
-  # Of the large ones 9x9 and 13x13 stay, which is the smallest with phases.
-  list(REMOVE_ITEM CudaMedian_ROW_WINDOWS "5 5 0 0" "7 7 0 0" "8 8 0 0" "2 2 2 0" "3 3 3 0")
-  set(CudaMedian_LONG_FOOTPRINT_ROW_WINDOWS "")
+  # Of each kind of large ones one stays: 9x9, 13x13, which is the smallest with phases, 5x5x5, and a disk.
+  list(REMOVE_ITEM CudaMedian_ROW_WINDOWS "5 5 0 0" "7 7 0 0" "8 8 0 0" "3 3 3 0")
+  list(REMOVE_ITEM CudaMedian_LONG_FOOTPRINT_ROW_WINDOWS "ellipsoid 5 5 0 0" "ellipsoid 7 7 0 0")
 endif()
 set(sharesSources true)
 if(CUDAMEDIAN_ROW_WINDOWS)
