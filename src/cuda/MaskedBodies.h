@@ -229,9 +229,8 @@ private:
       CUDAMEDIAN_UNROLL
       for (int i = 0; i < Vector::count; ++i)
       {
-        const auto distance = Lanes::GetDistance(own.words[i] ^ signs, results.words[i] ^ signs);
-        const auto isNear = Lanes::IsAtLeast(farthest * Lanes::ones, distance);
-        outputs.words[i] = Lanes::Choose(isNear, own.words[i], results.words[i]);
+        outputs.words[i] =
+          Lanes::KeepNear(own.words[i] ^ signs, results.words[i] ^ signs, farthest * Lanes::ones) ^ signs;
       }
     }
     else

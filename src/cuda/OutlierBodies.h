@@ -328,7 +328,7 @@ ChooseOutputs(const OutlierValues<TTraits> & values, const Vector & medians, con
 }
 
 /** Counts values next to the medians of the outputs of a vector: of integers of up to 16 bits, as many in each register
- * as it has room for. */
+ * as it has room for. In pairs those are counted that are not next to it. */
 template <typename TTraits>
 struct PackedCounts
 {
@@ -344,16 +344,23 @@ struct PackedCounts
   static constexpr int           mostAtOnce = perWord == 4 ? 255 : 65535; ///< values that lanes can count
 
   CUDAMEDIAN_HOST_DEVICE
-  PackedCounts(const Values & values, const Vector & medians, const Vector & own)
+  PackedCounts(const Values & values, const Vector & givenMedians, const Vector & own)
     : signs(static_cast<std::uint32_t>(static_cast<Bits>(values.given.signMask)) * Lanes::ones)
+    , one(values.given.one)
   {
     CUDAMEDIAN_UNROLL
     for (int i = 0; i < Vector::count; ++i)
     {
-      const auto median = medians.words[i] ^ signs;
+      const auto median = givenMedians.words[i] ^ signs;
       const auto bounds = GetBounds(values, median, own.words[i] ^ signs);
       least.words[i] = median - Lanes::GetLesser(bounds, median);
       most.words[i] = median + Lanes::GetLesser(bounds, ~median);
+      if constexpr (Lanes::hasPairs)
+      {
+        span.words[i] = most.words[i] - least.words[i];
+        minusSpan.words[i] = Lanes::Negate(span.words[i]);
+        minusLeast.words[i] = Lanes::Negate(least.words[i] ^ signs);
+      }
     }
   }
 
@@ -367,7 +374,8 @@ struct PackedCounts
     CUDAMEDIAN_UNROLL
     for (int i = 0; i < VVectors * Vector::count; ++i)
     {
-      words[i] = row[i / Vector::count].words[i % Vector::count] ^ signs;
+      const auto word = row[i / Vector::count].words[i % Vector::count];
+      words[i] = Lanes::hasPairs ? word : word ^ signs;
     }
     CUDAMEDIAN_UNROLL
     for (int x = 0; x < VMost; ++x)
@@ -384,31 +392,35 @@ struct PackedCounts
         }
       }
     }
+    added += static_cast<std::uint32_t>(limit);
   }
 
   CUDAMEDIAN_HOST_DEVICE std::uint32_t
                          GetCount(int i) const
   {
-    return counts.Get<Bits>(i);
+    const std::uint32_t count = counts.Get<Bits>(i);
+    return Lanes::hasPairs ? added - count : count;
   }
 
   CUDAMEDIAN_HOST_DEVICE void
   Clear()
   {
     counts = {};
+    added = 0;
   }
 
   /** The median where more values have been counted than these, and the pixel elsewhere. \pre windows have fewer values
    * than half of what lanes can count */
   CUDAMEDIAN_HOST_DEVICE Vector
-  Choose(const Values &, const Vector & medians, const Vector & own, std::uint32_t than) const
+  Choose(const Values &, const Vector & givenMedians, const Vector & own, std::uint32_t than) const
   {
     Vector chosen;
     CUDAMEDIAN_UNROLL
     for (int i = 0; i < Vector::count; ++i)
     {
-      const auto isFar = (counts.words[i] | tops) - (than + 1) * Lanes::ones;
-      chosen.words[i] = Lanes::Choose(isFar, medians.words[i], own.words[i]);
+      const auto isFar = Lanes::hasPairs ? ((added - than - 1) * Lanes::ones | tops) - counts.words[i]
+                                         : (counts.words[i] | tops) - (than + 1) * Lanes::ones;
+      chosen.words[i] = Lanes::Choose(isFar, givenMedians.words[i], own.words[i]);
     }
     return chosen;
   }
@@ -428,20 +440,35 @@ private:
     return bounds;
   }
 
-  /** Counts the values that lie from the least one to the most: Lanes::IsAtLeast() twice. */
+  /** Counts the values that lie from the least one to the most: Lanes::IsAtLeast() twice. In pairs it counts the
+   * others, by how far they lie from the least one on, where those below it come last. */
   CUDAMEDIAN_HOST_DEVICE void
   Add(int i, std::uint32_t values)
   {
-    const auto lower = values & ~tops;
-    const auto isAbove = Lanes::JoinTops(values, least.words[i], lower + (tops - (least.words[i] & ~tops)));
-    const auto isBelow = Lanes::JoinTops(most.words[i], values, (most.words[i] | tops) - lower);
-    counts.words[i] += (isAbove & isBelow & tops) >> (bitsOfLane - 1);
+    if constexpr (Lanes::hasPairs)
+    {
+      const auto seen = Lanes::GetGreaterOfSum(values, minusLeast.words[i], span.words[i]);
+      const auto isFar = Lanes::GetLesserOfSum(seen, minusSpan.words[i], Lanes::ones);
+      counts.words[i] = Lanes::AddProduct(counts.words[i], isFar, one);
+    }
+    else
+    {
+      const auto lower = values & ~tops;
+      const auto isAbove = Lanes::JoinTops(values, least.words[i], lower + (tops - (least.words[i] & ~tops)));
+      const auto isBelow = Lanes::JoinTops(most.words[i], values, (most.words[i] | tops) - lower);
+      counts.words[i] += (isAbove & isBelow & tops) >> (bitsOfLane - 1);
+    }
   }
 
   Vector        least;
   Vector        most;
+  Vector        minusLeast; ///< of pairs 0 less the least value …
+  Vector        span;       ///< … how far the greatest one lies from that …
+  Vector        minusSpan;  ///< … and 0 less that
   Vector        counts{};
   std::uint32_t signs;
+  std::uint32_t one;
+  std::uint32_t added{ 0 };
 };
 
 /** The same of other pixels, a value in each register. */
@@ -555,10 +582,10 @@ struct OutlierVectorBody : OutlierBox<TTraits>
     const auto   first = x * outputs;
     const Values values(arguments);
     const auto   medians = ReadOutputs(row.medians, first, 1);
-    const auto   own = ReadOutputs(row.input, first, finish.inputStride[0]);
+    const auto   own = ReadOutputs(row.input, first, VIsImage ? 1 : finish.inputStride[0]);
     const auto   chosen = Choose(values, row, first, medians, own);
     auto * const output = row.output + first * finish.outputStride[0];
-    const bool   isWhole = first + outputs <= finish.extent[0];
+    const bool   isWhole = VIsImage || first + outputs <= finish.extent[0];
     if (isWhole && finish.outputStride[0] == 1 && GetVectorShift(output) == 0)
     {
       *reinterpret_cast<Vector *>(output) = chosen;
@@ -586,6 +613,10 @@ private:
   CUDAMEDIAN_HOST_DEVICE Vector
   ReadOutputs(const Bits * row, std::int64_t first, std::int64_t stride) const
   {
+    if constexpr (VIsImage)
+    {
+      return *reinterpret_cast<const Vector *>(row + first); // of whole vectors, as medians are
+    }
     const auto width = arguments.finish.extent[0];
     if (stride == 1)
     {

@@ -42,6 +42,7 @@ MakeOutlierArguments(const MedianRequest & request, const FinishArguments & fini
   CopyExtent(window.GetExtent(), arguments.window);
   arguments.count = window.CountPixels();
   arguments.bound = DeviationBound(request.outlierThreshold);
+  arguments.one = 1;
   arguments.signMask = IsHalfFloat(request.pixelType) ? 0U : static_cast<std::uint32_t>(GetSignMask(request.pixelType));
   return arguments;
 }
