@@ -218,7 +218,7 @@ public:
     }
     if constexpr (std::is_same_v<TLaunch, ImageLaunch>)
     {
-      if (!plan.awaited)
+      if (!plan.awaited && !m_Launch->IsAwaited())
       {
         Keep(report); // else later calls would never take the faster kernel
       }

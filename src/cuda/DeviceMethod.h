@@ -22,6 +22,7 @@
 #include "KernelArguments.h"
 #include "KernelMeans.h"
 #include "MaskRules.h"
+#include "OutlierDistance.h"
 #include "Plan.h"
 
 #include <limits>
@@ -37,6 +38,13 @@ class KernelMissing : public std::runtime_error
 {
 public:
   using std::runtime_error::runtime_error;
+};
+
+/** Whether there are kernels for what a slab's own cannot do. */
+struct Preparation
+{
+  std::string missing;            ///< why there are none, or nothing
+  bool        isAwaited{ false }; ///< whether there will be, since they are being compiled
 };
 
 /** What a method has become on one device: kernels that are ready to be launched. */
@@ -76,17 +84,30 @@ public:
 
   /** Prepares kernels that read an image some of whose pixels are not valid, and its mask, where these lie, in place
    * of those that look up ranks in a map.
-   * \param waits whether they are compiled now, where they are not there; else that is begun in the background.
-   * \returns why there are none, or nothing. */
-  virtual std::string
+   * \param waits whether they are compiled now, where they are not there; else that is begun in the background. */
+  virtual Preparation
   PrepareMasked(bool)
   {
-    return "there is no such kernel of this algorithm";
+    return { "there is no such kernel of this algorithm" };
   }
 
   /** Launches them. \pre PrepareMasked() */
   virtual cudaError_t
   LaunchMasked(const KernelArguments &, const MaskRules &, cudaStream_t) const
+  {
+    return cudaErrorNotSupported;
+  }
+
+  /** Prepares kernels that write medians of outliers alone, and else the pixels themselves, likewise. */
+  virtual Preparation
+  PrepareOutliers(bool)
+  {
+    return { "there is no such kernel of this algorithm" };
+  }
+
+  /** Launches them. \pre PrepareOutliers() */
+  virtual cudaError_t
+  LaunchOutliers(const KernelArguments &, const OutlierDistance &, cudaStream_t) const
   {
     return cudaErrorNotSupported;
   }

@@ -20,8 +20,10 @@
 #include "BoxTransfer.h"
 #include "CudaError.h"
 #include "Gather.h"
+#include "HalfFloat.h"
 #include "MaskedRequest.h"
 #include "OutlierLaunch.h"
+#include "PixelBits.h"
 #include "SlabCopy.h"
 #include "StreamBuffer.h"
 
@@ -74,6 +76,13 @@ HasPackedOutput(const MedianRequest & request)
     isPacked = isPacked && (request.outputExtent[axis] <= 1 || request.outputStride[axis] == packed[axis]);
   }
   return isPacked;
+}
+
+/** Whether kernels can write rows where they belong, whatever the results are. */
+bool
+HasWritableRows(const MedianRequest & request)
+{
+  return HasPackedOutput(request) && IsAligned(request.output, GetRows(request));
 }
 
 /** Those of a plan, where rows have to be copied and the copies count against a budget: they are copied one after the
@@ -170,15 +179,18 @@ std::string
 ImageLaunch::DescribeCopies(const MedianRequest & request) const
 {
   const bool isWhereItLies = !m_CopiesInput && (!m_CopiesOutput || request.outlierRule != OutlierRule::None);
-  return isWhereItLies           ? "filtered where it lies"
+  return m_TellsOutliers         ? "filtered where it lies, and outliers told as medians are written"
+         : !m_WhyLater.empty()   ? "filtered where it lies, and outliers told afterwards: " + m_WhyLater
+         : isWhereItLies         ? "filtered where it lies"
          : IsReadAsItIs(request) ? "copied on the device to rows that start at multiples of 16 bytes"
                                  : "copied on the device with its border";
 }
 
 void
-ImageLaunch::SetKernel(const MedianRequest &, SlabKernel && kernel)
+ImageLaunch::SetKernel(const MedianRequest & request, SlabKernel && kernel)
 {
   m_Kernel.emplace(std::move(kernel));
+  PrepareOutliers(request);
   m_Launches.clear();
   for (const auto & slab : m_Slabs)
   {
@@ -186,9 +198,35 @@ ImageLaunch::SetKernel(const MedianRequest &, SlabKernel && kernel)
   }
 }
 
+/** Has the kernels tell outliers by a distance as they write, where they read and write the images themselves. */
+void
+ImageLaunch::PrepareOutliers(const MedianRequest & request)
+{
+  if (request.outlierRule == OutlierRule::None || HasDeviations(request) || IsHalfFloat(request.pixelType) ||
+      m_CopiesInput || !HasWritableRows(request))
+  {
+    return;
+  }
+  auto prepared = m_Kernel->PrepareOutliers(request.compilation == Compilation::Wait);
+  m_IsAwaited = prepared.isAwaited;
+  m_WhyLater = std::move(prepared.missing);
+  m_TellsOutliers = m_WhyLater.empty();
+  if (m_TellsOutliers)
+  {
+    m_CopiesOutput = false;
+    m_OutputBytes = 0;
+  }
+}
+
 void
 ImageLaunch::Launch(const MedianRequest & request, cudaStream_t stream) const
 {
+  if (m_TellsOutliers)
+  {
+    const OutlierDistance distance{ GetFarthest(request.pixelType, request.outlierThreshold) };
+    return CheckCuda(m_Kernel->LaunchOutliers(m_Launches.front(), request.input, request.output, distance, stream),
+                     "launching the kernel");
+  }
   std::optional<StreamBuffer> input;
   std::optional<StreamBuffer> output;
   std::optional<StreamBuffer> scratch;
@@ -307,8 +345,7 @@ HasReadableRows(const MedianRequest & request)
 bool
 IsWrittenInPlace(const MedianRequest & request)
 {
-  return request.outlierRule == OutlierRule::None && HasPackedOutput(request) &&
-         IsAligned(request.output, GetRows(request));
+  return request.outlierRule == OutlierRule::None && HasWritableRows(request);
 }
 
 } // namespace cudamedian

@@ -61,11 +61,20 @@ public:
     return *m_Kernel;
   }
 
+  /** Whether later launches may have faster kernels, which are being compiled. */
+  bool
+  IsAwaited() const
+  {
+    return m_IsAwaited;
+  }
+
   /** Launches all, on the current device. \throws CudaError */
   void
   Launch(const MedianRequest & request, cudaStream_t stream) const;
 
 private:
+  void
+  PrepareOutliers(const MedianRequest & request);
   void
   CopyInput(const MedianRequest & request, const Slab & slab, char * copy, cudaStream_t stream) const;
   void
@@ -80,6 +89,9 @@ private:
   std::size_t                          m_InputBytes;
   std::size_t                          m_OutputBytes;
   std::size_t                          m_ScratchBytes;
+  bool                                 m_TellsOutliers{ false }; ///< whether the kernels do, as they write …
+  bool                                 m_IsAwaited{ false };     ///< … or will, once they are compiled …
+  std::string                          m_WhyLater;               ///< … or why outliers are told by another kernel
   std::optional<SlabKernel>            m_Kernel;
   std::vector<std::vector<SlabLaunch>> m_Launches; ///< of each slab
 };

@@ -222,7 +222,7 @@ MaskedLaunch::SetKernel(const MedianRequest & request, SlabKernel && kernel)
 {
   m_Kernel.emplace(std::move(kernel));
   const bool isReadable = HasReadableRows(request) && IsWrittenInPlace(request) && AreReadByTiles(request);
-  m_WhyCopied = isReadable ? m_Kernel->PrepareMasked(request.compilation == Compilation::Wait) : std::string();
+  m_WhyCopied = isReadable ? m_Kernel->PrepareMasked(request.compilation == Compilation::Wait).missing : std::string();
   m_IsDirect = isReadable && m_WhyCopied.empty();
   if (m_IsDirect)
   {

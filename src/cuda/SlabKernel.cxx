@@ -24,6 +24,30 @@
 
 namespace cudamedian
 {
+namespace
+{
+
+/** Completes the arguments of each launch, and calls launch(arguments, launch). \returns the first error. */
+template <typename TLaunch>
+cudaError_t
+LaunchEach(const std::vector<SlabLaunch> & launches, const void * input, void * output, const TLaunch & launch)
+{
+  cudaGetLastError(); // an error that another's call left behind is none of this launch
+  for (const auto & each : launches)
+  {
+    auto arguments = each.arguments;
+    arguments.input = input;
+    arguments.output = static_cast<char *>(output) + each.outputOffset;
+    const auto error = launch(arguments, each);
+    if (error != cudaSuccess)
+    {
+      return error;
+    }
+  }
+  return cudaSuccess;
+}
+
+} // namespace
 
 SlabKernel::SlabKernel(const MedianRequest & request, const Candidate & candidate, DeviceContext & context)
   : m_PixelBytes(PixelBytes(request.pixelType))
@@ -74,20 +98,10 @@ SlabKernel::Launch(const std::vector<SlabLaunch> & launches,
                    void *                          scratch,
                    cudaStream_t                    stream) const
 {
-  cudaGetLastError(); // an error that another's call left behind is none of this launch
-  for (const auto & launch : launches)
-  {
-    auto arguments = launch.arguments;
-    arguments.input = input;
-    arguments.output = static_cast<char *>(output) + launch.outputOffset;
+  return LaunchEach(launches, input, output, [&](KernelArguments & arguments, const SlabLaunch & launch) {
     arguments.rankMap = ranks == nullptr ? nullptr : static_cast<const char *>(ranks) + launch.rankOffset;
-    const auto error = m_Launcher->Launch(arguments, scratch, stream);
-    if (error != cudaSuccess)
-    {
-      return error;
-    }
-  }
-  return cudaSuccess;
+    return m_Launcher->Launch(arguments, scratch, stream);
+  });
 }
 
 cudaError_t
@@ -97,19 +111,21 @@ SlabKernel::LaunchMasked(const std::vector<SlabLaunch> & launches,
                          const MaskRules &               rules,
                          cudaStream_t                    stream) const
 {
-  cudaGetLastError(); // as above
-  for (const auto & launch : launches)
-  {
-    auto arguments = launch.arguments;
-    arguments.input = input;
-    arguments.output = static_cast<char *>(output) + launch.outputOffset;
-    const auto error = m_Launcher->LaunchMasked(arguments, rules, stream);
-    if (error != cudaSuccess)
-    {
-      return error;
-    }
-  }
-  return cudaSuccess;
+  return LaunchEach(launches, input, output, [&](const KernelArguments & arguments, const SlabLaunch &) {
+    return m_Launcher->LaunchMasked(arguments, rules, stream);
+  });
+}
+
+cudaError_t
+SlabKernel::LaunchOutliers(const std::vector<SlabLaunch> & launches,
+                           const void *                    input,
+                           void *                          output,
+                           const OutlierDistance &         distance,
+                           cudaStream_t                    stream) const
+{
+  return LaunchEach(launches, input, output, [&](const KernelArguments & arguments, const SlabLaunch &) {
+    return m_Launcher->LaunchOutliers(arguments, distance, stream);
+  });
 }
 
 /** The launch for a piece of the output. The piece's origin is relative to the output's. */

@@ -60,7 +60,7 @@ public:
          cudaStream_t                    stream) const;
 
   /** See SlabLauncher::PrepareMasked(). */
-  std::string
+  Preparation
   PrepareMasked(bool waits)
   {
     return m_Launcher->PrepareMasked(waits);
@@ -73,6 +73,22 @@ public:
                void *                          output,
                const MaskRules &               rules,
                cudaStream_t                    stream) const;
+
+  /** See SlabLauncher::PrepareOutliers(). */
+  Preparation
+  PrepareOutliers(bool waits)
+  {
+    return m_Launcher->PrepareOutliers(waits);
+  }
+
+  /** Launches the kernels that replace outliers alone. \pre PrepareOutliers() */
+  cudaError_t
+  LaunchOutliers(const std::vector<SlabLaunch> & launches,
+                 const void *                    input,
+                 void *                          output,
+                 const OutlierDistance &         distance,
+                 cudaStream_t                    stream) const;
+
 
   /** Whether launches need memory, or streams, of the context. It must not pass to another call before they have ended.
    */

@@ -117,43 +117,55 @@ CountBlocks(std::int64_t outputs, std::int64_t outputsOfBlock)
   return static_cast<std::uint32_t>(cudamedian::DivideUp(outputs, outputsOfBlock));
 }
 
-/** Runs every block of a kernel. */
-template <typename TProgram, typename TBits, KeyMapping VMapping, KeyPacking VPacking>
+/** Runs every block of a kernel. \param getBlock says where one is, from arguments and its place in the grid */
+template <typename TKernel, typename TGetBlock>
 BlockCounts
-RunBlocks(KernelArguments arguments)
+RunBlocksOf(KernelArguments arguments, const TGetBlock & getBlock)
 {
-  using Kernel = cudamedian::ProgramKernel<TProgram, TBits, VMapping, VPacking>;
+  using Program = typename TKernel::Program;
   const auto blocksX =
-    CountBlocks(arguments.outputOrigin[0] + arguments.outputExtent[0] - arguments.gridOrigin, Kernel::BlockWidth);
-  std::int64_t blockHeight = Kernel::BlockHeight;
-  std::int64_t blockSlices = TProgram::TileZ;
-  if constexpr (Kernel::MarchAxis > 0)
+    CountBlocks(arguments.outputOrigin[0] + arguments.outputExtent[0] - arguments.gridOrigin, TKernel::BlockWidth);
+  std::int64_t blockHeight = TKernel::BlockHeight;
+  std::int64_t blockSlices = Program::TileZ;
+  if constexpr (TKernel::MarchAxis > 0)
   {
-    const auto steps = 1 + arguments.outputExtent[Kernel::MarchAxis] % 3;
-    arguments.stripRows = steps * Kernel::StepLength;
-    (Kernel::MarchAxis == 1 ? blockHeight : blockSlices) *= steps;
+    const auto steps = 1 + arguments.outputExtent[TKernel::MarchAxis] % 3;
+    arguments.stripRows = steps * TKernel::StepLength;
+    (TKernel::MarchAxis == 1 ? blockHeight : blockSlices) *= steps;
   }
   const auto blocksY = CountBlocks(arguments.outputExtent[1], blockHeight);
   arguments.blocksZ = CountBlocks(arguments.outputExtent[2], blockSlices);
-  const auto blocksW = CountBlocks(arguments.outputExtent[3], TProgram::TileW);
+  const auto blocksW = CountBlocks(arguments.outputExtent[3], Program::TileW);
   arguments.one = 1;
   arguments.minusOne = ~std::uint32_t{ 0 };
-  std::vector<typename Kernel::Keys>             shared(Kernel::SharedBytes / sizeof(typename Kernel::Keys));
-  HostThreads<static_cast<int>(Kernel::Threads)> threads;
-  BlockCounts                                    counts;
+  std::vector<typename TKernel::Keys>             shared(TKernel::SharedBytes / sizeof(typename TKernel::Keys));
+  HostThreads<static_cast<int>(TKernel::Threads)> threads;
+  BlockCounts                                     counts;
   for (std::uint32_t z = 0; z < arguments.blocksZ * blocksW; ++z)
   {
     for (std::uint32_t y = 0; y < blocksY; ++y)
     {
       for (std::uint32_t x = 0; x < blocksX; ++x)
       {
-        const auto block = Kernel::GetBlock(arguments, x, y, z);
-        cudamedian::RunTileKernelBlock<Kernel>(threads, arguments, block, shared.data());
-        threads.AddTo(counts, Kernel::IsNumbered && arguments.signMask != 0);
+        const auto block = getBlock(arguments, x, y, z);
+        cudamedian::RunTileKernelBlock<TKernel>(threads, arguments, block, shared.data());
+        threads.AddTo(counts, TKernel::IsNumbered && arguments.signMask != 0);
       }
     }
   }
   return counts;
+}
+
+/** The same of a program's kernel. */
+template <typename TProgram, typename TBits, KeyMapping VMapping, KeyPacking VPacking>
+BlockCounts
+RunBlocks(const KernelArguments & arguments)
+{
+  using Kernel = cudamedian::ProgramKernel<TProgram, TBits, VMapping, VPacking>;
+  return RunBlocksOf<Kernel>(arguments,
+                             [](const KernelArguments & completed, std::uint32_t x, std::uint32_t y, std::uint32_t z) {
+                               return Kernel::GetBlock(completed, x, y, z);
+                             });
 }
 
 template <typename TProgram, typename TBits, KeyMapping VMapping, KeyPacking VPacking>
@@ -163,56 +175,49 @@ RunEmitted(const KernelArguments & arguments)
   RunBlocks<TProgram, TBits, VMapping, VPacking>(arguments);
 }
 
-/** Runs every strip. */
-template <typename TBits, KeyMapping VMapping, KeyPacking VPacking>
+/** Runs every thread of a kernel of strips. \param written what they write: see StripKernel::Run() */
+template <typename TKernel, typename TWritten = cudamedian::EveryMedian>
 void
-RunStrips(KernelArguments arguments)
+RunStripsOf(KernelArguments arguments, const TWritten & written = {})
 {
-  using Kernel = cudamedian::StripKernel<TBits, VMapping, VPacking>;
+  std::int64_t rows = TKernel::BlockHeight;
+  if constexpr (TKernel::Strips > 0)
+  {
+    arguments.stripRows = 4;
+    rows *= arguments.stripRows;
+  }
   arguments.blocksZ = static_cast<std::uint32_t>(arguments.outputExtent[2]);
-  arguments.stripRows = 4;
   arguments.one = 1;
   arguments.minusOne = ~std::uint32_t{ 0 };
   const auto blocksX =
-    CountBlocks(arguments.outputOrigin[0] + arguments.outputExtent[0] - arguments.gridOrigin, Kernel::BlockWidth);
+    CountBlocks(arguments.outputOrigin[0] + arguments.outputExtent[0] - arguments.gridOrigin, TKernel::BlockWidth);
   for (std::uint32_t z = 0; z < arguments.blocksZ * static_cast<std::uint32_t>(arguments.outputExtent[3]); ++z)
   {
-    for (std::uint32_t y = 0; y < CountBlocks(arguments.outputExtent[1], Kernel::Strips * arguments.stripRows); ++y)
+    for (std::uint32_t y = 0; y < CountBlocks(arguments.outputExtent[1], rows); ++y)
     {
       for (std::uint32_t x = 0; x < blocksX; ++x)
       {
-        for (unsigned int thread = 0; thread < Kernel::Threads; ++thread)
+        for (unsigned int thread = 0; thread < TKernel::Threads; ++thread)
         {
-          Kernel::Run(arguments, x, y, z, thread);
+          TKernel::Run(arguments, x, y, z, thread, written);
         }
       }
     }
   }
 }
 
-/** Runs every thread of the kernel of 3x3 windows of 8-bit pixels in pairs. */
-inline void
-RunByteStrips(KernelArguments arguments)
+template <typename TBits, KeyMapping VMapping, KeyPacking VPacking>
+void
+RunStrips(const KernelArguments & arguments)
 {
-  using Kernel = cudamedian::ByteStripKernel;
-  arguments.blocksZ = static_cast<std::uint32_t>(arguments.outputExtent[2]);
-  arguments.one = 1;
-  arguments.minusOne = ~std::uint32_t{ 0 };
-  const auto blocksX =
-    CountBlocks(arguments.outputOrigin[0] + arguments.outputExtent[0] - arguments.gridOrigin, Kernel::BlockWidth);
-  for (std::uint32_t z = 0; z < arguments.blocksZ * static_cast<std::uint32_t>(arguments.outputExtent[3]); ++z)
-  {
-    for (std::uint32_t y = 0; y < CountBlocks(arguments.outputExtent[1], Kernel::BlockHeight); ++y)
-    {
-      for (std::uint32_t x = 0; x < blocksX; ++x)
-      {
-        for (unsigned int thread = 0; thread < Kernel::Threads; ++thread)
-        {
-          Kernel::Run(arguments, x, y, z, thread);
-        }
-      }
-    }
-  }
+  RunStripsOf<cudamedian::StripKernel<TBits, VMapping, VPacking>>(arguments);
+}
+
+/** The same of the kernel of 3x3 windows of 8-bit pixels in pairs. */
+inline void
+RunByteStrips(const KernelArguments & arguments)
+{
+  RunStripsOf<cudamedian::ByteStripKernel>(arguments);
 }
 
 } // namespace cudamediantest

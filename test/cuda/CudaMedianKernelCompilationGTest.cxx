@@ -182,13 +182,13 @@ TEST_F(CudaMedianKernelCompilation, APlanLooksOnDiskOnce)
 // NVRTC takes the headers of kernels that read masks, with turns and without, and keeps them apart from others.
 TEST_F(CudaMedianKernelCompilation, KernelsThatReadMasks)
 {
-  const auto getWish = [](const Extent & radius, PixelType type, bool readsMasks) {
+  const auto getWish = [](const Extent & radius, PixelType type, KernelTask task) {
     Window     window(radius);
     const auto lines = window.CountPixels() / window.GetSize(0);
     window.rank = (window.CountPixels() - lines) / 2;
     window.ranks = lines + 1;
     auto wish = Wish(GetMaskedWindow(window), type);
-    wish.readsMasks = readsMasks;
+    wish.task = task;
     return wish;
   };
   EXPECT_EQ(RunInChild([&] {
@@ -196,16 +196,41 @@ TEST_F(CudaMedianKernelCompilation, KernelsThatReadMasks)
               {
                 for (const auto & radius : { Extent{ { 1, 1, 0, 0 } }, Extent{ { 2, 2, 0, 0 } } })
                 {
-                  if (!IsBinary(*GetCompiledKernel(getWish(radius, type, true))) ||
-                      FindCompiledKernel(getWish(radius, type, false)) != nullptr)
+                  if (!IsBinary(*GetCompiledKernel(getWish(radius, type, KernelTask::ValidMedians))) ||
+                      FindCompiledKernel(getWish(radius, type, KernelTask::Medians)) != nullptr)
                   {
                     return 1;
                   }
                 }
               }
               // Pixels of 64 bits have none.
-              const auto wide = GetCompiledKernel(getWish({ { 1, 1, 0, 0 } }, PixelType::Float64, true));
+              const auto wide =
+                GetCompiledKernel(getWish({ { 1, 1, 0, 0 } }, PixelType::Float64, KernelTask::ValidMedians));
               return wide->binary.empty() && wide->explanation.find("read no masks") != std::string::npos ? 0 : 2;
+            }),
+            0);
+}
+
+// … and of kernels that replace outliers alone, in blocks that stand and that go on in steps.
+TEST_F(CudaMedianKernelCompilation, KernelsThatTellOutliers)
+{
+  const auto getWish = [](const Extent & radius, PixelType type) {
+    auto wish = Wish(Window(radius), type);
+    wish.task = KernelTask::Outliers;
+    return wish;
+  };
+  EXPECT_EQ(RunInChild([&] {
+              for (const auto type : { PixelType::UInt8, PixelType::Int16, PixelType::Float32, PixelType::Float64 })
+              {
+                const auto wish = getWish({ { 2, 2, 0, 0 } }, type);
+                if (!IsBinary(*GetCompiledKernel(wish)) || FindCompiledKernel(Wish(wish.window, type)) != nullptr)
+                {
+                  return 1;
+                }
+              }
+              // Windows along one axis have kernels of their own.
+              const auto line = GetCompiledKernel(getWish({ { 2, 0, 0, 0 } }, PixelType::UInt8));
+              return line->binary.empty() && line->explanation.find("tell no outliers") != std::string::npos ? 0 : 2;
             }),
             0);
 }

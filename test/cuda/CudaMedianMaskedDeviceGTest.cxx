@@ -378,6 +378,60 @@ TEST(CudaMedianMaskedDevice, DeviationsInLongRows)
   EXPECT_GT(inPlace, 0);
 }
 
+// Kernels that replace outliers alone: 3x3 compiled ahead, others at first use. On the host there are none.
+TEST(CudaMedianMaskedDevice, OutliersAreToldAsMediansAreWritten)
+{
+  CUDAMEDIAN_NEEDS_GPU();
+  CUDAMEDIAN_TRACE_SEED();
+  std::mt19937_64    random(cudamediantest::Seed() + 7);
+  const auto * const disk = Footprint::MakeEllipsoid({ { 2, 2, 0, 0 } });
+  const Window       windows[] = {
+    Extent{ { 1, 1, 0, 0 } }, Extent{ { 2, 2, 0, 0 } }, Extent{ { 1, 1, 1, 0 } }, Window(disk, -1)
+  };
+  int         direct = 0;
+  std::string last;
+  for (const auto & window : windows)
+  {
+    for (const auto type : { PixelType::UInt8,
+                             PixelType::Int8,
+                             PixelType::UInt16,
+                             PixelType::Int16,
+                             PixelType::Float32,
+                             PixelType::Int64 })
+    {
+      for (int i = 0; i < 12 && !HasFailure(); ++i)
+      {
+        auto   drawn = DrawLongRows(random, type);
+        auto & request = drawn.base.request;
+        request.validity = {};
+        request.algorithm = Algorithm::TileProgram; // for whose kernels it waits
+        request.compilation = Compilation::Wait;
+        request.radius = window.radius;
+        request.footprint = window.footprint;
+        request.border.fill(Border::ZeroFluxNeumann);
+        request.rank = -1;
+        request.evenMedian = EvenMedian::Upper;
+        request.outlierRule = OutlierRule::Absolute;
+        const double thresholds[] = { 0, 1, 3.5, 40, 1e4, 1e9, std::numeric_limits<double>::infinity() };
+        request.outlierThreshold = thresholds[random() % std::size(thresholds)];
+        drawn.base.text +=
+          " but radius " + Join(window.radius) + " and outliers beyond " + std::to_string(request.outlierThreshold);
+        SCOPED_TRACE(drawn.base.text);
+        ExecutionReport report;
+        ASSERT_NO_THROW(report = RunOnDevice(random, drawn, i % 4 == 0));
+        CompareValid(drawn.base);
+        last = report.algorithm + ", " + report.slabReason;
+        direct += report.slabReason.find("outliers told as medians are written") != std::string::npos ? 1 : 0;
+      }
+    }
+  }
+#ifdef CUDAMEDIAN_TEST_ON_HOST
+  EXPECT_EQ(direct, 0);
+#else
+  EXPECT_GT(direct, 60) << "of 288; the last one: " << last;
+#endif
+}
+
 TEST(CudaMedianMaskedDevice, ReportsAndRefusals)
 {
   CUDAMEDIAN_NEEDS_GPU();

@@ -21,6 +21,7 @@
 #include "Clamp.h"
 #include "ColumnKeys.h"
 #include "LinePlace.h"
+#include "OutlierStore.h"
 
 namespace cudamedian
 {
@@ -52,17 +53,26 @@ public:
   /** Min and max of two operands for a tile. */
   static constexpr int Operations = Rows / 2 * (10 * (Width + 2) + 2 * 11 * Width);
 
-  /** The tile of a thread of a block. */
+  /** What is written where outliers alone are replaced. */
+  using Outliers = OutliersAlone<TPixelBits, KeyMapping::Integer>;
+
+  /** The tile of a thread of a block. \param written EveryMedian, or Outliers */
+  template <typename TWritten = EveryMedian>
   static CUDAMEDIAN_HOST_DEVICE void
-  Run(const KernelArguments & arguments, std::uint32_t x, std::uint32_t y, std::uint32_t z, unsigned int thread)
+  Run(const KernelArguments & arguments,
+      std::uint32_t           x,
+      std::uint32_t           y,
+      std::uint32_t           z,
+      unsigned int            thread,
+      const TWritten &        written = {})
   {
     if (arguments.signMask != 0)
     {
-      RunTile(SignedPairRegisters<TPixelBits>(arguments), arguments, x, y, z, thread);
+      RunTile(SignedPairRegisters<TPixelBits>(arguments), arguments, x, y, z, thread, written);
     }
     else
     {
-      RunTile(Registers(arguments), arguments, x, y, z, thread);
+      RunTile(Registers(arguments), arguments, x, y, z, thread, written);
     }
   }
 
@@ -88,6 +98,21 @@ private:
   {
     Keys keys[Columns::Count + 1];
 
+    /** The pixels of the strip's columns. */
+    CUDAMEDIAN_HOST_DEVICE Pixels
+    GetPixels(TPixelBits signs) const
+    {
+      Keys inner[Columns::Count];
+      CUDAMEDIAN_UNROLL
+      for (int i = 0; i < Columns::Count; ++i)
+      {
+        inner[i] = keys[i];
+      }
+      Pixels pixels{};
+      Columns::GetPixels<Key>(inner, signs, pixels);
+      return pixels;
+    }
+
     /** The columns to the left of register `i`, which has even ones. */
     CUDAMEDIAN_HOST_DEVICE Keys
     GetLeft(int i) const
@@ -110,14 +135,15 @@ private:
     Line high;
   };
 
-  template <typename TRegisters>
+  template <typename TRegisters, typename TWritten>
   static CUDAMEDIAN_HOST_DEVICE void
   RunTile(const TRegisters &      registers,
           const KernelArguments & arguments,
           std::uint32_t           x,
           std::uint32_t           y,
           std::uint32_t           z,
-          unsigned int            thread)
+          unsigned int            thread,
+          const TWritten &        written)
   {
     const LinePlace    place(arguments, x, y, z, thread, Warps, Width, 1, Rows);
     const std::int32_t rows = arguments.outputExtent[1] - place.first[1];
@@ -138,7 +164,17 @@ private:
       {
         Keys keys[Columns::Count];
         FindMedians(registers, columns[i], keys);
-        Columns::GetPixels<Key>(keys, NoMask, medians[row + i]);
+        if constexpr (TWritten::areAll)
+        {
+          Columns::GetPixels<Key>(keys, NoMask, medians[row + i]);
+        }
+        else
+        {
+          constexpr auto signs = static_cast<TPixelBits>(signsOfKeys<TRegisters>);
+          Pixels         found{};
+          Columns::GetPixels<Key>(keys, signs, found);
+          medians[row + i] = written.KeepNear(lines[1 + row + i].GetPixels(signs), found, signs);
+        }
       }
     }
     Store(arguments, place, rows, medians);

@@ -138,6 +138,21 @@ __launch_bounds__(CompiledStripKernel<TPixelBits, VMapping>::Threads,
 #endif
 }
 
+/** The same, but it replaces outliers alone. */
+template <typename TPixelBits, KeyMapping VMapping>
+__global__ void
+__launch_bounds__(CompiledStripKernel<TPixelBits, VMapping>::Threads,
+                  CompiledStripKernel<TPixelBits, VMapping>::ResidentBlocks)
+  EmittedOutlierStripKernel(const __grid_constant__ KernelArguments arguments,
+                            const __grid_constant__ OutlierDistance distance)
+{
+#ifdef __CUDA_ARCH__
+  using Kernel = CompiledStripKernel<TPixelBits, VMapping>;
+  Kernel::Run(
+    arguments, blockIdx.x, blockIdx.y, blockIdx.z, threadIdx.x, typename Kernel::Outliers(arguments, distance));
+#endif
+}
+
 /** The table's entry for a program compiled ahead, where the loaded code is of this architecture, or of one up to the
  * next that a program was emitted for. */
 template <typename TPrograms, typename TPixelBits, KeyMapping VMapping, int VArchitecture>
@@ -205,6 +220,7 @@ DescribeStripKernel(KeyFormat keyFormat)
   emitted.shape.strips = Kernel::Strips;
   emitted.shape.residentBlocks = Kernel::ResidentBlocks;
   emitted.function = reinterpret_cast<const void *>(&EmittedStripKernel<TPixelBits, VMapping>);
+  emitted.ofOutliers = reinterpret_cast<const void *>(&EmittedOutlierStripKernel<TPixelBits, VMapping>);
   return emitted;
 }
 

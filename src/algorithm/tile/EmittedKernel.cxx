@@ -115,7 +115,7 @@ LaunchEmittedKernel(const EmittedKernel & kernel,
                     int                   multiprocessors,
                     KernelArguments       arguments,
                     cudaStream_t          stream,
-                    const MaskRules *     rules)
+                    const void *          rule)
 {
   const auto & shape = kernel.shape;
   std::int64_t block[Dimension];
@@ -153,7 +153,7 @@ LaunchEmittedKernel(const EmittedKernel & kernel,
       const dim3 grid(static_cast<unsigned int>(blocksX),
                       static_cast<unsigned int>(std::min(blocksY - y, largestGrid)),
                       static_cast<unsigned int>(std::min(blocksZW - z, largestGrid)));
-      void *     parameters[] = { &arguments, const_cast<MaskRules *>(rules) }; // the second if the kernel has it
+      void *     parameters[] = { &arguments, const_cast<void *>(rule) }; // the second if the kernel has it
       const auto error = cudaLaunchKernel(kernel.function,
                                           grid,
                                           dim3(static_cast<unsigned int>(kernel.shape.threads)),

@@ -20,7 +20,6 @@
 
 #include "KernelArguments.h"
 #include "KernelPolicy.h"
-#include "MaskRules.h"
 #include "PixelFormat.h"
 #include "Window.h"
 
@@ -44,6 +43,9 @@ struct EmittedKernel
   std::size_t  operations; ///< of the program, min and max of two operands
   KernelShape  shape;
   const void * function; ///< what cudaLaunchKernel takes
+  const void * ofOutliers{
+    nullptr
+  }; ///< the same of a kernel of this shape that replaces outliers alone, if there is one
 };
 
 /** The kernels compiled ahead: for each window and key format one function, once for each architecture that its code
@@ -64,13 +66,13 @@ PrepareEmittedKernel(const EmittedKernel & kernel, int & multiprocessors);
 
 /** Completes the arguments for a kernel's blocks and launches it over the output box, on the device that it was
  * prepared on; a grid larger than CUDA allows becomes several launches.
- * \param rules what a kernel is told that reads masks */
+ * \param rule what a kernel is told that reads masks, MaskRules, or that replaces outliers alone, OutlierDistance */
 cudaError_t
 LaunchEmittedKernel(const EmittedKernel & kernel,
                     int                   multiprocessors,
                     KernelArguments       arguments,
                     cudaStream_t          stream,
-                    const MaskRules *     rules = nullptr);
+                    const void *          rule = nullptr);
 
 /** Both in one call. */
 cudaError_t

@@ -160,23 +160,27 @@ DraftKernel(const TileProgram &  tileProgram,
             const KernelKind &   kind,
             const KernelPolicy & policy,
             const KernelTarget & target,
-            bool                 readsMasks)
+            KernelTask           task)
 {
   const bool     isFloat = GetKeyMapping(keyFormat) == KeyMapping::Float;
   const auto     program = BuildKernelProgram(tileProgram, policy, kind);
   EmittedProgram count;
   KernelDraft    draft;
   const auto &   window = tileProgram.GetWindow();
-  if (readsMasks && !CanReadMasks(window, policy, kind, program))
+  if (task == KernelTask::ValidMedians && !CanReadMasks(window, policy, kind, program))
   {
     throw std::invalid_argument("kernels of such windows, pixels or devices read no masks");
   }
-  draft.source = MakeKernelSource(program, policy, kind, isFloat, count, readsMasks);
+  if (task == KernelTask::Outliers && !CanTellOutliers(policy, kind))
+  {
+    throw std::invalid_argument("kernels of such windows or devices tell no outliers");
+  }
+  draft.source = MakeKernelSource(program, policy, kind, isFloat, count, task);
   draft.key = GetKeyOfSource(draft.source, target);
   draft.how = target.isPtx ? " as PTX for " + target.GetName() : "";
   draft.kernel.policy = policy;
-  draft.kernel.shape =
-    readsMasks ? GetMaskedShape(window, policy, kind, program) : GetKernelShape(window, policy, kind, program);
+  draft.kernel.shape = task == KernelTask::ValidMedians ? GetMaskedShape(window, policy, kind, program)
+                                                        : GetKernelShape(window, policy, kind, program);
   draft.kernel.operations = count.operations;
   draft.kernel.instructions = count.instructions;
   return draft;
@@ -208,8 +212,8 @@ LoadKernel(const KernelWish & wish)
   }
   try
   {
-    auto draft = DraftKernel(
-      BuildTileProgram(wish.window, *policy), wish.keyFormat, wish.kind, *policy, wish.target, wish.readsMasks);
+    auto draft =
+      DraftKernel(BuildTileProgram(wish.window, *policy), wish.keyFormat, wish.kind, *policy, wish.target, wish.task);
     return LoadBinary(cache, draft) ? std::optional<CompiledKernel>(std::move(draft.kernel)) : std::nullopt;
   }
   catch (const std::exception &)
@@ -225,13 +229,8 @@ CompileKernel(const KernelWish & wish, const std::atomic<bool> & isStopped)
   try
   {
     const auto policy = GetKernelPolicy(wish.window, wish.kind, wish.traits);
-    const auto kernel = CompileProgram(BuildTileProgram(wish.window, policy),
-                                       wish.keyFormat,
-                                       wish.kind,
-                                       policy,
-                                       wish.target,
-                                       &isStopped,
-                                       wish.readsMasks);
+    const auto kernel = CompileProgram(
+      BuildTileProgram(wish.window, policy), wish.keyFormat, wish.kind, policy, wish.target, &isStopped, wish.task);
     if (!kernel.binary.empty())
     {
       KernelCache(KernelCache::GetDefaultFolder()).Store(GetKeyOfPolicy(wish), WritePolicy(policy));
@@ -246,13 +245,13 @@ CompileKernel(const KernelWish & wish, const std::atomic<bool> & isStopped)
   }
 }
 
-using Key = std::tuple<Window, KeyFormat, int, std::string, std::string, bool>;
+using Key = std::tuple<Window, KeyFormat, int, std::string, std::string, KernelTask>;
 
 Key
 GetKey(const KernelWish & wish)
 {
   return { wish.window,      wish.keyFormat,        wish.traits.computeCapability,
-           wish.traits.name, wish.target.GetName(), wish.readsMasks };
+           wish.traits.name, wish.target.GetName(), wish.task };
 }
 
 /** The kernels of a process: after a fork there is another one, since a thread of the parent may have been at work. */
@@ -322,9 +321,9 @@ CompileProgram(const TileProgram &       program,
                const KernelPolicy &      policy,
                const KernelTarget &      target,
                const std::atomic<bool> * isStopped,
-               bool                      readsMasks)
+               KernelTask                task)
 {
-  auto              draft = DraftKernel(program, keyFormat, kind, policy, target, readsMasks);
+  auto              draft = DraftKernel(program, keyFormat, kind, policy, target, task);
   const KernelCache cache(KernelCache::GetDefaultFolder());
   if (LoadBinary(cache, draft))
   {

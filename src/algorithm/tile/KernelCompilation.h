@@ -39,7 +39,7 @@ struct KernelWish
   DeviceTraits traits;
   KernelKind   kind;
   KernelTarget target;
-  bool         readsMasks{ false }; ///< whether it is MaskedTileKernel
+  KernelTask   task{ KernelTask::Medians };
 };
 
 /** What the compiler at hand makes for a device. One that NVRTC does not know gets PTX of the newest architecture that
@@ -65,7 +65,7 @@ struct CompiledKernel
 
 /** Compiles the kernel of a given program, which is one of the policy's tile, or finds it in the cache on disk.
  * \param isStopped  may stop the compilation, where not null
- * \param readsMasks whether it is MaskedTileKernel. \throws std::invalid_argument where that cannot be */
+ * \throws std::invalid_argument where no kernel of the program is for the task */
 CompiledKernel
 CompileProgram(const TileProgram &       program,
                KeyFormat                 keyFormat,
@@ -73,7 +73,7 @@ CompileProgram(const TileProgram &       program,
                const KernelPolicy &      policy,
                const KernelTarget &      target,
                const std::atomic<bool> * isStopped = nullptr,
-               bool                      readsMasks = false);
+               KernelTask                task = KernelTask::Medians);
 
 /** A kernel that this process has compiled or tried to, or that is in the cache on disk; null where it would have to be
  * compiled. Thread-safe, like all that follows. */

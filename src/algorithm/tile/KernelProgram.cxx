@@ -283,6 +283,12 @@ CanReadMasks(const Window & window, const KernelPolicy & policy, const KernelKin
          bitsOfWord / parts % policy.tile[0] == 0;
 }
 
+bool
+CanTellOutliers(const KernelPolicy & policy, const KernelKind & kind)
+{
+  return kind.packing != KeyPacking::BFloatPair && policy.lineBytes == 0;
+}
+
 KernelShape
 GetMaskedShape(const Window &        window,
                const KernelPolicy &  policy,

@@ -107,6 +107,14 @@ GetKernelShape(const Window &        window,
                const KernelKind &    kind,
                const KernelProgram & program);
 
+/** What a kernel of a program is for. */
+enum class KernelTask : std::uint8_t
+{
+  Medians,      ///< TileKernel, MarchingKernel and LineKernel
+  ValidMedians, ///< of pixels of which some are not valid: MaskedTileKernel
+  Outliers      ///< of pixels that lie far from them: OutlierTileKernel
+};
+
 /** The ranks that a MaskedTileKernel finds in place of those that a map of masks has: all that half of the valid pixels
  * can be, where pixels next to each other are the whole window, else the same. On one H200, kernels of both, 8 bits, 16
  * bits and float, us of 4096x4096 and 256x256x256 pixels: 3x3 43.6, 46.0 and 75.9 with turns, 38.2, 39.7 and 71.6
@@ -126,7 +134,12 @@ CanReadMasks(const Window &        window,
              const KernelKind &    kind,
              const KernelProgram & program);
 
-/** The launch shape of that kernel. \pre CanReadMasks() */
+/** Whether OutlierTileKernel runs the program of a policy: its block writes each median once, and stages what it reads.
+ */
+bool
+CanTellOutliers(const KernelPolicy & policy, const KernelKind & kind);
+
+/** The launch shape of a MaskedTileKernel. \pre CanReadMasks() */
 KernelShape
 GetMaskedShape(const Window &        window,
                const KernelPolicy &  policy,

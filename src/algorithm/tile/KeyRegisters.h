@@ -250,6 +250,12 @@ private:
 #endif
 };
 
+/** What makes keys without a sign of those of registers. */
+template <typename TRegisters>
+constexpr std::uint32_t signsOfKeys = 0;
+template <typename TPixelBits>
+constexpr std::uint32_t signsOfKeys<SignedPairRegisters<TPixelBits>> = 1U << (8 * sizeof(TPixelBits) - 1);
+
 /** Two 8-bit keys as the bits of two halves: the numbers 0 to 255 are denormal halves in the same order. */
 template <typename TPixelBits>
 class KeyRegisters<TPixelBits, KeyPacking::HalfPair> : public PackedRegisters<2>
@@ -469,22 +475,6 @@ StorePixels(const PixelVector<TPixelBits, VCount> & pixels,
       output[i] = pixels.Get(i);
     }
   }
-}
-
-/** Writes the medians of neighbouring pixels likewise. */
-template <typename TRegisters, typename TKey, typename TPixelBits, int VCount>
-CUDAMEDIAN_HOST_DEVICE void
-StoreMedians(const typename TRegisters::Keys (&keys)[VCount],
-             int          half,
-             TPixelBits   signMask,
-             bool         isWhole,
-             std::int32_t skip,
-             std::int32_t columns,
-             TPixelBits * output)
-{
-  PixelVector<TPixelBits, VCount> pixels{}; // which GCC 12 does not see to be set whole
-  TRegisters::template GetPixels<TKey>(keys, half, signMask, pixels);
-  StorePixels(pixels, isWhole, skip, columns, output);
 }
 
 } // namespace cudamedian

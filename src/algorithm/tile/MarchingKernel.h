@@ -239,11 +239,11 @@ public:
     const Keys * m_Slots[TileSlots];
   };
 
-  template <int VPhase>
+  template <int VPhase, typename TAccess = Access, typename TBlock = Block>
   static CUDAMEDIAN_HOST_DEVICE bool
-  RunPhase(const KernelArguments & arguments, const Block & block, unsigned int thread, Keys * shared)
+  RunPhase(const KernelArguments & arguments, const TBlock & block, unsigned int thread, Keys * shared)
   {
-    return Tiles::template RunPhase<VPhase, Access>(arguments, block, thread, shared);
+    return Tiles::template RunPhase<VPhase, TAccess>(arguments, block, thread, shared);
   }
 
 private:

@@ -388,27 +388,36 @@ MakeKernelSource(const KernelProgram & program,
                  const KernelKind &    kind,
                  bool                  isFloat,
                  EmittedProgram &      count,
-                 bool                  readsMasks)
+                 KernelTask            task)
 {
   std::ostringstream source;
   const bool         inLines = policy.lineBytes > 0;
-  const auto * const header = inLines ? "LineKernel.h" : readsMasks ? "MaskedTileKernel.h" : "TileBlock.h";
+  const bool         readsMasks = task == KernelTask::ValidMedians;
+  const bool         tellsOutliers = task == KernelTask::Outliers;
+  const auto * const header = inLines         ? "LineKernel.h"
+                              : readsMasks    ? "MaskedTileKernel.h"
+                              : tellsOutliers ? "OutlierTileKernel.h"
+                                              : "TileBlock.h";
   source << "#include \"" << header << "\"\nnamespace cudamedian\n{\n";
   count = EmitProgram(program, policy, kind, "Program", source);
   const auto         packing = inLines ? GetLinePacking(kind.packing) : kind.packing;
   const auto * const kernel = inLines ? "LineKernel" : readsMasks ? "MaskedTileKernel" : "ProgramKernel";
-  source << "using Kernel = " << kernel << "<Program, std::uint" << 8 * kind.pixelBytes
-         << "_t, KeyMapping::" << (isFloat ? "Float" : "Integer") << ", KeyPacking::" << ToString(packing)
+  source << "using Kernel = " << (tellsOutliers ? "OutlierTileKernel<" : "") << kernel << "<Program, std::uint"
+         << 8 * kind.pixelBytes << "_t, KeyMapping::" << (isFloat ? "Float" : "Integer")
+         << ", KeyPacking::" << ToString(packing)
          << (readsMasks ? HasTurns(program.phases.phases.back().program.GetWindow()) ? ", true" : ", false" : "")
-         << ">;\n}\n"
+         << (tellsOutliers ? ">>;\n}\n" : ">;\n}\n")
          << "extern \"C\" __global__ void __launch_bounds__(cudamedian::Kernel::Threads, "
          << "cudamedian::Program::ResidentBlocks)\n"
          << runtimeKernelName << "(const __grid_constant__ cudamedian::KernelArguments arguments"
-         << (readsMasks ? ",\n                     const __grid_constant__ cudamedian::MaskRules rules" : "")
+         << (readsMasks      ? ",\n                     const __grid_constant__ cudamedian::MaskRules rule"
+             : tellsOutliers ? ",\n                     const __grid_constant__ cudamedian::OutlierDistance rule"
+                             : "")
          << ")\n{\n"
          << (inLines ? "  cudamedian::Kernel::Run(arguments, blockIdx.x, blockIdx.y, blockIdx.z, threadIdx.x);\n}\n"
-             : readsMasks ? "  cudamedian::RunMaskedTileBlock<cudamedian::Kernel>(arguments, rules);\n}\n"
-                          : "  cudamedian::RunTileKernelBlock<cudamedian::Kernel>(arguments);\n}\n");
+             : readsMasks    ? "  cudamedian::RunMaskedTileBlock<cudamedian::Kernel>(arguments, rule);\n}\n"
+             : tellsOutliers ? "  cudamedian::RunOutlierTileBlock<cudamedian::Kernel>(arguments, rule);\n}\n"
+                             : "  cudamedian::RunTileKernelBlock<cudamedian::Kernel>(arguments);\n}\n");
   return source.str();
 }
 

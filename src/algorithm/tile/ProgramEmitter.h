@@ -62,14 +62,14 @@ constexpr char runtimeKernelName[] = "CudaMedianTileKernel";
 /** The source of a window's kernel for NVRTC.
  * \param isFloat whether 32- and 64-bit pixels are IEEE numbers
  * \param count receives what was written
- * \param readsMasks whether it is MaskedTileKernel. \pre CanReadMasks(), then */
+ * \pre the program has a kernel for the task */
 std::string
 MakeKernelSource(const KernelProgram & program,
                  const KernelPolicy &  policy,
                  const KernelKind &    kind,
                  bool                  isFloat,
                  EmittedProgram &      count,
-                 bool                  readsMasks = false);
+                 KernelTask            task = KernelTask::Medians);
 
 } // namespace cudamedian
 

@@ -124,12 +124,12 @@ FindRuntimeKernel(const Window &       window,
                   KeyFormat            keyFormat,
                   int                  pixelBytes,
                   const DeviceTraits & traits,
-                  bool                 readsMasks)
+                  KernelTask           task)
 {
-  using Key = std::tuple<Window, KeyFormat, int, std::string, bool>;
+  using Key = std::tuple<Window, KeyFormat, int, std::string, KernelTask>;
   static auto & mutex = *new std::mutex;
   static auto & loaded = *new std::map<Key, RuntimeKernel>;
-  const Key     key(window, keyFormat, traits.computeCapability, traits.name, readsMasks);
+  const Key     key(window, keyFormat, traits.computeCapability, traits.name, task);
   {
     const std::lock_guard<std::mutex> lock(mutex);
     const auto                        entry = loaded.find(key);
@@ -140,12 +140,12 @@ FindRuntimeKernel(const Window &       window,
   }
   // Without the lock: others need not wait while one is compiled.
   auto wish = MakeKernelWish(window, keyFormat, pixelBytes, traits);
-  wish.readsMasks = readsMasks;
+  wish.task = task;
   auto kernel = Load(window, keyFormat, wish.kind, wish.target, *GetCompiledKernel(wish));
   if (!kernel.loads && !wish.target.isPtx)
   {
     wish = MakeKernelWish(window, keyFormat, pixelBytes, traits, true);
-    wish.readsMasks = readsMasks;
+    wish.task = task;
     kernel = Load(window, keyFormat, wish.kind, wish.target, *GetCompiledKernel(wish));
   }
   const std::lock_guard<std::mutex> lock(mutex);

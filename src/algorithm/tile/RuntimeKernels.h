@@ -38,14 +38,13 @@ struct RuntimeKernel
 /** The kernel of a window for the current device: from memory, from the cache on disk, or compiled now, or waited for
  * where it is being compiled. A driver that takes no machine code gets PTX.
  *
- * \param traits     of the current device
- * \param readsMasks whether it is MaskedTileKernel. Thread-safe. */
+ * \param traits of the current device. Thread-safe. */
 RuntimeKernel
 FindRuntimeKernel(const Window &       window,
                   KeyFormat            keyFormat,
                   int                  pixelBytes,
                   const DeviceTraits & traits,
-                  bool                 readsMasks = false);
+                  KernelTask           task = KernelTask::Medians);
 
 /** Compiles the kernel of a given policy, or finds it in the cache. Each call makes another kernel, which lives as long
  * as the process. */

@@ -34,6 +34,8 @@ public:
   using PixelBits = typename TKernel::PixelBits;
   using Registers = typename TKernel::Registers;
   using Keys = typename TKernel::Keys;
+  /** Pixels of a row of the tile. */
+  using Row = PixelVector<PixelBits, Program::TileX>;
 
   /** For the tile at `position` of row `tileRow`; the block's tiles have the positions from 0 to before BlockX. */
   CUDAMEDIAN_HOST_DEVICE
@@ -166,7 +168,8 @@ public:
         }
       }
     }
-    StoreParts(y, z, w, keys);
+    StoreParts(
+      y, z, w, keys, [&](int part) { return MakePixels(keys, part, static_cast<PixelBits>(m_Arguments.signMask)); });
   }
 
   /** Whether some median is what keys are clamped to. */
@@ -177,6 +180,49 @@ public:
   }
 
 protected:
+  /** The pixels of a row of keys in a part of the block. */
+  static CUDAMEDIAN_HOST_DEVICE Row
+  MakePixels(const Keys (&keys)[Program::TileX], int part, PixelBits signMask)
+  {
+    Row pixels{}; // which GCC 12 does not see to be set whole
+    Registers::template GetPixels<typename TKernel::Key>(keys, part, signMask, pixels);
+    return pixels;
+  }
+
+  /** Writes a row of pixels in each part of the block: those of make(part), or medians whose keys are numbered. */
+  template <typename TMake>
+  CUDAMEDIAN_HOST_DEVICE void
+  StoreParts(int y, int z, int w, const Keys (&keys)[Program::TileX], const TMake & make) const
+  {
+    if ((Program::TileZ > 1 && z >= m_Slices) || (Program::TileW > 1 && w >= m_Volumes))
+    {
+      return;
+    }
+    CUDAMEDIAN_UNROLL
+    for (int part = 0; part < TKernel::Parts; ++part)
+    {
+      const int row = part * TKernel::GetPartRows(m_Arguments) + y;
+      if (row >= m_Rows)
+      {
+        return;
+      }
+      PixelBits * const output =
+        m_Output + w * m_Arguments.outputPitch[3] + z * m_Arguments.outputPitch[2] + row * m_Arguments.outputPitch[1];
+      if constexpr (TKernel::IsNumbered)
+      {
+        const auto signMask = static_cast<PixelBits>(m_Arguments.signMask);
+        const auto pixels = m_Numbered.MakePixels(keys, part, signMask);
+        StorePixels(pixels, m_Whole && !m_Numbered.isSecond, m_Skip, m_Columns, output, [&](std::uint32_t pixel) {
+          return m_Numbered.IsWanted(pixel ^ signMask);
+        });
+      }
+      else
+      {
+        StorePixels(make(part), m_Whole, m_Skip, m_Columns, output);
+      }
+    }
+  }
+
   const KernelArguments & m_Arguments;
   PixelBits *             m_Output; // the tile's first one, and how many of it and of what follows are to be written
   std::int32_t            m_Skip;
@@ -219,39 +265,6 @@ private:
       }
     }
     return row;
-  }
-
-  /** Writes a row of medians in each part of the block. */
-  CUDAMEDIAN_HOST_DEVICE void
-  StoreParts(int y, int z, int w, const Keys (&keys)[Program::TileX]) const
-  {
-    if ((Program::TileZ > 1 && z >= m_Slices) || (Program::TileW > 1 && w >= m_Volumes))
-    {
-      return;
-    }
-    CUDAMEDIAN_UNROLL
-    for (int part = 0; part < TKernel::Parts; ++part)
-    {
-      const int row = part * TKernel::GetPartRows(m_Arguments) + y;
-      if (row >= m_Rows)
-      {
-        return;
-      }
-      const auto        signMask = static_cast<PixelBits>(m_Arguments.signMask);
-      PixelBits * const output =
-        m_Output + w * m_Arguments.outputPitch[3] + z * m_Arguments.outputPitch[2] + row * m_Arguments.outputPitch[1];
-      if constexpr (TKernel::IsNumbered)
-      {
-        const auto pixels = m_Numbered.MakePixels(keys, part, signMask);
-        StorePixels(pixels, m_Whole && !m_Numbered.isSecond, m_Skip, m_Columns, output, [&](std::uint32_t pixel) {
-          return m_Numbered.IsWanted(pixel ^ signMask);
-        });
-      }
-      else
-      {
-        StoreMedians<Registers, typename TKernel::Key>(keys, part, signMask, m_Whole, m_Skip, m_Columns, output);
-      }
-    }
   }
 
   const NumberedKeys & m_Numbered;

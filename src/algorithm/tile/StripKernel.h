@@ -20,6 +20,7 @@
 
 #include "BFloatRegisters.h"
 #include "Clamp.h"
+#include "OutlierStore.h"
 
 namespace cudamedian
 {
@@ -69,9 +70,18 @@ public:
   /** Min and max of two operands for a strip of two rows. */
   static constexpr int Operations = 10 * (Width + 2) + 2 * 11 * Width;
 
-  /** The strip of a thread of a block. */
+  /** What is written where outliers alone are replaced. */
+  using Outliers = OutliersAlone<TPixelBits, VMapping>;
+
+  /** The strip of a thread of a block. \param written EveryMedian, or Outliers */
+  template <typename TWritten = EveryMedian>
   static CUDAMEDIAN_HOST_DEVICE void
-  Run(const KernelArguments & arguments, std::uint32_t x, std::uint32_t y, std::uint32_t z, unsigned int thread)
+  Run(const KernelArguments & arguments,
+      std::uint32_t           x,
+      std::uint32_t           y,
+      std::uint32_t           z,
+      unsigned int            thread,
+      const TWritten &        written = {})
   {
     if constexpr (VPacking == KeyPacking::Pair)
     {
@@ -79,28 +89,29 @@ public:
       constexpr auto noMask = TPixelBits{ 0 };
       if (arguments.signMask != 0)
       {
-        RunStrip(SignedPairRegisters<TPixelBits>(arguments), arguments, noMask, x, y, z, thread);
+        RunStrip(SignedPairRegisters<TPixelBits>(arguments), arguments, noMask, x, y, z, thread, written);
       }
       else
       {
-        RunStrip(Registers(arguments), arguments, noMask, x, y, z, thread);
+        RunStrip(Registers(arguments), arguments, noMask, x, y, z, thread, written);
       }
     }
     else
     {
-      RunStrip(Registers(arguments), arguments, static_cast<TPixelBits>(arguments.signMask), x, y, z, thread);
+      RunStrip(Registers(arguments), arguments, static_cast<TPixelBits>(arguments.signMask), x, y, z, thread, written);
     }
   }
 
   /** Filters the rows of a strip from one on. \returns the first that was not filtered, since there are keys without a
    * number, or medians that may be such keys, or that of the next strip. */
-  template <typename TRegisters>
+  template <typename TRegisters, typename TWritten = EveryMedian>
   static CUDAMEDIAN_HOST_DEVICE int
   RunRows(const TRegisters &      registers,
           const KernelArguments & arguments,
           TPixelBits              signMask,
           const StripPlace &      place,
-          int                     firstRow)
+          int                     firstRow,
+          const TWritten &        written = {})
   {
     const auto  stripRows = arguments.stripRows;
     const Strip strip(arguments,
@@ -158,7 +169,26 @@ public:
           return row;
         }
       }
-      StoreRows(medians, signMask, isWhole, skip, columns, row, rows, stripRows, arguments.outputPitch[1], output);
+      const auto make = [&](int i, int half, [[maybe_unused]] int ofRow) {
+        if constexpr (TWritten::areAll)
+        {
+          return MakePixels(medians[i], half, signMask);
+        }
+        else if constexpr (IsNumbered)
+        {
+          // Keys are clamped, so pixels are read again.
+          return written.KeepNear(
+            strip.GetPixels(ofRow), MakePixels(medians[i], half, signMask), isWhole, skip, columns);
+        }
+        else
+        {
+          constexpr auto signs = static_cast<TPixelBits>(signsOfKeys<TRegisters>);
+          return written.KeepNear(lines[1 + i].GetPixels(half, signs),
+                                  MakePixels(medians[i], half, signs),
+                                  static_cast<TPixelBits>(signs ^ signMask));
+        }
+      };
+      StoreRows(make, isWhole, skip, columns, row, rows, stripRows, arguments.outputPitch[1], output);
       lines[0] = lines[2];
       lines[1] = lines[3];
     }
@@ -169,7 +199,7 @@ private:
   /** Whether registers have more keys than they can tell apart: see NumberedKeys. */
   static constexpr bool IsNumbered = VPacking == KeyPacking::BFloatPair;
 
-  template <typename TRegisters>
+  template <typename TRegisters, typename TWritten>
   static CUDAMEDIAN_HOST_DEVICE void
   RunStrip(const TRegisters &      registers,
            const KernelArguments & arguments,
@@ -177,7 +207,8 @@ private:
            std::uint32_t           x,
            std::uint32_t           y,
            std::uint32_t           z,
-           unsigned int            thread)
+           unsigned int            thread,
+           const TWritten &        written)
   {
     y += arguments.firstBlock[0];
     z += arguments.firstBlock[1];
@@ -193,7 +224,7 @@ private:
       return; // the whole warp
     }
     place.column = static_cast<std::int32_t>(x) * BlockWidth + place.lane * Width;
-    const int row = RunRows(registers, arguments, signMask, place, 0);
+    const int row = RunRows(registers, arguments, signMask, place, 0, written);
     if constexpr (IsNumbered)
     {
       // Where a key has no number, the rest of both strips is filtered with one key to a register.
@@ -201,7 +232,7 @@ private:
       for (int half = 0; half < Halves && row < arguments.stripRows; ++half)
       {
         using Single = StripKernel<TPixelBits, VMapping, KeyPacking::Single>;
-        Single::RunRows(typename Single::Registers(arguments), arguments, signMask, place, row);
+        Single::RunRows(typename Single::Registers(arguments), arguments, signMask, place, row, written);
         place.row += arguments.stripRows;
       }
     }
@@ -248,11 +279,42 @@ private:
     PixelVector<TPixelBits, 1>     right[Halves];
   };
 
+  /** The pixels of a row that are written. */
+  using StoredRow = PixelVector<TPixelBits, Width>;
+
   /** The keys of a row, with one column on either side. */
   struct Line
   {
     Keys keys[Width + 2];
+
+    /** The pixels of the strip's columns. */
+    CUDAMEDIAN_HOST_DEVICE StoredRow
+    GetPixels(int half, TPixelBits signMask) const
+    {
+      Keys inner[Width];
+      CUDAMEDIAN_UNROLL
+      for (int i = 0; i < Width; ++i)
+      {
+        inner[i] = keys[1 + i];
+      }
+      return MakePixels(inner, half, signMask);
+    }
   };
+
+  static CUDAMEDIAN_HOST_DEVICE StoredRow
+  MakePixels(const Keys (&keys)[Width], int half, TPixelBits signMask)
+  {
+    if constexpr (IsNumbered)
+    {
+      return GetNumbered(signMask).MakePixels(keys, half, signMask);
+    }
+    else
+    {
+      StoredRow pixels{}; // which GCC 12 does not see to be set whole
+      Registers::template GetPixels<Key>(keys, half, signMask, pixels);
+      return pixels;
+    }
+  }
 
   /** Reads the rows of a strip. */
   class Strip
@@ -301,6 +363,13 @@ private:
         pixels.right[half].Load(line + m_Right);
 #endif
       }
+    }
+
+    /** The strip's first pixel of a row of the image. */
+    CUDAMEDIAN_HOST_DEVICE const TPixelBits *
+    GetPixels(int row) const
+    {
+      return m_Input + (m_Row + row) * m_Arguments.inputPitch[1] + (m_Arguments.inputExtent[0] - m_Columns);
     }
 
     CUDAMEDIAN_HOST_DEVICE void
@@ -433,18 +502,19 @@ private:
     }
   }
 
-  /** Writes two rows of medians in each half, from `row` of the strip on. */
+  /** Writes two rows of pixels in each half, from `row` of the strip on: make(i, half, row) makes the first (0) or the
+   * second (1) one. */
+  template <typename TMake>
   static CUDAMEDIAN_HOST_DEVICE void
-  StoreRows(const Keys (&medians)[2][Width],
-            TPixelBits   signMask,
-            bool         isWhole,
-            std::int32_t skip,
-            std::int32_t columns,
-            int          row,
-            std::int32_t rows,
-            std::int32_t stripRows,
-            std::int64_t pitch,
-            TPixelBits * output)
+  StoreRows(const TMake & make,
+            bool          isWhole,
+            std::int32_t  skip,
+            std::int32_t  columns,
+            int           row,
+            std::int32_t  rows,
+            std::int32_t  stripRows,
+            std::int64_t  pitch,
+            TPixelBits *  output)
   {
     CUDAMEDIAN_UNROLL
     for (int half = 0; half < Halves; ++half)
@@ -452,17 +522,10 @@ private:
       CUDAMEDIAN_UNROLL
       for (int i = 0; i < 2; ++i)
       {
-        if (row + i + half * stripRows < rows)
+        const int ofRow = row + i + half * stripRows;
+        if (ofRow < rows)
         {
-          TPixelBits * const target = output + (row + i + half * stripRows) * pitch;
-          if constexpr (IsNumbered)
-          {
-            StorePixels(GetNumbered(signMask).MakePixels(medians[i], half, signMask), isWhole, skip, columns, target);
-          }
-          else
-          {
-            StoreMedians<Registers, Key>(medians[i], half, signMask, isWhole, skip, columns, target);
-          }
+          StorePixels(make(i, half, ofRow), isWhole, skip, columns, output + ofRow * pitch);
         }
       }
     }

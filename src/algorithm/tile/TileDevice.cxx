@@ -100,41 +100,33 @@ public:
   {
     return true;
   }
-  std::string
+  Preparation
   PrepareMasked(bool waits) override
   {
-    const auto traits = GetDeviceTraits({});
-    const auto window = GetMaskedWindow(m_Kernel.window);
-    auto       wish = MakeKernelWish(window, m_Kernel.keyFormat, m_PixelBytes, traits);
-    wish.readsMasks = true;
-    if (!m_IsNative || wish.target.isPtx)
-    {
-      return "it would be no machine code of the device";
-    }
-    if (!waits && FindCompiledKernel(wish) == nullptr)
-    {
-      CompileInBackground(wish);
-      return "it is not compiled yet";
-    }
-    const auto found = FindRuntimeKernel(window, m_Kernel.keyFormat, m_PixelBytes, traits, true);
-    if (found.kernel == nullptr || !found.isNative)
-    {
-      return found.explanation;
-    }
-    std::string missing;
-    const auto  needed = static_cast<std::size_t>(found.kernel->shape.sharedBytes);
-    if (!FitsSharedMemory(needed, traits.blockSharedBytes, "it", missing))
-    {
-      return missing;
-    }
-    CheckCuda(PrepareEmittedKernel(*found.kernel, m_Multiprocessors), "cudaFuncSetAttribute");
-    m_Masked = found.kernel;
-    return {};
+    return PrepareTask(KernelTask::ValidMedians, GetMaskedWindow(m_Kernel.window), waits, m_Masked);
   }
   cudaError_t
   LaunchMasked(const KernelArguments & arguments, const MaskRules & rules, cudaStream_t stream) const override
   {
-    return LaunchEmittedKernel(*m_Masked, m_Multiprocessors, arguments, stream, &rules);
+    return LaunchEmittedKernel(m_Masked, m_Multiprocessors, arguments, stream, &rules);
+  }
+  Preparation
+  PrepareOutliers(bool waits) override
+  {
+    if (m_Kernel.ofOutliers != nullptr)
+    {
+      m_Outliers = m_Kernel;
+      m_Outliers.function = m_Kernel.ofOutliers;
+      return {};
+    }
+    return PrepareTask(KernelTask::Outliers, m_Kernel.window, waits, m_Outliers);
+  }
+  cudaError_t
+  LaunchOutliers(const KernelArguments & arguments,
+                 const OutlierDistance & distance,
+                 cudaStream_t            stream) const override
+  {
+    return LaunchEmittedKernel(m_Outliers, m_Multiprocessors, arguments, stream, &distance);
   }
   void
   Describe(ExecutionReport & report) const override
@@ -145,12 +137,44 @@ public:
   }
 
 private:
+  /** Finds the kernel of a task, which is compiled at first use. */
+  Preparation
+  PrepareTask(KernelTask task, const Window & window, bool waits, EmittedKernel & kernel)
+  {
+    const auto traits = GetDeviceTraits({});
+    auto       wish = MakeKernelWish(window, m_Kernel.keyFormat, m_PixelBytes, traits);
+    wish.task = task;
+    if (!m_IsNative || wish.target.isPtx)
+    {
+      return { "it would be no machine code of the device" };
+    }
+    if (!waits && FindCompiledKernel(wish) == nullptr)
+    {
+      CompileInBackground(wish);
+      return { "it is not compiled yet", true };
+    }
+    const auto found = FindRuntimeKernel(window, m_Kernel.keyFormat, m_PixelBytes, traits, task);
+    if (found.kernel == nullptr || !found.isNative)
+    {
+      return { found.explanation };
+    }
+    Preparation prepared;
+    const auto  needed = static_cast<std::size_t>(found.kernel->shape.sharedBytes);
+    if (FitsSharedMemory(needed, traits.blockSharedBytes, "it", prepared.missing))
+    {
+      CheckCuda(PrepareEmittedKernel(*found.kernel, m_Multiprocessors), "cudaFuncSetAttribute");
+      kernel = *found.kernel;
+    }
+    return prepared;
+  }
+
   const EmittedKernel & m_Kernel;
   std::string           m_How;
   bool                  m_IsNative;
   int                   m_PixelBytes;
   int                   m_Multiprocessors{ 1 };
-  const EmittedKernel * m_Masked{ nullptr };
+  EmittedKernel         m_Masked{};   ///< if it was prepared …
+  EmittedKernel         m_Outliers{}; ///< … likewise
 };
 
 /** Looks for the kernel compiled ahead on the current device. \returns null, and why, where there is none. */
