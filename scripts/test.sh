@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # Installs what is missing, builds everything in build/test and runs all tests, ending with CTest's summary; then makes
 # and tests the wheel cudamedian of what has been built, and beside that compiles and tests the engine for 64-bit ARM,
-# emulated; then builds and tests the wheel itk-cudamedian, when the cache has the ITK that scripts/wheel.sh makes for it,
-# and says so when not. A warning is an error. Programs and tests are optimized less than those that users build. CPU
+# emulated; then builds a wheel itk-cudamedian, optimized little, and tests what needs ITK, when the cache has the ITK that
+# scripts/wheel.sh makes for it, and says so when not. A warning is an error. Programs and tests are optimized less than those that users build. CPU
 # programs that take long to compile are interpreted. Where there is no GPU, one kernel of each kind is compiled, and the
 # largest are optimized less.
 #
@@ -64,7 +64,7 @@ if "${tests_aarch64}"; then
 fi
 "${scripts}/wheel.sh" --engine --test --from "${build}"
 # With the CPU backend alone: the kernels have been compiled and tested above.
-CUDAMEDIAN_USE_CUDA=OFF "${scripts}/wheel.sh" --test --require-cache
+CUDAMEDIAN_USE_CUDA=OFF "${scripts}/wheel.sh" --quick --test --require-cache
 if "${tests_aarch64}"; then
   finish "${aarch64}" "${build_root}/aarch64.log"
 else

@@ -7,7 +7,7 @@
 # PyPI, which is configured with Python wrapping but whose own Python libraries are never compiled. The first run makes
 # it and keeps it in the cache.
 #
-# usage: scripts/wheel.sh [--test] [--release] [--require-cache]
+# usage: scripts/wheel.sh [--test] [--release] [--threads | --quick] [--require-cache]
 #        scripts/wheel.sh --engine [--test] [--from FOLDER]
 #
 #   --engine          the wheel cudamedian, without ITK, instead: see engine-wheel.sh
@@ -15,6 +15,8 @@
 #   --release         hold kernels for all GPUs that a release has (itk-module-init.cmake), whatever GPU is at hand
 #   --threads         let other threads of Python run in each wrapped method, as ITK 5.4.7 and later wrap their own modules
 #                     (ITK_PYTHON_RELEASE_GIL; the wheels of ITK on PyPI do not); made in folders of its own
+#   --quick           optimize it little, with the shortest CPU programs, and test what needs ITK and the package alone; made
+#                     in folders of its own, and for no user
 #   --require-cache   do nothing, say so, and end well when the cache has no finished ITK
 #
 # CUDAMEDIAN_WHEEL_CACHE       where ITK and the tools are kept (default: ~/.cache/cudamedian/wheel)
@@ -43,8 +45,9 @@ read_arguments() {
       --test) run_tests=true ;;
       --release) export CUDAMEDIAN_CUDA_ARCHITECTURES=release ;;
       --threads) variant="-threads" ;;
+      --quick) variant="-quick" ;;
       --require-cache) require_cache=true ;;
-      *) fail "unknown argument: ${argument} (--test, --release, --threads or --require-cache)" ;;
+      *) fail "unknown argument: ${argument} (--test, --release, --threads, --quick or --require-cache)" ;;
     esac
   done
   wheelhouse="${build_root}/wheelhouse${variant}"
@@ -133,15 +136,22 @@ build_wheel() {
   done
   if [ -n "${variant}" ]; then
     # What is wrapped is what counts: of the engine's CPU programs the shortest ones are compiled.
-    settings+=("--config-settings=cmake.define.ITK_PYTHON_RELEASE_GIL=ON" "--config-settings=build-dir=${build}"
-      "--config-settings=cmake.define.CUDAMEDIAN_ROW_WINDOWS=1 1 0 0")
+    settings+=("--config-settings=build-dir=${build}" "--config-settings=cmake.define.CUDAMEDIAN_ROW_WINDOWS=1 1 0 0")
   fi
+  case "${variant}" in
+    -threads) settings+=("--config-settings=cmake.define.ITK_PYTHON_RELEASE_GIL=ON") ;;
+    # Not as Release, in which ITK has what it wraps optimized once more when it is linked.
+    -quick)
+      settings+=("--config-settings=cmake.build-type=RelWithDebInfo"
+        "--config-settings=cmake.define.CMAKE_CXX_FLAGS_RELWITHDEBINFO=-O1 -DNDEBUG")
+      ;;
+  esac
   CMAKE_BUILD_PARALLEL_LEVEL="${jobs}" "${tools}/bin/pip" wheel --quiet --no-build-isolation --no-deps \
     --wheel-dir "${unrepaired}" --config-settings=cmake.define.ITK_DIR="${itk_build}" \
     --config-settings=cmake.define.ITK_USE_SYSTEM_SWIG=ON --config-settings=cmake.define.ITK_USE_SYSTEM_CASTXML=ON \
     --config-settings=cmake.define.Python3_EXECUTABLE="${tools}/bin/python" "${settings[@]}" \
     "${repository_root}/python/itk-cudamedian"
-  if [ -n "${variant}" ] && ! grep -rqs --include='*Python.cpp' '^#define SWIG_PYTHON_THREADS' "${build}"; then
+  if [ "${variant}" = -threads ] && ! grep -rqs --include='*Python.cpp' '^#define SWIG_PYTHON_THREADS' "${build}"; then
     fail "this ITK's modules are not wrapped with SWIG's -threads: ITK_PYTHON_RELEASE_GIL came with 5.4.7"
   fi
   # Puts the libraries beyond those of every Linux into the wheel, and the oldest glibc it runs with into its name.
@@ -150,14 +160,21 @@ build_wheel() {
 }
 
 test_wheel() {
-  local wheel=("${wheelhouse}"/*.whl)
+  local wheel=("${wheelhouse}"/*.whl) tests=("${repository_root}/test/python") name
+  if [ "${variant}" = -quick ]; then
+    # The others know nothing of ITK, and have run with the wheel cudamedian.
+    tests=()
+    for name in itk_chain itk_filter itk_processes itk_rank_filter images numpy package sphinx_example threads; do
+      tests+=("${repository_root}/test/python/test_${name}.py")
+    done
+  fi
   rm -rf "${test_environment}"
   "${python}" -m venv "${test_environment}"
   "${test_environment}/bin/pip" install --quiet "itk == $(itk_version)" "${wheel[0]}[test]"
   "${test_environment}/bin/pip" check
   # Not from the checkout's root, where the package's sources are.
   (cd "${test_environment}" && CUDAMEDIAN_REQUIRE_ITK=1 \
-    "${test_environment}/bin/python" -m pytest -p no:cacheprovider --durations=5 "${repository_root}/test/python")
+    "${test_environment}/bin/python" -m pytest -p no:cacheprovider --durations=5 "${tests[@]}")
 }
 
 if [ "${1:-}" = --engine ]; then
