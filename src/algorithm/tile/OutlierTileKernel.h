@@ -81,7 +81,7 @@ public:
           own[x + i] = some.Get(i);
         }
       }
-      this->StoreParts(y, z, w, keys, [&](int part) {
+      this->StoreParts(y, z, w, [&](int part) {
         return m_Outliers.KeepNear(this->MakePixels(own, part, PixelBits{ 0 }),
                                    this->MakePixels(keys, part, PixelBits{ 0 }),
                                    static_cast<PixelBits>(this->m_Arguments.signMask));

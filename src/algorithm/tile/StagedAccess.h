@@ -168,8 +168,7 @@ public:
         }
       }
     }
-    StoreParts(
-      y, z, w, keys, [&](int part) { return MakePixels(keys, part, static_cast<PixelBits>(m_Arguments.signMask)); });
+    StoreParts(y, z, w, [&](int part) { return MakePixels(keys, part, static_cast<PixelBits>(m_Arguments.signMask)); });
   }
 
   /** Whether some median is what keys are clamped to. */
@@ -181,18 +180,25 @@ public:
 
 protected:
   /** The pixels of a row of keys in a part of the block. */
-  static CUDAMEDIAN_HOST_DEVICE Row
-  MakePixels(const Keys (&keys)[Program::TileX], int part, PixelBits signMask)
+  CUDAMEDIAN_HOST_DEVICE Row
+  MakePixels(const Keys (&keys)[Program::TileX], int part, PixelBits signMask) const
   {
-    Row pixels{}; // which GCC 12 does not see to be set whole
-    Registers::template GetPixels<typename TKernel::Key>(keys, part, signMask, pixels);
-    return pixels;
+    if constexpr (TKernel::IsNumbered)
+    {
+      return m_Numbered.MakePixels(keys, part, signMask);
+    }
+    else
+    {
+      Row pixels{}; // which GCC 12 does not see to be set whole
+      Registers::template GetPixels<typename TKernel::Key>(keys, part, signMask, pixels);
+      return pixels;
+    }
   }
 
-  /** Writes a row of pixels in each part of the block: those of make(part), or medians whose keys are numbered. */
+  /** Writes a row of pixels in each part of the block: those of make(part). */
   template <typename TMake>
   CUDAMEDIAN_HOST_DEVICE void
-  StoreParts(int y, int z, int w, const Keys (&keys)[Program::TileX], const TMake & make) const
+  StoreParts(int y, int z, int w, const TMake & make) const
   {
     if ((Program::TileZ > 1 && z >= m_Slices) || (Program::TileW > 1 && w >= m_Volumes))
     {
@@ -208,17 +214,17 @@ protected:
       }
       PixelBits * const output =
         m_Output + w * m_Arguments.outputPitch[3] + z * m_Arguments.outputPitch[2] + row * m_Arguments.outputPitch[1];
+      const auto pixels = make(part);
       if constexpr (TKernel::IsNumbered)
       {
         const auto signMask = static_cast<PixelBits>(m_Arguments.signMask);
-        const auto pixels = m_Numbered.MakePixels(keys, part, signMask);
         StorePixels(pixels, m_Whole && !m_Numbered.isSecond, m_Skip, m_Columns, output, [&](std::uint32_t pixel) {
           return m_Numbered.IsWanted(pixel ^ signMask);
         });
       }
       else
       {
-        StorePixels(make(part), m_Whole, m_Skip, m_Columns, output);
+        StorePixels(pixels, m_Whole, m_Skip, m_Columns, output);
       }
     }
   }
