@@ -7,7 +7,7 @@
 # PyPI, which is configured with Python wrapping but whose own Python libraries are never compiled. The first run makes
 # it and keeps it in the cache.
 #
-# usage: scripts/wheel.sh [--test] [--release] [--threads | --quick] [--require-cache]
+# usage: scripts/wheel.sh [--test] [--release] [--threads | --quick]
 #        scripts/wheel.sh --engine [--test] [--from FOLDER]
 #
 #   --engine          the wheel cudamedian, without ITK, instead: see engine-wheel.sh
@@ -17,7 +17,6 @@
 #                     (ITK_PYTHON_RELEASE_GIL; the wheels of ITK on PyPI do not); made in folders of its own
 #   --quick           optimize it little, with the shortest CPU programs, and test what needs ITK and the package alone; made
 #                     in folders of its own, and for no user
-#   --require-cache   do nothing, say so, and end well when the cache has no finished ITK
 #
 # CUDAMEDIAN_WHEEL_CACHE       where ITK and the tools are kept (default: ~/.cache/cudamedian/wheel)
 # CUDAMEDIAN_PYTHON            interpreter to build and test with, 3.11 or later (default: python3)
@@ -35,7 +34,6 @@ suite="${CUDAMEDIAN_ITK_SUITE:-sid}"
 tools="${cache}/tools"
 itk_build="${CUDAMEDIAN_ITK_WRAPPED_DIR:-${cache}/itk}"
 run_tests=false
-require_cache=false
 variant=""
 
 read_arguments() {
@@ -46,8 +44,7 @@ read_arguments() {
       --release) export CUDAMEDIAN_CUDA_ARCHITECTURES=release ;;
       --threads) variant="-threads" ;;
       --quick) variant="-quick" ;;
-      --require-cache) require_cache=true ;;
-      *) fail "unknown argument: ${argument} (--test, --release, --threads, --quick or --require-cache)" ;;
+      *) fail "unknown argument: ${argument} (--test, --release, --threads or --quick)" ;;
     esac
   done
   wheelhouse="${build_root}/wheelhouse${variant}"
@@ -181,10 +178,6 @@ if [ "${1:-}" = --engine ]; then
   exec "$(dirname "$0")/engine-wheel.sh" "${@:2}"
 fi
 read_arguments "$@"
-if "${require_cache}" && ! has_itk; then
-  say "Python tests left out: ${itk_build} holds no finished ITK; scripts/wheel.sh makes it"
-  exit 0
-fi
 install_missing g++ gcc cmake ninja-build libhwy-dev libtbb-dev
 find_cuda
 find_python
