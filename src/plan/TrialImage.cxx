@@ -18,6 +18,7 @@
 #include "TrialImage.h"
 
 #include "Extents.h"
+#include "HalfFloat.h"
 #include "RankMap.h"
 
 #include <cstring>
@@ -66,8 +67,10 @@ MakePixels(PixelType type, std::size_t count)
 
 } // namespace
 
-TrialImage::TrialImage(const Window & window, PixelType type)
+TrialImage::TrialImage(const Window & window, PixelType ofImage)
 {
+  // Maps of ranks go with copies, whose half floats are integers in their order.
+  const auto type = window.ranks > 1 ? GetCopiedType(ofImage) : ofImage;
   request.pixelType = type;
   request.radius = window.radius;
   request.shorter = window.shorter;

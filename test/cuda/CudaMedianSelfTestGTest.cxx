@@ -127,6 +127,21 @@ TEST(CudaMedianTrialImage, OnePixelThatDiffersIsFound)
   EXPECT_EQ(image.Compare(expected), "1 of " + std::to_string(expected.size() / 2) + " pixels are wrong");
 }
 
+// A map of ranks goes with a copy, which has integers for half floats.
+TEST(CudaMedianTrialImage, MapsOfHalfFloatsAreTriedToo)
+{
+  for (const auto type : { PixelType::Float16, PixelType::BFloat16 })
+  {
+    Window window(Extent{ { 1, 1, 0, 0 } });
+    window.rank = 3;
+    window.ranks = 4;
+    TrialImage image(window, type);
+    image.request.backend = Backend::Cpu;
+    EXPECT_NO_THROW(RunMedian(image.request));
+    EXPECT_EQ(image.request.pixelType, PixelType::Int16);
+  }
+}
+
 TEST(CudaMedianTrialImage, HasSeveralRowsAndFitsEveryWindow)
 {
   for (const auto & radius : { Extent{ { 0, 0, 0, 0 } },

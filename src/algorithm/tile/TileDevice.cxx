@@ -22,6 +22,7 @@
 #include "DeviceQuery.h"
 #include "EmittedKernel.h"
 #include "InterpretedLaunch.h"
+#include "KernelImage.h"
 #include "KernelProgram.h"
 #include "RuntimeKernels.h"
 
@@ -113,7 +114,9 @@ public:
   Preparation
   PrepareOutliers(bool waits) override
   {
-    if (m_Kernel.ofOutliers != nullptr)
+    KernelImage image;
+    CheckCuda(GetKernelImage(image), "cudaFuncGetAttributes");
+    if (m_Kernel.ofOutliers != nullptr && image.isNative) // else nobody has tried it on such a device
     {
       m_Outliers = m_Kernel;
       m_Outliers.function = m_Kernel.ofOutliers;
