@@ -184,7 +184,7 @@ struct OutlierArguments
   const void *            bounds; ///< the table, where pixels are integers of up to 16 bits
   DeviationBound          bound;
   std::uint32_t           signMask; ///< see KeyMapping::Integer
-  std::uint32_t           one;      ///< 1, unknown to the compiler: see PackedLanes::AddProduct()
+  std::uint32_t           one;      ///< 1, unknown to the compiler: see MultiplyAdd()
   bool                    isWeighted;
   bool                    isImage; ///< whether that is the image where it lies; see AreOutliersToldInPlace()
 };

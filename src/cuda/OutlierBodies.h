@@ -20,6 +20,7 @@
 
 #include "DeviationBound.h"
 #include "MaskedBodies.h"
+#include "MultiplyAdd.h"
 #include "PackedLanes.h"
 #include "PixelFormat.h"
 
@@ -449,7 +450,7 @@ private:
     {
       const auto seen = Lanes::GetGreaterOfSum(values, minusLeast.words[i], span.words[i]);
       const auto isFar = Lanes::GetLesserOfSum(seen, minusSpan.words[i], Lanes::ones);
-      counts.words[i] = Lanes::AddProduct(counts.words[i], isFar, one);
+      counts.words[i] = MultiplyAdd(isFar, one, counts.words[i]);
     }
     else
     {

@@ -139,20 +139,6 @@ struct PackedLanes
 #endif
   }
 
-  /** sum + a * factor. The compiler must not know the factor, or it would not take the pipe of multiply-add, which has
-   * nothing else to do. */
-  static CUDAMEDIAN_HOST_DEVICE std::uint32_t
-                                AddProduct(std::uint32_t sum, std::uint32_t a, std::uint32_t factor)
-  {
-#ifdef __CUDA_ARCH__
-    std::uint32_t result;
-    asm("mad.lo.u32 %0, %1, %2, %3;" : "=r"(result) : "r"(a), "r"(factor), "r"(sum));
-    return result;
-#else
-    return sum + a * factor;
-#endif
-  }
-
   /** `own` where its distance from the median is no more than a bound, and else the median. */
   static CUDAMEDIAN_HOST_DEVICE std::uint32_t
                                 KeepNear(std::uint32_t own, std::uint32_t median, std::uint32_t bound)

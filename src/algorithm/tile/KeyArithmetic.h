@@ -18,7 +18,7 @@
 #ifndef KeyArithmetic_h
 #define KeyArithmetic_h
 
-#include "PixelKey.h"
+#include "MultiplyAdd.h"
 
 namespace cudamedian
 {
@@ -41,33 +41,18 @@ CUDAMEDIAN_HOST_DEVICE std::uint32_t
 #endif
 }
 
-/** a + b - c modulo 2^32 on the pipe of multiply-add. The factors come from the kernel's arguments: were they known,
- * the compiler would use the adder, which is on the pipe of min and max. */
+/** a + b - c modulo 2^32 by MultiplyAdd(). */
 CUDAMEDIAN_HOST_DEVICE std::uint32_t
 AddAndSubtract(std::uint32_t a, std::uint32_t b, std::uint32_t c, std::uint32_t one, std::uint32_t minusOne)
 {
-#ifdef __CUDA_ARCH__
-  std::uint32_t sum;
-  std::uint32_t result;
-  asm("mad.lo.u32 %0, %1, %2, %3;" : "=r"(sum) : "r"(a), "r"(one), "r"(b));
-  asm("mad.lo.u32 %0, %1, %2, %3;" : "=r"(result) : "r"(c), "r"(minusOne), "r"(sum));
-  return result;
-#else
-  return c * minusOne + (a * one + b);
-#endif
+  return MultiplyAdd(c, minusOne, MultiplyAdd(a, one, b));
 }
 
 /** b - c modulo 2^32, likewise. */
 CUDAMEDIAN_HOST_DEVICE std::uint32_t
                        Subtract(std::uint32_t b, std::uint32_t c, std::uint32_t minusOne)
 {
-#ifdef __CUDA_ARCH__
-  std::uint32_t result;
-  asm("mad.lo.u32 %0, %1, %2, %3;" : "=r"(result) : "r"(c), "r"(minusOne), "r"(b));
-  return result;
-#else
-  return c * minusOne + b;
-#endif
+  return MultiplyAdd(c, minusOne, b);
 }
 
 } // namespace cudamedian

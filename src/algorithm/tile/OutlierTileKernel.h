@@ -100,20 +100,6 @@ public:
   }
 };
 
-#ifdef __CUDACC__
-/** The block that a kernel runs. */
-template <typename TKernel>
-__device__ __forceinline__ void
-RunOutlierTileBlock(const KernelArguments & arguments, const OutlierDistance & distance)
-{
-  extern __shared__ __align__(16) unsigned char sharedMemory[];
-  auto * const                                  shared = reinterpret_cast<typename TKernel::Keys *>(sharedMemory);
-  const auto block = TKernel::GetBlock(arguments, distance, blockIdx.x, blockIdx.y, blockIdx.z);
-  using Threads = typename ThreadsOf<(TKernel::MarchAxis > 0)>::Type;
-  RunTileKernelBlock<TKernel>(Threads{}, arguments, block, shared);
-}
-#endif
-
 } // namespace cudamedian
 
 #endif

@@ -416,7 +416,7 @@ MakeKernelSource(const KernelProgram & program,
          << ")\n{\n"
          << (inLines ? "  cudamedian::Kernel::Run(arguments, blockIdx.x, blockIdx.y, blockIdx.z, threadIdx.x);\n}\n"
              : readsMasks    ? "  cudamedian::RunMaskedTileBlock<cudamedian::Kernel>(arguments, rule);\n}\n"
-             : tellsOutliers ? "  cudamedian::RunOutlierTileBlock<cudamedian::Kernel>(arguments, rule);\n}\n"
+             : tellsOutliers ? "  cudamedian::RunTileKernelBlock<cudamedian::Kernel>(arguments, rule);\n}\n"
                              : "  cudamedian::RunTileKernelBlock<cudamedian::Kernel>(arguments);\n}\n");
   return source.str();
 }

@@ -229,14 +229,14 @@ RunTileKernelBlock(const TThreads &         threads,
 }
 
 #ifdef __CUDACC__
-/** The block that a kernel runs. */
-template <typename TKernel>
+/** The block that a kernel runs. \param rule what TKernel::GetBlock() takes besides, if it does */
+template <typename TKernel, typename... TRule>
 __device__ __forceinline__ void
-RunTileKernelBlock(const KernelArguments & arguments)
+RunTileKernelBlock(const KernelArguments & arguments, const TRule &... rule)
 {
   extern __shared__ __align__(16) unsigned char sharedMemory[];
   auto * const                                  shared = reinterpret_cast<typename TKernel::Keys *>(sharedMemory);
-  const auto block = TKernel::GetBlock(arguments, blockIdx.x, blockIdx.y, blockIdx.z);
+  const auto block = TKernel::GetBlock(arguments, rule..., blockIdx.x, blockIdx.y, blockIdx.z);
   using Threads = typename ThreadsOf<TKernel::IsNumbered || (TKernel::MarchAxis > 0)>::Type;
   RunTileKernelBlock<TKernel>(Threads{}, arguments, block, shared);
 }
