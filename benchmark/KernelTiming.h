@@ -118,36 +118,39 @@ DescribeDevice(const Memory & memory)
   return device;
 }
 
-/** Median seconds of a launch among `count` queued one behind the other. */
+/** Seconds of a launch: the median of `count` sequences, each of 16 launches one behind the other, or of as many as
+ * take two milliseconds. */
 template <typename TLaunch>
 double
 TimeLaunches(int count, const TLaunch & launch)
 {
-  std::vector<cudaEvent_t> events(static_cast<std::size_t>(count) + 1);
-  for (auto & event : events)
-  {
-    Check(cudaEventCreate(&event), "cudaEventCreate");
-  }
-  Check(launch(0), "launch");
-  Check(cudaEventRecord(events[0]), "cudaEventRecord");
+  cudaEvent_t events[2];
+  Check(cudaEventCreate(&events[0]), "cudaEventCreate");
+  Check(cudaEventCreate(&events[1]), "cudaEventCreate");
+  std::size_t next = 0;
+  const auto  time = [&](int launches) {
+    Check(cudaEventRecord(events[0]), "cudaEventRecord");
+    for (int i = 0; i < launches; ++i)
+    {
+      Check(launch(next++), "launch");
+    }
+    Check(cudaEventRecord(events[1]), "cudaEventRecord");
+    Check(cudaEventSynchronize(events[1]), "cudaEventSynchronize");
+    float milliseconds = 0;
+    Check(cudaEventElapsedTime(&milliseconds, events[0], events[1]), "cudaEventElapsedTime");
+    return milliseconds * 1e-3 / launches;
+  };
+  time(1);
+  const auto          launches = static_cast<int>(std::clamp(2e-3 / time(1), 1.0, 16.0));
+  std::vector<double> seconds;
   for (int i = 0; i < count; ++i)
   {
-    Check(launch(static_cast<std::size_t>(i)), "launch");
-    Check(cudaEventRecord(events[static_cast<std::size_t>(i) + 1]), "cudaEventRecord");
+    seconds.push_back(time(launches));
   }
-  Check(cudaDeviceSynchronize(), "cudaDeviceSynchronize");
-  std::vector<float> milliseconds;
-  for (std::size_t i = 0; i < static_cast<std::size_t>(count); ++i)
-  {
-    milliseconds.emplace_back();
-    Check(cudaEventElapsedTime(&milliseconds.back(), events[i], events[i + 1]), "cudaEventElapsedTime");
-  }
-  for (auto event : events)
-  {
-    cudaEventDestroy(event);
-  }
-  std::nth_element(milliseconds.begin(), milliseconds.begin() + count / 2, milliseconds.end());
-  return milliseconds[static_cast<std::size_t>(count / 2)] * 1e-3;
+  cudaEventDestroy(events[0]);
+  cudaEventDestroy(events[1]);
+  std::nth_element(seconds.begin(), seconds.begin() + count / 2, seconds.end());
+  return seconds[static_cast<std::size_t>(count / 2)];
 }
 
 inline KernelArguments

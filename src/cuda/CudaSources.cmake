@@ -37,6 +37,7 @@ set(CudaMedian_CUDA_SRCS
   cuda/DevicePool.cxx
   cuda/DeviceQuery.cxx
   cuda/DeviceTraits.cxx
+  cuda/EarlyLaunch.cxx
   cuda/FlagRuns.cxx
   cuda/ImageLaunch.cxx
   cuda/KeptCalls.cxx

@@ -44,6 +44,7 @@ set(CudaMedian_CUDA_CALLS
   cudaSetDevice
   cudaStreamCreateWithFlags
   cudaStreamDestroy
+  cudaStreamIsCapturing
   cudaStreamSynchronize
   cudaStreamWaitEvent)
 

@@ -292,6 +292,7 @@ CUDAMEDIAN_WRAP(cudaMemset2DAsync, (void * target, size_t pitch, int value, size
 CUDAMEDIAN_WRAP(cudaMemsetAsync, (void * target, int value, size_t bytes, cudaStream_t stream), (target, value, bytes, stream))
 CUDAMEDIAN_WRAP(cudaPointerGetAttributes, (cudaPointerAttributes * attributes, const void * memory), (attributes, memory))
 CUDAMEDIAN_WRAP(cudaSetDevice, (int device), (device))
+CUDAMEDIAN_WRAP(cudaStreamIsCapturing, (cudaStream_t stream, cudaStreamCaptureStatus * status), (stream, status))
 CUDAMEDIAN_WRAP_BY(CallAnyway, cudaStreamSynchronize, (cudaStream_t stream), (stream))
 CUDAMEDIAN_WRAP(cudaStreamWaitEvent, (cudaStream_t stream, cudaEvent_t event, unsigned int flags), (stream, event, flags))
 // clang-format on

@@ -185,6 +185,53 @@ protected:
     cudaFree(device);
   }
 
+  /** A row of calls from one buffer to another and back, without waiting between them: 3x3, 5x5, 3x3 and so on, and the
+   * minimum of 3x3. \param carryOut is given the row and its stream */
+  template <typename TCarryOut>
+  void
+  ExpectRowsOfCallsEqualTheHost(const Extent & extent, const TCarryOut & carryOut)
+  {
+    CUDAMEDIAN_TRACE_SEED();
+    constexpr int              calls = 12;
+    const auto                 count = static_cast<std::size_t>(cudamedian::Volume(extent));
+    const auto                 bytes = count * sizeof(std::uint16_t);
+    std::mt19937               random(static_cast<std::uint32_t>(cudamediantest::Seed()));
+    std::vector<std::uint16_t> pixels(count);
+    for (auto & pixel : pixels)
+    {
+      pixel = static_cast<std::uint16_t>(random());
+    }
+    std::uint16_t * device = nullptr;
+    ASSERT_EQ(cudaMalloc(reinterpret_cast<void **>(&device), 2 * bytes), cudaSuccess);
+    const auto forEachCall = [&](void * from, void * to, const auto & run) {
+      for (int call = 0; call < calls; ++call)
+      {
+        auto request = MakeRequest(extent, { { 1 + (call % 4 == 1), 1 + (call % 4 == 1), 0, 0 } }, from, to);
+        request.rank = call % 4 == 3 ? 0 : -1;
+        run(request);
+        std::swap(from, to);
+      }
+    };
+    const auto onDevice = [&](const MedianRequest & request) { cudamedian::RunMedianOnDevice(request, m_Stream); };
+    // A first time, so that kernels are there.
+    forEachCall(device, device + count, onDevice);
+    ASSERT_EQ(cudaMemcpyAsync(device, pixels.data(), bytes, cudaMemcpyHostToDevice, m_Stream), cudaSuccess);
+    ASSERT_EQ(cudaStreamSynchronize(m_Stream), cudaSuccess);
+    carryOut([&] { forEachCall(device, device + count, onDevice); }, m_Stream);
+    static_assert(calls % 2 == 0, "The last output is the first input");
+    std::vector<std::uint16_t> found(count);
+    ASSERT_EQ(cudaMemcpyAsync(found.data(), device, bytes, cudaMemcpyDeviceToHost, m_Stream), cudaSuccess);
+    ASSERT_EQ(cudaStreamSynchronize(m_Stream), cudaSuccess);
+    cudaFree(device);
+
+    std::vector<std::uint16_t> other(count);
+    forEachCall(pixels.data(), other.data(), [](MedianRequest request) {
+      request.backend = cudamedian::Backend::Cpu;
+      cudamedian::RunMedian(request);
+    });
+    EXPECT_TRUE(found == pixels) << extent[0] << "x" << extent[1];
+  }
+
 private:
   cudaStream_t m_Stream{ nullptr };
 };
@@ -320,5 +367,34 @@ TEST_F(CudaMedianDeviceImageOnStream, SelectionInSeveralLaunchesEqualsTheHost)
     }
   }
 }
+
+// Each reads what the one in front of it has just written, and writes where that read. Some images fill the device
+// several times, and some leave most of it idle, so that kernels that start early have room.
+TEST_F(CudaMedianDeviceImageOnStream, CallsReadWhatTheOneInFrontWrote)
+{
+  for (const Extent & extent :
+       { Extent{ { 72, 40, 1, 1 } }, Extent{ { 712, 500, 1, 1 } }, Extent{ { 2048, 1500, 1, 1 } } })
+  {
+    ExpectRowsOfCallsEqualTheHost(extent, [](const auto & calls, cudaStream_t) { calls(); });
+  }
+}
+
+#  ifndef CUDAMEDIAN_TEST_ON_HOST // which captures no streams
+TEST_F(CudaMedianDeviceImageOnStream, CallsAreCapturedInAGraph)
+{
+  ExpectRowsOfCallsEqualTheHost({ { 712, 500, 1, 1 } }, [](const auto & calls, cudaStream_t stream) {
+    cudaGraph_t     graph = nullptr;
+    cudaGraphExec_t launched = nullptr;
+    ASSERT_EQ(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal), cudaSuccess);
+    calls();
+    ASSERT_EQ(cudaStreamEndCapture(stream, &graph), cudaSuccess);
+    ASSERT_EQ(cudaGraphInstantiate(&launched, graph, 0), cudaSuccess);
+    ASSERT_EQ(cudaGraphLaunch(launched, stream), cudaSuccess);
+    ASSERT_EQ(cudaStreamSynchronize(stream), cudaSuccess);
+    cudaGraphExecDestroy(launched);
+    cudaGraphDestroy(graph);
+  });
+}
+#  endif
 
 #endif

@@ -412,7 +412,7 @@ TEST_F(CudaMedianKeptCalls, AFailedLaunchIsTriedAgainAsTheFirst)
   CUDAMEDIAN_NEEDS_GPU();
   DeviceImages images(m_Request);
   images.Check();
-  const std::vector<std::string> launches = { "cudaLaunchKernel", "__cudaLaunchKernel" };
+  const std::vector<std::string> launches = { "cudaLaunchKernel", "__cudaLaunchKernel", "cudaLaunchKernelExC" };
   SetCudaFaults(1, 1, cudaErrorUnknown, launches);
   images.CheckKept(false);
   EXPECT_EQ(CountFailedCalls(), 1);

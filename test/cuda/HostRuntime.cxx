@@ -1017,6 +1017,7 @@ extern "C"
   CUDAMEDIAN_NOT_HERE(cudaLaunchKernelExC, (const cudaLaunchConfig_t *, const void *, void **))
   CUDAMEDIAN_NOT_HERE(cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags,
                       (int *, const void *, int, std::size_t, unsigned int))
+  CUDAMEDIAN_NOT_HERE(cudaStreamIsCapturing, (cudaStream_t, cudaStreamCaptureStatus *))
   CUDAMEDIAN_NOT_HERE(cudaFuncSetAttribute, (const void *, cudaFuncAttribute, int))
   CUDAMEDIAN_NOT_HERE(cudaLibraryGetKernel, (cudaKernel_t *, cudaLibrary_t, const char *))
   CUDAMEDIAN_NOT_HERE(

@@ -566,7 +566,8 @@ TEST(CudaMedianCudaImage, FailuresOfTheDevice)
   const auto filter = FilterType::New();
   filter->SetInput(image);
   filter->SetBackend(BackendEnum::Cuda);
-  cudamediantest::SetCudaFaults(1, cudamediantest::forEver, cudaErrorUnknown, { "cudaLaunchKernel" });
+  cudamediantest::SetCudaFaults(
+    1, cudamediantest::forEver, cudaErrorUnknown, { "cudaLaunchKernel", "cudaLaunchKernelExC" });
   EXPECT_THROW(filter->Update(), itk::ExceptionObject);
   EXPECT_GT(cudamediantest::CountFailedCalls(), 0);
   EXPECT_EQ(filter->GetOutput()->GetBufferedRegion().GetNumberOfPixels(), 0U);

@@ -19,6 +19,8 @@
 #define ExtremumKernels_cuh
 
 #include "DivideUp.h"
+#include "EarlyLaunch.h"
+#include "EarlyStart.h"
 #include "ExtremumKernels.h"
 #include "ExtremumLaunch.h"
 #include "SharedMemoryLimit.h"
@@ -106,6 +108,8 @@ __global__ void __launch_bounds__(32 * TBody::MostWarps, TBody::ResidentBlocks)
 {
   extern __shared__ __align__(16) unsigned char shared[];
 
+  AwaitKernelsInFront();
+
   // Taken from a lane, so that the compiler knows that all lanes have the same.
   const int number = __shfl_sync(~0U, static_cast<int>(threadIdx.x / 32), 0);
   if constexpr (TBody::IsTeam)
@@ -138,14 +142,18 @@ LaunchExtremumPass(const ExtremumArguments & arguments, cudaStream_t stream)
     using Body = typename decltype(type)::Body;
     const auto kernel = ExtremumKernel<Body>;
     const auto sharedBytes = shape.warps * shape.warpBytes;
-    const auto error = AllowSharedMemory(reinterpret_cast<const void *>(kernel), sharedBytes);
+    const auto function = reinterpret_cast<const void *>(kernel);
+    bool       isEarly = false;
+    auto       error = AllowSharedMemory(function, sharedBytes);
+    error = error == cudaSuccess ? AwaitsKernelsInFront(function, isEarly) : error;
     if (error != cudaSuccess)
     {
       return error;
     }
-    const auto blocks = static_cast<unsigned int>(DivideUp(arguments.items, Body::IsTeam ? 1 : shape.warps));
-    kernel<<<blocks, 32 * shape.warps, static_cast<std::size_t>(sharedBytes), stream>>>(arguments);
-    return cudaGetLastError();
+    const dim3 blocks(static_cast<unsigned int>(DivideUp(arguments.items, Body::IsTeam ? 1 : shape.warps)));
+    const dim3 threads(static_cast<unsigned int>(32 * shape.warps));
+    void *     parameters[] = { const_cast<ExtremumArguments *>(&arguments) };
+    return LaunchKernel(function, blocks, threads, parameters, sharedBytes, isEarly, stream);
   });
 }
 

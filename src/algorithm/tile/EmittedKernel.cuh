@@ -20,6 +20,7 @@
 
 #include "EmittedKernel.h"
 #include "ByteStripKernel.h"
+#include "EarlyStart.h"
 #include "LineKernel.h"
 #include "StripKernel.h"
 #include "TileBlock.h"
@@ -107,6 +108,7 @@ __launch_bounds__(GetCompiledThreads<TPrograms>(), GetCompiledResidentBlocks<TPr
   EmittedTileKernel(const __grid_constant__ KernelArguments arguments)
 {
 #ifdef __CUDA_ARCH__
+  AwaitKernelsInFront();
   constexpr int architecture = compiledArchitecture<TPrograms>;
   using Emitted = typename TPrograms::template Of<architecture>;
   using Program = typename Emitted::Type;
@@ -134,6 +136,7 @@ __launch_bounds__(CompiledStripKernel<TPixelBits, VMapping>::Threads,
   EmittedStripKernel(const __grid_constant__ KernelArguments arguments)
 {
 #ifdef __CUDA_ARCH__
+  AwaitKernelsInFront();
   CompiledStripKernel<TPixelBits, VMapping>::Run(arguments, blockIdx.x, blockIdx.y, blockIdx.z, threadIdx.x);
 #endif
 }
@@ -147,6 +150,7 @@ __launch_bounds__(CompiledStripKernel<TPixelBits, VMapping>::Threads,
                             const __grid_constant__ OutlierDistance distance)
 {
 #ifdef __CUDA_ARCH__
+  AwaitKernelsInFront();
   using Kernel = CompiledStripKernel<TPixelBits, VMapping>;
   Kernel::Run(
     arguments, blockIdx.x, blockIdx.y, blockIdx.z, threadIdx.x, typename Kernel::Outliers(arguments, distance));

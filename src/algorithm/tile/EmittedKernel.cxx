@@ -18,6 +18,7 @@
 #include "EmittedKernel.h"
 
 #include "DivideUp.h"
+#include "EarlyLaunch.h"
 #include "LaunchShape.h"
 #include "SharedMemoryLimit.h"
 #include "Traits.h"
@@ -87,32 +88,32 @@ FindEmittedKernel(const Window & window, KeyFormat keyFormat, const EmittedKerne
 }
 
 cudaError_t
-PrepareEmittedKernel(const EmittedKernel & kernel, int & multiprocessors)
+PrepareEmittedKernel(const EmittedKernel & kernel, EmittedLaunch & launch)
 {
   int  device = 0;
   auto error = cudaGetDevice(&device);
   if (error == cudaSuccess)
   {
-    error = cudaDeviceGetAttribute(&multiprocessors, cudaDevAttrMultiProcessorCount, device);
+    error = cudaDeviceGetAttribute(&launch.multiprocessors, cudaDevAttrMultiProcessorCount, device);
   }
   if (error == cudaSuccess && kernel.shape.sharedBytes > unaskedSharedBytes)
   {
     error = AllowSharedMemory(kernel.function, kernel.shape.sharedBytes);
   }
-  return error;
+  return error == cudaSuccess ? AwaitsKernelsInFront(kernel.function, launch.isEarly) : error;
 }
 
 cudaError_t
 LaunchEmittedKernel(const EmittedKernel & kernel, const KernelArguments & arguments, cudaStream_t stream)
 {
-  int        multiprocessors = 1;
-  const auto error = PrepareEmittedKernel(kernel, multiprocessors);
-  return error != cudaSuccess ? error : LaunchEmittedKernel(kernel, multiprocessors, arguments, stream);
+  EmittedLaunch launch;
+  const auto    error = PrepareEmittedKernel(kernel, launch);
+  return error != cudaSuccess ? error : LaunchEmittedKernel(kernel, launch, arguments, stream);
 }
 
 cudaError_t
 LaunchEmittedKernel(const EmittedKernel & kernel,
-                    int                   multiprocessors,
+                    const EmittedLaunch & launch,
                     KernelArguments       arguments,
                     cudaStream_t          stream,
                     const void *          rule)
@@ -128,12 +129,12 @@ LaunchEmittedKernel(const EmittedKernel & kernel,
     const auto slices = DivideUp(arguments.outputExtent[2], block[2]) * blocksW;
     if (shape.strips > 0)
     {
-      arguments.stripRows = GetStripRows(shape, blocksX * slices, height, multiprocessors);
+      arguments.stripRows = GetStripRows(shape, blocksX * slices, height, launch.multiprocessors);
       block[1] *= arguments.stripRows;
     }
     else
     {
-      const int steps = CountSteps(shape, blocksX * DivideUp(height, block[1]) * slices, multiprocessors);
+      const int steps = CountSteps(shape, blocksX * DivideUp(height, block[1]) * slices, launch.multiprocessors);
       arguments.stripRows = steps * shape.stepLength;
       block[shape.marchAxis] *= steps;
     }
@@ -154,12 +155,13 @@ LaunchEmittedKernel(const EmittedKernel & kernel,
                       static_cast<unsigned int>(std::min(blocksY - y, largestGrid)),
                       static_cast<unsigned int>(std::min(blocksZW - z, largestGrid)));
       void *     parameters[] = { &arguments, const_cast<void *>(rule) }; // the second if the kernel has it
-      const auto error = cudaLaunchKernel(kernel.function,
-                                          grid,
-                                          dim3(static_cast<unsigned int>(kernel.shape.threads)),
-                                          parameters,
-                                          static_cast<std::size_t>(kernel.shape.sharedBytes),
-                                          stream);
+      const auto error = LaunchKernel(kernel.function,
+                                      grid,
+                                      dim3(static_cast<unsigned int>(kernel.shape.threads)),
+                                      parameters,
+                                      kernel.shape.sharedBytes,
+                                      launch.isEarly,
+                                      stream);
       if (error != cudaSuccess)
       {
         return error;

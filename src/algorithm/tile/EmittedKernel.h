@@ -59,17 +59,23 @@ GetEmittedKernels();
 cudaError_t
 FindEmittedKernel(const Window & window, KeyFormat keyFormat, const EmittedKernel *& kernel);
 
-/** Allows a kernel the shared memory that it takes on the current device, and counts the device's multiprocessors.
- * Holds as long as the device's CUDA context. \returns CUDA's error. */
+/** What launches of a kernel have to know. Holds as long as the device's CUDA context. */
+struct EmittedLaunch
+{
+  int  multiprocessors{ 1 }; ///< of the device
+  bool isEarly{ false };     ///< see LaunchKernel()
+};
+
+/** Allows a kernel the shared memory that it takes on the current device. \returns CUDA's error. */
 cudaError_t
-PrepareEmittedKernel(const EmittedKernel & kernel, int & multiprocessors);
+PrepareEmittedKernel(const EmittedKernel & kernel, EmittedLaunch & launch);
 
 /** Completes the arguments for a kernel's blocks and launches it over the output box, on the device that it was
  * prepared on; a grid larger than CUDA allows becomes several launches.
  * \param rule what a kernel is told that reads masks, MaskRules, or that replaces outliers alone, OutlierDistance */
 cudaError_t
 LaunchEmittedKernel(const EmittedKernel & kernel,
-                    int                   multiprocessors,
+                    const EmittedLaunch & launch,
                     KernelArguments       arguments,
                     cudaStream_t          stream,
                     const void *          rule = nullptr);

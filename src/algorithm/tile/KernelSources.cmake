@@ -3,7 +3,7 @@ set(CudaMedian_SOURCES_ROOT ${CMAKE_CURRENT_LIST_DIR}/../..)
 function(cudamedian_write_kernel_sources fileVariable)
   set(texts "")
   foreach(header IN ITEMS core/Clamp.h core/DivideUp.h core/FlagWords.h core/HostDevice.h core/KeyPacking.h core/KeyPairs.h core/MultiplyAdd.h core/PixelKey.h
-      cuda/KernelArguments.h cuda/MaskRules.h cuda/OutlierDistance.h cuda/PackedLanes.h algorithm/tile/PixelVector.h algorithm/tile/KeyArithmetic.h algorithm/tile/KeyRegisters.h algorithm/tile/BFloatRegisters.h algorithm/tile/QuadRegisters.h
+      cuda/EarlyStart.h cuda/KernelArguments.h cuda/MaskRules.h cuda/OutlierDistance.h cuda/PackedLanes.h algorithm/tile/PixelVector.h algorithm/tile/KeyArithmetic.h algorithm/tile/KeyRegisters.h algorithm/tile/BFloatRegisters.h algorithm/tile/QuadRegisters.h
       algorithm/tile/ColumnKeys.h algorithm/tile/LinePlace.h algorithm/tile/LineKernel.h algorithm/tile/RankChoice.h
       algorithm/tile/OutlierStore.h algorithm/tile/StagedAccess.h algorithm/tile/TileKernel.h algorithm/tile/MarchingKernel.h algorithm/tile/TileBlock.h
       algorithm/tile/MaskedLayout.h algorithm/tile/MaskedTileKernel.h

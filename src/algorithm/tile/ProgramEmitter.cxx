@@ -398,7 +398,7 @@ MakeKernelSource(const KernelProgram & program,
                               : readsMasks    ? "MaskedTileKernel.h"
                               : tellsOutliers ? "OutlierTileKernel.h"
                                               : "TileBlock.h";
-  source << "#include \"" << header << "\"\nnamespace cudamedian\n{\n";
+  source << "#include \"EarlyStart.h\"\n#include \"" << header << "\"\nnamespace cudamedian\n{\n";
   count = EmitProgram(program, policy, kind, "Program", source);
   const auto         packing = inLines ? GetLinePacking(kind.packing) : kind.packing;
   const auto * const kernel = inLines ? "LineKernel" : readsMasks ? "MaskedTileKernel" : "ProgramKernel";
@@ -413,7 +413,7 @@ MakeKernelSource(const KernelProgram & program,
          << (readsMasks      ? ",\n                     const __grid_constant__ cudamedian::MaskRules rule"
              : tellsOutliers ? ",\n                     const __grid_constant__ cudamedian::OutlierDistance rule"
                              : "")
-         << ")\n{\n"
+         << ")\n{\n  cudamedian::AwaitKernelsInFront();\n"
          << (inLines ? "  cudamedian::Kernel::Run(arguments, blockIdx.x, blockIdx.y, blockIdx.z, threadIdx.x);\n}\n"
              : readsMasks    ? "  cudamedian::RunMaskedTileBlock<cudamedian::Kernel>(arguments, rule);\n}\n"
              : tellsOutliers ? "  cudamedian::RunTileKernelBlock<cudamedian::Kernel>(arguments, rule);\n}\n"

@@ -78,13 +78,13 @@ public:
     , m_IsNative(isNative)
     , m_PixelBytes(pixelBytes)
   {
-    CheckCuda(PrepareEmittedKernel(kernel, m_Multiprocessors), "cudaFuncSetAttribute");
+    CheckCuda(PrepareEmittedKernel(kernel, m_Launch), "cudaFuncSetAttribute");
   }
 
   cudaError_t
   Launch(const KernelArguments & arguments, void *, cudaStream_t stream) const override
   {
-    return LaunchEmittedKernel(m_Kernel, m_Multiprocessors, arguments, stream);
+    return LaunchEmittedKernel(m_Kernel, m_Launch, arguments, stream);
   }
   std::int64_t
   GetLargestLaunch() const override
@@ -109,7 +109,7 @@ public:
   cudaError_t
   LaunchMasked(const KernelArguments & arguments, const MaskRules & rules, cudaStream_t stream) const override
   {
-    return LaunchEmittedKernel(m_Masked, m_Multiprocessors, arguments, stream, &rules);
+    return LaunchEmittedKernel(m_Masked.kernel, m_Masked.launch, arguments, stream, &rules);
   }
   Preparation
   PrepareOutliers(bool waits) override
@@ -118,8 +118,8 @@ public:
     CheckCuda(GetKernelImage(image), "cudaFuncGetAttributes");
     if (m_Kernel.ofOutliers != nullptr && image.isNative) // else nobody has tried it on such a device
     {
-      m_Outliers = m_Kernel;
-      m_Outliers.function = m_Kernel.ofOutliers;
+      m_Outliers = { m_Kernel, m_Launch };
+      m_Outliers.kernel.function = m_Kernel.ofOutliers;
       return {};
     }
     return PrepareTask(KernelTask::Outliers, m_Kernel.window, waits, m_Outliers);
@@ -129,7 +129,7 @@ public:
                  const OutlierDistance & distance,
                  cudaStream_t            stream) const override
   {
-    return LaunchEmittedKernel(m_Outliers, m_Multiprocessors, arguments, stream, &distance);
+    return LaunchEmittedKernel(m_Outliers.kernel, m_Outliers.launch, arguments, stream, &distance);
   }
   void
   Describe(ExecutionReport & report) const override
@@ -140,9 +140,15 @@ public:
   }
 
 private:
+  struct Prepared
+  {
+    EmittedKernel kernel{};
+    EmittedLaunch launch;
+  };
+
   /** Finds the kernel of a task, which is compiled at first use. */
   Preparation
-  PrepareTask(KernelTask task, const Window & window, bool waits, EmittedKernel & kernel)
+  PrepareTask(KernelTask task, const Window & window, bool waits, Prepared & result)
   {
     const auto traits = GetDeviceTraits({});
     auto       wish = MakeKernelWish(window, m_Kernel.keyFormat, m_PixelBytes, traits);
@@ -161,23 +167,23 @@ private:
     {
       return { found.explanation };
     }
-    Preparation prepared;
+    Preparation preparation;
     const auto  needed = static_cast<std::size_t>(found.kernel->shape.sharedBytes);
-    if (FitsSharedMemory(needed, traits.blockSharedBytes, "it", prepared.missing))
+    if (FitsSharedMemory(needed, traits.blockSharedBytes, "it", preparation.missing))
     {
-      CheckCuda(PrepareEmittedKernel(*found.kernel, m_Multiprocessors), "cudaFuncSetAttribute");
-      kernel = *found.kernel;
+      CheckCuda(PrepareEmittedKernel(*found.kernel, result.launch), "cudaFuncSetAttribute");
+      result.kernel = *found.kernel;
     }
-    return prepared;
+    return preparation;
   }
 
   const EmittedKernel & m_Kernel;
   std::string           m_How;
   bool                  m_IsNative;
   int                   m_PixelBytes;
-  int                   m_Multiprocessors{ 1 };
-  EmittedKernel         m_Masked{};   ///< if it was prepared …
-  EmittedKernel         m_Outliers{}; ///< … likewise
+  EmittedLaunch         m_Launch;
+  Prepared              m_Masked;   ///< if it was …
+  Prepared              m_Outliers; ///< … likewise
 };
 
 /** Looks for the kernel compiled ahead on the current device. \returns null, and why, where there is none. */
