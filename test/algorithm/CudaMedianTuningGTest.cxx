@@ -67,6 +67,9 @@ const std::vector<RatioRow> histogramsToPrograms{
 const std::vector<RatioRow> histogramsToRanks{
 #include "HostRatiosToRanks.inc"
 };
+const std::vector<RatioRow> thresholdsToHistograms{
+#include "HostThresholdRatios.inc"
+};
 
 using RateTables = std::map<Algorithm, std::vector<RateRow>>;
 const RateTables rateTables{ { Algorithm::TileProgram,
@@ -436,6 +439,13 @@ TEST(CudaMedianTuning, TheFasterAlgorithmOfTheCpuIsChosen)
   {
     EXPECT_GT(row.ratio, 1);
     EXPECT_NE(ChooseAlgorithm(row.window, row.pixelBytes, Backend::Cpu), Algorithm::LocalRank) << ToRow(row.window);
+  }
+  // Those that programs are faster than are not asked for.
+  for (const auto & row : thresholdsToHistograms)
+  {
+    const auto chosen = ChooseAlgorithm(row.window, row.pixelBytes, Backend::Cpu);
+    EXPECT_GE(chosen == Algorithm::SlidingHistogram ? 1 / row.ratio : row.ratio, 0.88)
+      << ToRow(row.window) << ", " << row.pixelBytes << ", " << ToString(chosen);
   }
 }
 

@@ -83,11 +83,12 @@ GetHostBoxCover(const Case & c, const WindowMeasures & measures)
     case Algorithm::TileProgram:
       return OnlyIf(axes <= 2 ? largest <= 15 : axes == 3 && largest <= 4);
     case Algorithm::LocalRank:
-      // Blocks extend along the first axis, whether or not the window does.
-      return axes > (measures.radius[0] == 0 ? 2 : 3) ? Cover::Never
-             : largest <= (axes <= 2 ? 127 : 19)      ? Cover::Must
-             : window > 65536                         ? Cover::Never
-                                                      : Cover::May;
+      // Blocks extend along the first axis, whether or not the window does; where windows keep a threshold, along all.
+      return axes > (measures.radius[0] == 0 ? 2 : 3)
+               ? (cudamedian::PixelBytes(c.type) == 1 ? Cover::Never : Cover::May)
+             : largest <= (axes <= 2 ? 127 : 19) ? Cover::Must
+             : window > 65536                    ? Cover::Never
+                                                 : Cover::May;
     case Algorithm::SlidingHistogram:
       return largest <= 1000 && window <= 65535 ? Cover::Must : Cover::May;
     case Algorithm::MergeTiling:

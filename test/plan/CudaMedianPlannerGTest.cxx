@@ -21,9 +21,11 @@
 #include "ExtremumSteps.h"
 #include "HistogramPolicy.h"
 #include "HostHistogramPolicy.h"
+#include "HostThresholdPolicy.h"
 #include "KernelPolicy.h"
 #include "MergePolicy.h"
 #include "Planner.h"
+#include "RankedRegion.h"
 #include "RankPolicy.h"
 #include "RowPrograms.h"
 #include "TilePolicy.h"
@@ -184,17 +186,17 @@ TEST(CudaMedianPlanner, AlgorithmByWindow)
   EXPECT_EQ(choose({ { 0, 5, 0, 4 } }), Algorithm::TileProgram);
   EXPECT_EQ(choose({ { 2, 0, 2, 2 } }), Algorithm::TileProgram);
   EXPECT_EQ(choose({ { 10, 10, 0, 0 } }), Algorithm::TileProgram);
-  EXPECT_EQ(choose({ { 11, 11, 0, 0 } }), Algorithm::SlidingHistogram);
+  EXPECT_EQ(choose({ { 11, 11, 0, 0 } }), Algorithm::LocalRank);
   EXPECT_EQ(choose({ { 3, 3, 2, 0 } }), Algorithm::TileProgram);
-  EXPECT_EQ(choose({ { 4, 4, 1, 0 } }), Algorithm::SlidingHistogram);
-  EXPECT_EQ(choose({ { 15, 15, 0, 0 } }), Algorithm::SlidingHistogram);
-  EXPECT_EQ(choose({ { 4, 4, 4, 0 } }), Algorithm::SlidingHistogram);
+  EXPECT_EQ(choose({ { 4, 4, 1, 0 } }), Algorithm::LocalRank);
+  EXPECT_EQ(choose({ { 15, 15, 0, 0 } }), Algorithm::LocalRank);
+  EXPECT_EQ(choose({ { 4, 4, 4, 0 } }), Algorithm::LocalRank);
   EXPECT_EQ(choose({ { 16, 0, 0, 0 } }), Algorithm::LocalRank);
-  EXPECT_EQ(choose({ { 16, 1, 0, 0 } }), Algorithm::SlidingHistogram);
-  EXPECT_EQ(choose({ { 5, 1, 1, 0 } }), Algorithm::SlidingHistogram);
+  EXPECT_EQ(choose({ { 16, 1, 0, 0 } }), Algorithm::LocalRank);
+  EXPECT_EQ(choose({ { 5, 1, 1, 0 } }), Algorithm::LocalRank);
   EXPECT_EQ(choose({ { 200, 200, 0, 0 } }), Algorithm::SlidingHistogram);
-  EXPECT_EQ(choose({ { 0, 1, 1, 6 } }), Algorithm::SlidingHistogram);
-  EXPECT_EQ(choose({ { 1, 1, 1, 1 } }), Algorithm::SlidingHistogram);
+  EXPECT_EQ(choose({ { 0, 1, 1, 6 } }), Algorithm::LocalRank);
+  EXPECT_EQ(choose({ { 1, 1, 1, 1 } }), Algorithm::LocalRank);
   EXPECT_EQ(choose({ { 2000, 2000, 0, 0 } }), Algorithm::Selection);
   auto request = MakeRequest({ { 9, 9, 1, 1 } }, { { 6, 6, 0, 0 } });
   request.algorithm = Algorithm::TileProgram;
@@ -308,6 +310,9 @@ TEST(CudaMedianRankPolicy, WhatDoesNotCoverAWindowSaysWhy)
 {
   auto request = MakeRequest({ { 9, 9, 9, 9 } }, { { 0, 1, 1, 1 } });
   request.algorithm = cudamedian::Algorithm::LocalRank;
+  EXPECT_NO_THROW(cudamedian::PlanOnHost(request)) << "windows that keep a threshold";
+  request.pixelType = cudamedian::PixelType::UInt8;
+  request.outputPixelBytes = 1;
   EXPECT_NO_THROW(cudamediantest::PlanOnH200(request, Backend::Cuda, 1 << 30));
   try
   {
@@ -498,9 +503,13 @@ TEST(CudaMedianPlanner, OnTheCpuLargeWindowsSlideOverColumns)
             cudamedian::FindRowProgram(seven, 1) ? Algorithm::TileProgram : Algorithm::SlidingHistogram);
   EXPECT_EQ(choose(PixelType::UInt8, { { 2, 2, 2, 1 } }), Algorithm::SlidingHistogram);
   EXPECT_EQ(choose(PixelType::Int16, { { 10, 10, 0, 0 } }), Algorithm::TileProgram);
-  EXPECT_EQ(choose(PixelType::Int16, { { 40, 40, 0, 0 } }), Algorithm::SlidingHistogram);
+  EXPECT_EQ(choose(PixelType::Int16, { { 11, 11, 0, 0 } }), Algorithm::LocalRank);
+  EXPECT_EQ(choose(PixelType::Int16, { { 40, 40, 0, 0 } }), Algorithm::LocalRank);
+  EXPECT_EQ(choose(PixelType::Int16, { { 75, 75, 0, 0 } }), Algorithm::SlidingHistogram);
+  EXPECT_EQ(choose(PixelType::Int16, { { 4, 4, 4, 0 } }), Algorithm::LocalRank);
+  EXPECT_EQ(choose(PixelType::Int16, { { 7, 7, 7, 0 } }), Algorithm::SlidingHistogram);
   EXPECT_EQ(choose(PixelType::Float32, { { 8, 6, 0, 0 } }), Algorithm::TileProgram);
-  EXPECT_EQ(choose(PixelType::Float32, { { 9, 9, 0, 0 } }), Algorithm::SlidingHistogram);
+  EXPECT_EQ(choose(PixelType::Float32, { { 9, 9, 0, 0 } }), Algorithm::LocalRank);
   EXPECT_EQ(choose(PixelType::Float64, { { 500, 500, 0, 0 } }), Algorithm::SlidingHistogram);
   // Of one axis nothing is shared.
   EXPECT_EQ(choose(PixelType::Int16, { { 40, 0, 0, 0 } }), Algorithm::LocalRank);
@@ -521,7 +530,7 @@ TEST(CudaMedianHostHistogramPolicy, BlocksCoverTheOutputs)
     {
       for (const unsigned units : { 1U, 7U })
       {
-        HostHistogramShape shape{};
+        HostBlockShape shape{};
         ASSERT_TRUE(FindHostHistogramShape(radius, 2, extent, units, shape));
         EXPECT_EQ(shape.axes[0], 0);
         EXPECT_EQ(std::set<int>(shape.axes, shape.axes + Dimension).size(), std::size_t{ Dimension });
@@ -531,13 +540,48 @@ TEST(CudaMedianHostHistogramPolicy, BlocksCoverTheOutputs)
           EXPECT_GE(shape.tile[axis], 1);
           EXPECT_EQ(shape.window[axis], 2 * radius[shape.axes[axis]] + 1);
         }
-        EXPECT_GE(CountHostHistogramBlocks(shape, extent), extent[0] == 1000 ? units : 1);
+        EXPECT_GE(shape.CountBlocks(extent), extent[0] == 1000 ? units : 1);
       }
     }
   }
-  HostHistogramShape shape{};
+  HostBlockShape shape{};
   EXPECT_FALSE(FindHostHistogramShape(Extent{ { 1000, 1000, 0, 0 } }, 2, { { 500, 500, 1, 1 } }, 1, shape));
   EXPECT_FALSE(IsCoveredByHostHistograms(Extent{ { 32767, 32767, 32767, 32767 } }, 2));
+}
+
+// The same of windows that keep a threshold, whose regions have at most 255 pixels along an axis, and places of 16
+// bits.
+TEST(CudaMedianHostThresholdPolicy, BlocksCoverTheOutputs)
+{
+  using namespace cudamedian;
+  for (const auto & radius : { Extent{ { 10, 10, 0, 0 } },
+                               Extent{ { 3, 4, 5, 0 } },
+                               Extent{ { 0, 9, 9, 0 } },
+                               Extent{ { 1, 1, 2, 3 } },
+                               Extent{ { 119, 119, 0, 0 } } })
+  {
+    for (const auto & extent : { Extent{ { 1, 1, 1, 1 } }, Extent{ { 1000, 700, 1, 1 } }, Extent{ { 33, 9, 70, 5 } } })
+    {
+      for (const unsigned units : { 1U, 7U })
+      {
+        HostBlockShape shape{};
+        ASSERT_TRUE(FindHostThresholdShape(radius, 2, extent, units, shape));
+        EXPECT_EQ(shape.axes[0], 0);
+        int bits = 0;
+        for (int axis = 0; axis < Dimension; ++axis)
+        {
+          EXPECT_GE(shape.tile[axis], 1);
+          EXPECT_LE(shape.GetRegion(axis), 255);
+          bits += CountPositionBits(shape.GetRegion(axis));
+        }
+        EXPECT_LE(bits, 16);
+        EXPECT_GE(shape.CountBlocks(extent), extent[0] == 1000 ? units : 1);
+      }
+    }
+  }
+  HostBlockShape shape{};
+  EXPECT_FALSE(FindHostThresholdShape(Extent{ { 120, 120, 0, 0 } }, 2, { { 500, 500, 1, 1 } }, 1, shape));
+  EXPECT_FALSE(FindHostThresholdShape(Extent{ { 5, 5, 0, 0 } }, 1, { { 500, 500, 1, 1 } }, 1, shape)) << "histograms";
 }
 
 TEST(CudaMedianPlanner, OnCudaTheLargestWindowsSlideOverColumns)
@@ -712,11 +756,11 @@ TEST(CudaMedianPlanner, OnCudaTheWidthOfPixelsTellsWhereRanksBegin)
   EXPECT_EQ(choose(PixelType::Float32, { { 7, 7, 7, 0 } }), Algorithm::SlidingHistogram);
 }
 
-TEST(CudaMedianPlanner, OnTheCpuWidePixelsSlideEarlier)
+TEST(CudaMedianPlanner, OnTheCpuWidePixelsKeepThresholdsEarlier)
 {
   for (const auto & [type, algorithm] :
        { std::pair{ cudamedian::PixelType::Float32, cudamedian::Algorithm::TileProgram },
-         std::pair{ cudamedian::PixelType::Float64, cudamedian::Algorithm::SlidingHistogram } })
+         std::pair{ cudamedian::PixelType::Float64, cudamedian::Algorithm::LocalRank } })
   {
     auto request = MakeRequest({ { 90, 50, 1, 1 } }, { { 7, 6, 0, 0 } });
     request.pixelType = type;

@@ -16,7 +16,6 @@
  *
  *=========================================================================*/
 #include "BinSearch.h"
-#include "DivideUp.h"
 
 #include <algorithm>
 #include <cstring>
@@ -25,6 +24,7 @@
 #define HWY_TARGET_INCLUDE "BinSearch.cxx"
 #include "hwy/foreach_target.h"
 #include "hwy/highway.h"
+#include "MaskBits-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace cudamedian
@@ -39,51 +39,6 @@ namespace hn = hwy::HWY_NAMESPACE;
 using Descriptor = hn::ScalableTag<std::uint16_t>;
 using Positions = hn::Vec<Descriptor>;
 using Inside = hn::Mask<Descriptor>;
-
-/** The place of the set bit that has so many below it. */
-HWY_INLINE std::uint32_t
-           FindBit(std::uint64_t bits, std::uint32_t below)
-{
-#if HWY_ARCH_X86_64 && HWY_TARGET <= HWY_AVX2
-  bits = _pdep_u64(std::uint64_t{ 1 } << below, bits);
-#else
-  for (; below > 0; --below)
-  {
-    bits &= bits - 1;
-  }
-#endif
-  return static_cast<std::uint32_t>(hwy::Num0BitsBelowLS1Bit_Nonzero64(bits));
-}
-
-/** A mask's bits. */
-HWY_INLINE std::uint64_t
-           GetBits(Inside mask, std::size_t lanes)
-{
-  // At most 2048 bits long; whole bytes are written. Bytes that are read as they were written are found in registers.
-  std::uint8_t  bytes[128 / 8 + 8];
-  std::uint64_t bits = 0;
-  hn::StoreMaskBits(Descriptor(), mask, bytes);
-  switch (lanes)
-  {
-    case 32:
-    {
-      std::uint32_t word;
-      std::memcpy(&word, bytes, sizeof(word));
-      return word;
-    }
-    case 16:
-    {
-      std::uint16_t word;
-      std::memcpy(&word, bytes, sizeof(word));
-      return word;
-    }
-    case 8:
-      return bytes[0];
-    default:
-      std::memcpy(&bits, bytes, std::min<std::size_t>(DivideUp(lanes, 8), sizeof(bits)));
-      return lanes < 8 ? bits & ((std::uint64_t{ 1 } << lanes) - 1) : bits;
-  }
-}
 
 /** Windows that pixels have to be looked for in along VAxes axes, the first of `axes`. */
 template <int VAxes>
@@ -125,7 +80,7 @@ public:
       {
         inside = hn::And(inside, IsInside<3>(place + first));
       }
-      bits |= GetBits(inside, lanes) << first;
+      bits |= GetBits(d, inside, lanes) << first;
     }
     return bits;
   }

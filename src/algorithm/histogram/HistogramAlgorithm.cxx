@@ -59,16 +59,13 @@ public:
       candidate.onHost = MakeHistogramMethod();
       return { candidate, "", false };
     }
-    HostHistogramShape shape{};
+    HostBlockShape shape{};
     if (!FindHostHistogramShape(
           problem.GetWindow(), pixelBytes, request.outputExtent, std::max(1U, request.workUnits), shape))
     {
       return Refuse(problem, hostHistogramLimits);
     }
-    for (int axis = 0; axis < Dimension; ++axis)
-    {
-      candidate.tile[shape.axes[axis]] = shape.tile[axis];
-    }
+    candidate.tile = shape.GetTile();
     candidate.tileReason = "lowest cost by the model of sorting a region and sliding";
     // Of one axis, columns have a pixel each or the window is a column, and nothing is shared.
     candidate.standing = problem.GetWindow().CountAxes() > 1 ? Standing::Fastest : Standing::Overtaken;

@@ -50,7 +50,7 @@ public:
 class SortedHistogramMethod : public HostMethod
 {
 public:
-  explicit SortedHistogramMethod(const HostHistogramShape & shape)
+  explicit SortedHistogramMethod(const HostBlockShape & shape)
     : m_Shape(shape)
   {}
 
@@ -59,19 +59,19 @@ public:
   {
     DispatchKeys(GetKeyFormat(request.pixelType), [&](auto key) {
       RunRows<SortedHistogramRunner<typename decltype(key)::Bits, decltype(key)::mapping>>(
-        request, HostHistogramWork{ output, m_Shape }, report);
+        request, HostBlockWork{ output, m_Shape }, report);
     });
   }
 
   double
   EstimateWork(const MedianRequest & request, const HostTraits &, double) const override
   {
-    return 1e-9 * static_cast<double>(CountHostHistogramBlocks(m_Shape, request.outputExtent)) *
+    return 1e-9 * static_cast<double>(m_Shape.CountBlocks(request.outputExtent)) *
            EstimateHostHistogramNanoseconds(m_Shape, static_cast<int>(PixelBytes(request.pixelType)));
   }
 
 private:
-  HostHistogramShape m_Shape;
+  HostBlockShape m_Shape;
 };
 
 } // namespace
@@ -83,7 +83,7 @@ MakeHistogramMethod()
 }
 
 std::shared_ptr<const HostMethod>
-MakeSortedHistogramMethod(const HostHistogramShape & shape)
+MakeSortedHistogramMethod(const HostBlockShape & shape)
 {
   return std::make_shared<SortedHistogramMethod>(shape);
 }

@@ -30,7 +30,7 @@ MakeHistogramMethod();
 
 /** Sliding histograms on the host, of pixels that are sorted in blocks. */
 std::shared_ptr<const HostMethod>
-MakeSortedHistogramMethod(const HostHistogramShape & shape);
+MakeSortedHistogramMethod(const HostBlockShape & shape);
 
 } // namespace cudamedian
 

@@ -18,10 +18,6 @@
 #include "HostHistogramPolicy.h"
 
 #include "BinSearch.h"
-#include "DivideUp.h"
-
-#include <algorithm>
-#include <limits>
 
 namespace cudamedian
 {
@@ -43,7 +39,7 @@ constexpr std::int64_t mostCachedColumns = 1536;
 constexpr std::int64_t leastTile[Dimension] = { 32, 8, 1, 1 };
 
 bool
-IsSmallEnough(const HostHistogramShape & shape)
+IsSmallEnough(const HostBlockShape & shape)
 {
   std::int64_t pixels = 1;
   for (int axis = 0; axis < Dimension && pixels <= mostRegionPixels; ++axis)
@@ -52,22 +48,6 @@ IsSmallEnough(const HostHistogramShape & shape)
     pixels = extent <= mostRegionExtent ? pixels * extent : mostRegionPixels + 1;
   }
   return pixels <= mostRegionPixels;
-}
-
-HostHistogramShape
-MakeShape(const Window & window)
-{
-  HostHistogramShape shape{ { 0, 1, 2, 3 }, {}, {} };
-  // A row down costs the pixels of a column's rim: the fewest where columns move along the window's longest axis.
-  std::stable_sort(shape.axes + 1, shape.axes + Dimension, [&](int one, int other) {
-    return window.GetSize(one) > window.GetSize(other);
-  });
-  for (int axis = 0; axis < Dimension; ++axis)
-  {
-    shape.window[axis] = window.GetSize(shape.axes[axis]);
-    shape.tile[axis] = 1;
-  }
-  return shape;
 }
 
 } // namespace
@@ -86,12 +66,16 @@ IsCoveredByHostHistograms(const Window & window, int pixelBytes)
   {
     return false;
   }
-  auto shape = MakeShape(window);
+  HostBlockShape shape{ { 0, 1, 2, 3 }, {}, { 1, 1, 1, 1 } };
+  for (int axis = 0; axis < Dimension; ++axis)
+  {
+    shape.window[axis] = window.GetSize(axis);
+  }
   return pixelBytes == 1 || IsSmallEnough(shape);
 }
 
 double
-EstimateHostHistogramNanoseconds(const HostHistogramShape & shape, int pixelBytes)
+EstimateHostHistogramNanoseconds(const HostBlockShape & shape, int pixelBytes)
 {
   const auto pixels = static_cast<double>(shape.CountPixels());
   const auto columns = static_cast<double>(shape.GetRegion(0));
@@ -115,58 +99,17 @@ EstimateHostHistogramNanoseconds(const HostHistogramShape & shape, int pixelByte
   return sorting + clearing + filling + moving + searching + outputs * 25;
 }
 
-std::int64_t
-CountHostHistogramBlocks(const HostHistogramShape & shape, const Extent & outputExtent)
-{
-  std::int64_t blocks = 1;
-  for (int axis = 0; axis < Dimension; ++axis)
-  {
-    blocks *= DivideUp(outputExtent[shape.axes[axis]], shape.tile[axis]);
-  }
-  return blocks;
-}
-
 bool
-FindHostHistogramShape(const Window &       window,
-                       int                  pixelBytes,
-                       const Extent &       outputExtent,
-                       unsigned int         units,
-                       HostHistogramShape & shape)
+FindHostHistogramShape(const Window &   window,
+                       int              pixelBytes,
+                       const Extent &   outputExtent,
+                       unsigned int     units,
+                       HostBlockShape & shape)
 {
-  double     least = std::numeric_limits<double>::infinity();
-  auto       tried = MakeShape(window);
-  const auto choose = [&](const auto & self, int axis) -> void {
-    if (axis < 0)
-    {
-      if (!IsSmallEnough(tried))
-      {
-        return;
-      }
-      // Blocks that are cut off at the end of the outputs take as long as their outputs.
-      const auto blocks = CountHostHistogramBlocks(tried, outputExtent);
-      const auto turns = DivideUp(blocks, static_cast<std::int64_t>(units));
-      const auto cost = static_cast<double>(turns) * EstimateHostHistogramNanoseconds(tried, pixelBytes);
-      if (cost < least)
-      {
-        least = cost;
-        shape = tried;
-      }
-      return;
-    }
-    const auto extent = outputExtent[tried.axes[axis]];
-    for (auto tile = leastTile[axis];; tile *= 2)
-    {
-      // As many outputs in each block.
-      tried.tile[axis] = DivideUp(extent, DivideUp(extent, std::min(tile, extent)));
-      self(self, axis - 1);
-      if (tile >= extent || tried.GetRegion(axis) > mostRegionExtent)
-      {
-        break;
-      }
-    }
+  const auto estimate = [&](const HostBlockShape & tried) {
+    return EstimateHostHistogramNanoseconds(tried, pixelBytes);
   };
-  choose(choose, Dimension - 1);
-  return least < std::numeric_limits<double>::infinity();
+  return FindHostBlockShape(window, leastTile, mostRegionExtent, IsSmallEnough, estimate, outputExtent, units, shape);
 }
 
 } // namespace cudamedian

@@ -20,8 +20,7 @@
 
 #include "BinSearch.h"
 #include "ColumnHistograms.h"
-#include "HostHistogramPolicy.h"
-#include "KeyedImage.h"
+#include "HostBlock.h"
 #include "RequestWindow.h"
 #include "SortedRegion.h"
 
@@ -31,13 +30,6 @@
 namespace cudamedian
 {
 
-/** Blocks of sliding histograms over a box of outputs. */
-struct HostHistogramWork
-{
-  PixelBox           output;
-  HostHistogramShape shape;
-};
-
 /** Slides windows over histograms of columns, for pixels of any width: the pixels of a block's region are sorted once
  * and cut into 256 bins of as many each, the histograms tell the bin of each window's rank, and the pixels of that bin
  * are looked through in their order until so many lie in the window. A pixel costs as much in any window of two axes.
@@ -46,19 +38,18 @@ template <typename TKey, KeyMapping VMapping>
 class SortedHistogramRunner
 {
 public:
-  SortedHistogramRunner(const MedianRequest & request, const HostHistogramWork & work)
+  SortedHistogramRunner(const MedianRequest & request, const HostBlockWork & work)
     : m_Image(request)
     , m_Request(request)
     , m_Window(GetWindow(request))
-    , m_Output(work.output)
-    , m_Shape(work.shape)
+    , m_Block(m_Image, m_Window, work)
     , m_IsLarge(m_Window.CountPixels() > 65535)
   {}
 
   static std::size_t
-  CountRows(const MedianRequest &, const HostHistogramWork & work)
+  CountRows(const MedianRequest &, const HostBlockWork & work)
   {
-    return static_cast<std::size_t>(CountHostHistogramBlocks(work.shape, work.output.extent));
+    return HostBlock<TKey, VMapping>::Count(work);
   }
 
   std::size_t
@@ -71,23 +62,25 @@ public:
   void
   Run(std::size_t block)
   {
-    Locate(static_cast<std::int64_t>(block));
-    LoadRegion();
-    m_Region.Sort({ { m_Tile[0] > 1, m_Tile[1] > 1, m_Tile[2] > 1, m_Tile[3] > 1 } });
-    const auto columns = static_cast<std::size_t>(m_Tile[0] + m_Shape.window[0] - 1);
+    m_Block.Locate(static_cast<std::int64_t>(block));
+    const auto tile = [this](int i) { return m_Block.GetTile(i); };
+    m_Block.Load(
+      m_Region.Resize({ m_Block.GetRegion(0), m_Block.GetRegion(1), m_Block.GetRegion(2), m_Block.GetRegion(3) }));
+    m_Region.Sort({ { tile(0) > 1, tile(1) > 1, tile(2) > 1, tile(3) > 1 } });
+    const auto columns = static_cast<std::size_t>(m_Block.GetRegion(0));
     m_Coarse.resize(ColumnHistograms::CountCoarse(columns));
     m_Fine.resize(ColumnHistograms::CountFine(columns));
     m_Histograms = { m_Coarse.data(), m_Fine.data(), columns };
-    const auto width = static_cast<std::size_t>(m_Tile[0]);
+    const auto width = static_cast<std::size_t>(tile(0));
     m_RowBins.resize(width);
     m_Rests.resize(width);
     m_Places.resize(width);
     m_Medians.resize(width);
-    for (m_Position[3] = 0; m_Position[3] < m_Tile[3]; ++m_Position[3])
+    for (m_Position[3] = 0; m_Position[3] < tile(3); ++m_Position[3])
     {
-      for (m_Position[2] = 0; m_Position[2] < m_Tile[2]; ++m_Position[2])
+      for (m_Position[2] = 0; m_Position[2] < tile(2); ++m_Position[2])
       {
-        for (m_Position[1] = 0; m_Position[1] < m_Tile[1]; ++m_Position[1])
+        for (m_Position[1] = 0; m_Position[1] < tile(1); ++m_Position[1])
         {
           m_Position[1] == 0 ? FillColumns() : MoveDown();
           FindRow();
@@ -97,64 +90,14 @@ public:
   }
 
 private:
-  /** The outputs of a block, cut off where the output box ends. */
-  void
-  Locate(std::int64_t block)
-  {
-    m_Origin = m_Output.origin;
-    for (int i = 0; i < Dimension; ++i)
-    {
-      const int  axis = m_Shape.axes[i];
-      const auto tiles = DivideUp(m_Output.extent[axis], m_Shape.tile[i]);
-      const auto first = block % tiles * m_Shape.tile[i];
-      block /= tiles;
-      m_Origin[axis] += first;
-      m_Tile[i] = std::min(m_Shape.tile[i], m_Output.extent[axis] - first);
-    }
-  }
-
-  /** Where the image has what the region has at a position along an axis: its border is repeated outwards. */
-  std::int64_t
-  FindInImage(int i, std::int64_t position) const
-  {
-    const int axis = m_Shape.axes[i];
-    return m_Image.Clamp(axis, m_Origin[axis] - m_Window.radius[axis] + position);
-  }
-
-  void
-  LoadRegion()
-  {
-    std::int64_t extent[Dimension];
-    for (int i = 0; i < Dimension; ++i)
-    {
-      extent[i] = m_Tile[i] + m_Shape.window[i] - 1;
-    }
-    TKey *     keys = m_Region.Resize(extent);
-    const auto first = m_Origin[0] - m_Window.radius[0];
-    Extent     position{ { 0, 0, 0, 0 } };
-    for (std::int64_t d = 0; d < extent[3]; ++d)
-    {
-      position[m_Shape.axes[3]] = FindInImage(3, d);
-      for (std::int64_t c = 0; c < extent[2]; ++c)
-      {
-        position[m_Shape.axes[2]] = FindInImage(2, c);
-        for (std::int64_t b = 0; b < extent[1]; ++b, keys += extent[0])
-        {
-          position[m_Shape.axes[1]] = FindInImage(1, b);
-          m_Image.LoadRow(m_Image.GetRow(position[1], position[2], position[3]), first, extent[0], keys);
-        }
-      }
-    }
-  }
-
   /** Calls body(position 2, position 3) for the rows of pixels that windows have side by side. */
   template <typename TBody>
   void
   ForEachOfRim(const TBody & body) const
   {
-    for (auto d = m_Position[3]; d < m_Position[3] + m_Shape.window[3]; ++d)
+    for (auto d = m_Position[3]; d < m_Position[3] + m_Block.GetWindow(3); ++d)
     {
-      for (auto c = m_Position[2]; c < m_Position[2] + m_Shape.window[2]; ++c)
+      for (auto c = m_Position[2]; c < m_Position[2] + m_Block.GetWindow(2); ++c)
       {
         body(c, d);
       }
@@ -168,7 +111,7 @@ private:
     std::fill(m_Coarse.begin(), m_Coarse.end(), std::uint16_t{ 0 });
     std::fill(m_Fine.begin(), m_Fine.end(), std::uint16_t{ 0 });
     ForEachOfRim([&](auto c, auto d) {
-      for (std::int64_t b = 0; b < m_Shape.window[1]; ++b)
+      for (std::int64_t b = 0; b < m_Block.GetWindow(1); ++b)
       {
         AddToColumns(m_Histograms, m_Region.GetBins(b, c, d), 1);
       }
@@ -181,7 +124,7 @@ private:
   {
     ForEachOfRim([&](auto c, auto d) {
       MoveColumns(m_Histograms,
-                  m_Region.GetBins(m_Position[1] + m_Shape.window[1] - 1, c, d),
+                  m_Region.GetBins(m_Position[1] + m_Block.GetWindow(1) - 1, c, d),
                   m_Region.GetBins(m_Position[1] - 1, c, d),
                   1);
     });
@@ -191,15 +134,14 @@ private:
   void
   FindRow()
   {
-    Extent    position = m_Origin;
-    BinWindow windows{};
+    const auto position = m_Block.GetPosition(m_Position);
+    BinWindow  windows{};
     for (int i = 0; i < Dimension; ++i)
     {
-      position[m_Shape.axes[i]] += i == 0 ? 0 : m_Position[i];
-      windows.corner[i] = static_cast<std::uint16_t>(i == 0 ? 0 : m_Position[i]);
-      windows.size[i] = static_cast<std::uint16_t>(m_Shape.window[i]);
+      windows.corner[i] = static_cast<std::uint16_t>(m_Position[i]);
+      windows.size[i] = static_cast<std::uint16_t>(m_Block.GetWindow(i));
     }
-    const auto         width = static_cast<std::size_t>(m_Tile[0]);
+    const auto         width = static_cast<std::size_t>(m_Block.GetTile(0));
     const ColumnWindow window{ m_Window.radius[0],           m_Window.radius[0],
                                m_Window.CountBehind(0),      static_cast<std::uint32_t>(m_Window.rank),
                                RankRow(m_Request, position), m_IsLarge };
@@ -209,19 +151,16 @@ private:
     {
       m_Medians[i] = m_Region.GetKey(m_Places[i]);
     }
-    m_Image.ToBits(m_Medians.data(), m_Tile[0]);
-    m_Image.StoreRow(position, m_Medians.data(), m_Tile[0]);
+    m_Image.ToBits(m_Medians.data(), m_Block.GetTile(0));
+    m_Image.StoreRow(position, m_Medians.data(), m_Block.GetTile(0));
   }
 
   KeyedImage<TKey, VMapping>   m_Image;
   const MedianRequest &        m_Request;
   Window                       m_Window;
-  PixelBox                     m_Output;
-  HostHistogramShape           m_Shape;
+  HostBlock<TKey, VMapping>    m_Block;
   bool                         m_IsLarge;
-  Extent                       m_Origin{ { 0, 0, 0, 0 } };
-  std::int64_t                 m_Tile[Dimension]{};
-  std::int64_t                 m_Position[Dimension]{}; ///< of the row in the block
+  std::int64_t                 m_Position[Dimension]{}; ///< of the row in the block, along the region's axes
   SortedRegion<TKey>           m_Region;
   ColumnHistograms             m_Histograms{};
   AlignedVector<std::uint16_t> m_Coarse;

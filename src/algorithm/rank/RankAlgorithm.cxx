@@ -15,6 +15,7 @@
  *  limitations under the License.
  *
  *=========================================================================*/
+#include "HostThresholdPolicy.h"
 #include "MedianAlgorithm.h"
 #include "RankDevice.h"
 #include "RankEdges.h"
@@ -56,11 +57,23 @@ public:
     {
       return RefuseWeights();
     }
-    RankShape shape{};
-    if (!FindHostRankShape(
-          problem.GetWindow(), problem.GetPixelBytes(), request.outputExtent, std::max(1U, request.workUnits), shape))
+    const auto     units = std::max(1U, request.workUnits);
+    HostBlockShape blocks{};
+    if (request.footprint == nullptr && problem.GetWindow().CountAxes() > 1 &&
+        FindHostThresholdShape(problem.GetWindow(), problem.GetPixelBytes(), request.outputExtent, units, blocks))
     {
-      return Refuse(problem, "at most two axes besides the first", 65536);
+      Candidate candidate;
+      candidate.tile = blocks.GetTile();
+      candidate.reason = "the window keeps a threshold among the ranks of a block";
+      candidate.tileReason = "lowest cost by the model of sorting and sliding";
+      candidate.standing = IsThresholdFastestOnHost(problem.GetWindow()) ? Standing::Fastest : Standing::Overtaken;
+      candidate.onHost = MakeThresholdMethod(blocks);
+      return { candidate, "", false };
+    }
+    RankShape shape{};
+    if (!FindHostRankShape(problem.GetWindow(), problem.GetPixelBytes(), request.outputExtent, units, shape))
+    {
+      return Refuse(problem, problem.GetPixelBytes() == 1 ? "at most two axes besides the first" : "any axis", 65536);
     }
     auto candidate = Offer(shape);
     candidate.onHost = MakeRankMethod(shape);

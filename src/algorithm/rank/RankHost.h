@@ -18,6 +18,7 @@
 #ifndef RankHost_h
 #define RankHost_h
 
+#include "HostBlockShape.h"
 #include "HostMethod.h"
 #include "RankPolicy.h"
 
@@ -27,6 +28,10 @@ namespace cudamedian
 /** Local ranks on the host, in blocks of a shape. */
 std::shared_ptr<const HostMethod>
 MakeRankMethod(const RankShape & shape);
+
+/** Windows that keep a threshold, in blocks of a shape. */
+std::shared_ptr<const HostMethod>
+MakeThresholdMethod(const HostBlockShape & shape);
 
 } // namespace cudamedian
 

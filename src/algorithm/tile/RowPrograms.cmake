@@ -157,13 +157,14 @@ if(hwy_FOUND)
       cudamedian_add_row_programs("${window}" Row_${name} 1 4 true)
     endforeach()
   endif()
-  list(APPEND CudaMedian_ROW_SRCS cpu/LaneInterpreter.cxx cpu/KeyLines.cxx plan/MaskRows.cxx algorithm/histogram/BinSearch.cxx
+  list(APPEND CudaMedian_ROW_SRCS cpu/LaneInterpreter.cxx cpu/KeyLines.cxx plan/MaskRows.cxx algorithm/rank/ThresholdRows.cxx algorithm/histogram/BinSearch.cxx
     algorithm/histogram/ColumnHistograms.cxx
     algorithm/extremum/ExtremumRows.cxx)
   message(STATUS "CudaMedian: CPU programs with Highway ${hwy_VERSION}")
 else()
   list(APPEND CudaMedian_ROW_SRCS cpu/LaneInterpreterPortable.cxx cpu/KeyLinesPortable.cxx
-    plan/MaskRowsPortable.cxx algorithm/histogram/BinSearchPortable.cxx
+    plan/MaskRowsPortable.cxx algorithm/rank/ThresholdRowsPortable.cxx
+    algorithm/histogram/BinSearchPortable.cxx
     algorithm/histogram/ColumnHistogramsPortable.cxx algorithm/extremum/ExtremumRowsPortable.cxx)
   message(STATUS "CudaMedian: no Google Highway (libhwy-dev); all CPU programs are interpreted")
 endif()

@@ -97,11 +97,11 @@ IsTileProgramFastestOnHost(const Window & window, int pixelBytes)
   {
     return IsCoveredFootprint(window, largestHostFootprint); // beside selection
   }
-  // Those above go through sliding histograms (HostRatios.inc).
+  // Those above keep thresholds, or go through sliding histograms with 8 bits (HostRatios.inc).
   const bool         isFlat = window.CountAxes() <= 2;
   const std::int64_t most = pixelBytes == 1   ? (isFlat ? 19 * 19 : 5 * 5 * 5)
                             : pixelBytes == 2 ? (isFlat ? 21 * 21 : 7 * 7 * 7)
-                            : pixelBytes == 4 ? (isFlat ? 16 * 16 : 7 * 5 * 5)
+                            : pixelBytes == 4 ? (isFlat ? 17 * 17 : 7 * 7 * 5)
                                               : (isFlat ? 11 * 11 : 5 * 5 * 5);
   return IsCoveredByTilePrograms(window) && window.CountPixels() <= most &&
          (isFlat || pixelBytes == 1 || window.GetLargestRadius() <= 3);

@@ -1,0 +1,100 @@
+/*=========================================================================
+ *
+ *  Copyright NumFOCUS
+ *
+ *  Licensed under the Apache License, Version 2.0 (the "License");
+ *  you may not use this file except in compliance with the License.
+ *  You may obtain a copy of the License at
+ *
+ *         https://www.apache.org/licenses/LICENSE-2.0.txt
+ *
+ *  Unless required by applicable law or agreed to in writing, software
+ *  distributed under the License is distributed on an "AS IS" BASIS,
+ *  WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ *  See the License for the specific language governing permissions and
+ *  limitations under the License.
+ *
+ *=========================================================================*/
+#include "HostThresholdPolicy.h"
+
+#include "RankedRegion.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace cudamedian
+{
+namespace
+{
+
+constexpr std::int64_t mostRegionExtent = RankedPixels::outside;
+
+/** The least tile. */
+constexpr std::int64_t leastTile[Dimension] = { 16, 4, 1, 1 };
+
+bool
+IsSmallEnough(const HostBlockShape & shape)
+{
+  int bits = 0;
+  for (int axis = 0; axis < Dimension; ++axis)
+  {
+    if (shape.GetRegion(axis) > mostRegionExtent)
+    {
+      return false;
+    }
+    bits += CountPositionBits(shape.GetRegion(axis));
+  }
+  return bits <= 16;
+}
+
+} // namespace
+
+bool
+IsThresholdFastestOnHost(const Window & window)
+{
+  std::int64_t sizes[Dimension];
+  for (int axis = 0; axis < Dimension; ++axis)
+  {
+    sizes[axis] = window.GetSize(axis);
+  }
+  std::sort(sizes, sizes + Dimension);
+  return sizes[3] <= 125 && sizes[0] * sizes[1] <= 11 && window.CountPixels() <= (sizes[1] > 1 ? 5000 : 125 * 125);
+}
+
+double
+EstimateHostThresholdNanoseconds(const HostBlockShape & shape, int pixelBytes)
+{
+  const auto   size = [&](int axis) { return static_cast<double>(shape.window[axis]); };
+  const auto   tile = [&](int axis) { return static_cast<double>(shape.tile[axis]); };
+  const double pixels = static_cast<double>(shape.CountPixels());
+  const double rim = size(2) * size(3);
+  const double outputs = tile(0) * tile(1) * tile(2) * tile(3);
+  const double axes = 2 + (shape.tile[2] > 1 ? 1 : 0) + (shape.tile[3] > 1 ? 1 : 0);
+  const double sorting = pixels * (2.2 + 1.1 * pixelBytes);
+  // Vectors that are counted for a column, which has several rows of the rim in one where they are short, and how many
+  // columns for an output.
+  const double together = std::max(1, 32 >> CountPositionBits(shape.GetRegion(1)));
+  const double vectors = size(3) * std::ceil(size(2) / together) * std::ceil(size(1) / 32);
+  const double columns = 2 + size(0) / tile(0);
+  // On random pixels the count below changes so much from window to window, of which a region has so many pixels for
+  // one.
+  const double moves = 0.55 * std::sqrt(size(1) * rim) * pixels / (size(0) * size(1) * rim);
+  const double searching = 5 + 0.06 * axes * moves;
+  return sorting + outputs * (0.8 * vectors * columns + searching);
+}
+
+bool
+FindHostThresholdShape(const Window &   window,
+                       int              pixelBytes,
+                       const Extent &   outputExtent,
+                       unsigned int     units,
+                       HostBlockShape & shape)
+{
+  const auto estimate = [&](const HostBlockShape & tried) {
+    return EstimateHostThresholdNanoseconds(tried, pixelBytes);
+  };
+  return pixelBytes > 1 &&
+         FindHostBlockShape(window, leastTile, mostRegionExtent, IsSmallEnough, estimate, outputExtent, units, shape);
+}
+
+} // namespace cudamedian

@@ -1,0 +1,169 @@
+/*=========================================================================
+ *
+ *  Copyright NumFOCUS
+ *
+ *  Licensed under the Apache License, Version 2.0 (the "License");
+ *  you may not use this file except in compliance with the License.
+ *  You may obtain a copy of the License at
+ *
+ *         https://www.apache.org/licenses/LICENSE-2.0.txt
+ *
+ *  Unless required by applicable law or agreed to in writing, software
+ *  distributed under the License is distributed on an "AS IS" BASIS,
+ *  WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ *  See the License for the specific language governing permissions and
+ *  limitations under the License.
+ *
+ *=========================================================================*/
+#ifndef RankedRegion_h
+#define RankedRegion_h
+
+#include "AlignedVector.h"
+#include "DigitSort.h"
+#include "ThresholdRows.h"
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <vector>
+
+namespace cudamedian
+{
+
+/** Bits that a position along an axis of so many pixels takes. */
+constexpr int
+CountPositionBits(std::int64_t extent)
+{
+  int bits = 0;
+  while ((std::int64_t{ 1 } << bits) < extent)
+  {
+    ++bits;
+  }
+  return bits;
+}
+
+/** The pixels of a region, of at most 255 along each axis, whose positions along all axes have 16 bits together: in the
+ * order of their keys, and the ranks that they have there. */
+template <typename TKey>
+class RankedRegion
+{
+public:
+  /** Makes room for the keys of a region. \returns where they go, along axis 0 first. */
+  TKey *
+  Resize(const std::int64_t (&extent)[RankedPixels::axes])
+  {
+    std::copy(extent, extent + RankedPixels::axes, m_Extent);
+    int shift = 0;
+    for (const int axis : { 1, 2, 3, 0 })
+    {
+      m_Bits[axis] = CountPositionBits(extent[axis]);
+      m_Pixels.shift[axis] = shift;
+      shift += m_Bits[axis];
+    }
+    m_Places = std::size_t{ 1 } << shift;
+    m_Keys.resize(static_cast<std::size_t>(extent[0] * extent[1] * extent[2] * extent[3]));
+    return m_Keys.data();
+  }
+
+  /** Finds their ranks. \param isNeeded along which axes positions are */
+  void
+  Sort(const std::array<bool, RankedPixels::axes> & isNeeded)
+  {
+    NumberPixels();
+    m_Sort.Sort(m_Keys, m_Numbers);
+    const auto count = m_Keys.size();
+    m_Ranks.resize(m_Places + RankedPixels::padding / 2);
+    for (std::size_t rank = 0; rank < count; ++rank)
+    {
+      m_Ranks[m_Numbers[rank]] = static_cast<std::int16_t>(static_cast<int>(rank) - RankedPixels::offset);
+    }
+    for (int axis = 0; axis < RankedPixels::axes; ++axis)
+    {
+      m_Pixels.positions[axis] = isNeeded[axis] ? ListPositions(axis) : nullptr;
+    }
+    m_Pixels.ranks = m_Ranks.data();
+    m_Pixels.count = static_cast<std::uint32_t>(count);
+  }
+
+  const RankedPixels &
+  GetPixels() const
+  {
+    return m_Pixels;
+  }
+
+  /** The key of a rank. */
+  TKey
+  GetKey(std::uint16_t rank) const
+  {
+    return m_Keys[rank];
+  }
+
+  std::size_t
+  CountBytes() const
+  {
+    std::size_t bytes = GetBytes(m_Keys) + GetBytes(m_Numbers) + m_Sort.GetScratchBytes() + GetBytes(m_Ranks);
+    for (const auto & positions : m_Positions)
+    {
+      bytes += GetBytes(positions);
+    }
+    return bytes;
+  }
+
+private:
+  /** A pixel's number is its place. */
+  void
+  NumberPixels()
+  {
+    m_Numbers.resize(m_Keys.size());
+    auto *       number = m_Numbers.data();
+    const auto & shift = m_Pixels.shift;
+    for (std::int64_t d = 0; d < m_Extent[3]; ++d)
+    {
+      for (std::int64_t c = 0; c < m_Extent[2]; ++c)
+      {
+        for (std::int64_t b = 0; b < m_Extent[1]; ++b)
+        {
+          const auto row = b << shift[1] | c << shift[2] | d << shift[3];
+          for (std::int64_t a = 0; a < m_Extent[0]; ++a)
+          {
+            *number++ = static_cast<std::uint16_t>(row | a << shift[0]);
+          }
+        }
+      }
+    }
+  }
+
+  /** The positions along an axis by rank, with what surrounds them. */
+  const std::uint8_t *
+  ListPositions(int axis)
+  {
+    const auto   count = m_Numbers.size();
+    auto &       positions = m_Positions[axis];
+    const int    shift = m_Pixels.shift[axis];
+    const auto   mask = static_cast<std::uint16_t>((1 << m_Bits[axis]) - 1);
+    const auto * numbers = m_Numbers.data();
+    positions.resize(count + 2 * RankedPixels::padding);
+    auto * const first = positions.data() + RankedPixels::padding;
+    std::fill(positions.data(), first, RankedPixels::outside);
+    for (std::size_t i = 0; i < count; ++i)
+    {
+      first[i] = static_cast<std::uint8_t>(numbers[i] >> shift & mask);
+    }
+    std::fill(first + count, first + count + RankedPixels::padding, RankedPixels::outside);
+    return first;
+  }
+
+  std::int64_t                                              m_Extent[RankedPixels::axes]{};
+  int                                                       m_Bits[RankedPixels::axes]{};
+  std::size_t                                               m_Places{ 0 };
+  RankedPixels                                              m_Pixels{};
+  std::vector<TKey>                                         m_Keys; ///< in their order once sorted
+  std::vector<std::uint16_t>                                m_Numbers;
+  DigitSort<TKey, std::uint16_t>                            m_Sort;
+  AlignedVector<std::int16_t>                               m_Ranks;
+  std::array<std::vector<std::uint8_t>, RankedPixels::axes> m_Positions;
+};
+
+} // namespace cudamedian
+
+#endif

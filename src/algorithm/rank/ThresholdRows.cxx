@@ -1,0 +1,187 @@
+/*=========================================================================
+ *
+ *  Copyright NumFOCUS
+ *
+ *  Licensed under the Apache License, Version 2.0 (the "License");
+ *  you may not use this file except in compliance with the License.
+ *  You may obtain a copy of the License at
+ *
+ *         https://www.apache.org/licenses/LICENSE-2.0.txt
+ *
+ *  Unless required by applicable law or agreed to in writing, software
+ *  distributed under the License is distributed on an "AS IS" BASIS,
+ *  WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ *  See the License for the specific language governing permissions and
+ *  limitations under the License.
+ *
+ *=========================================================================*/
+#include "ThresholdRows.h"
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "ThresholdRows.cxx"
+#include "hwy/foreach_target.h"
+#include "hwy/highway.h"
+#include "MaskBits-inl.h"
+#include "ThresholdSearch-inl.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace cudamedian
+{
+namespace HWY_NAMESPACE
+{
+namespace
+{
+
+namespace hn = hwy::HWY_NAMESPACE;
+
+/** Vectors of at most 64 positions and of at most 32 ranks. */
+class VectorPixels
+{
+  using Bytes = hn::CappedTag<std::uint8_t, 64>;
+  using Words = hn::CappedTag<std::int16_t, 32>;
+
+public:
+  using Threshold = hn::Vec<Words>;
+
+  /** \param length pixels of a column side by side \param shift of the next column behind those, in a rim */
+  HWY_INLINE
+  VectorPixels(std::size_t length, int shift)
+    : m_Length(length)
+    , m_Shift(shift)
+    , m_Together(hn::Lanes(Words()) >> shift)
+  {}
+
+  static HWY_INLINE Threshold
+  MakeThreshold(int rank)
+  {
+    return hn::Set(Words(), static_cast<std::int16_t>(rank - RankedPixels::offset));
+  }
+
+  /** How many of a column's pixels, which lie side by side, are below a threshold. */
+  HWY_INLINE int
+  CountBelow(const std::int16_t * ranks, Threshold threshold) const
+  {
+    const Words       d;
+    const std::size_t lanes = hn::Lanes(d);
+    std::size_t       count = 0;
+    std::size_t       i = 0;
+    for (; i + lanes <= m_Length; i += lanes)
+    {
+      count += hn::CountTrue(d, hn::Lt(hn::LoadU(d, ranks + i), threshold));
+    }
+    if (i < m_Length)
+    {
+      count += hn::CountTrue(d, hn::And(hn::FirstN(d, m_Length - i), hn::Lt(hn::LoadU(d, ranks + i), threshold)));
+    }
+    return static_cast<int>(count);
+  }
+
+  /** The same of columns one behind the other, from a row of theirs on: a vector has several where they are short. */
+  HWY_INLINE int
+  CountBelow(const std::int16_t * ranks, std::size_t row, std::size_t columns, Threshold threshold) const
+  {
+    std::size_t column = 0;
+    std::size_t count = 0;
+    if (m_Together > 1)
+    {
+      const Words d;
+      const auto  last = hn::Set(d, static_cast<std::int16_t>((1 << m_Shift) - 1));
+      const auto  place = hn::Sub(hn::And(hn::Iota(d, 0), last), hn::Set(d, static_cast<std::int16_t>(row)));
+      const auto  inside =
+        hn::AndNot(hn::Lt(place, hn::Zero(d)), hn::Lt(place, hn::Set(d, static_cast<std::int16_t>(m_Length))));
+      for (; column < columns; column += m_Together)
+      {
+        const auto present = hn::FirstN(d, (columns - column) << m_Shift);
+        const auto below = hn::Lt(hn::LoadU(d, ranks + (column << m_Shift)), threshold);
+        count += hn::CountTrue(d, hn::And(hn::And(inside, present), below));
+      }
+    }
+    for (; column < columns; ++column)
+    {
+      count += static_cast<std::size_t>(CountBelow(ranks + (column << m_Shift) + row, threshold));
+    }
+    return static_cast<int>(count);
+  }
+
+  /** Which of 64 pixels, from one on, lie in a window. */
+  template <int VAxes>
+  static HWY_INLINE std::uint64_t
+                    Find64(const std::uint8_t * const (&positions)[VAxes],
+                           std::ptrdiff_t first,
+                           const std::uint8_t (&corner)[VAxes],
+                           const std::uint8_t (&size)[VAxes])
+  {
+    const Bytes       d;
+    const std::size_t lanes = hn::Lanes(d);
+    std::uint64_t     bits = 0;
+    for (std::size_t i = 0; i < 64; i += lanes)
+    {
+      auto inside = IsInside(positions[0] + first + i, corner[0], size[0]);
+      for (int axis = 1; axis < VAxes; ++axis)
+      {
+        inside = hn::And(inside, IsInside(positions[axis] + first + i, corner[axis], size[axis]));
+      }
+      bits |= GetBits(d, inside, lanes) << i;
+    }
+    return bits;
+  }
+
+  static HWY_INLINE int
+  CountBits(std::uint64_t bits)
+  {
+    return static_cast<int>(hwy::PopCount(bits));
+  }
+
+  static HWY_INLINE std::uint32_t
+                    GetPlace(std::uint64_t bits, int below)
+  {
+    return FindBit(bits, static_cast<std::uint32_t>(below));
+  }
+
+private:
+  static HWY_INLINE hn::Mask<Bytes>
+                    IsInside(const std::uint8_t * positions, std::uint8_t corner, std::uint8_t size)
+  {
+    // Positions before the corner become large numbers.
+    const Bytes d;
+    return hn::Lt(hn::Sub(hn::LoadU(d, positions), hn::Set(d, corner)), hn::Set(d, size));
+  }
+
+  std::size_t m_Length;
+  int         m_Shift;
+  std::size_t m_Together; ///< columns of a vector
+};
+
+void
+FindAll(const RankedPixels &     pixels,
+        const ThresholdWindows & windows,
+        const std::uint16_t *    wanted,
+        std::uint16_t &          nearest,
+        std::uint16_t *          found)
+{
+  FindInWindows<VectorPixels>(pixels, windows, wanted, nearest, found);
+}
+
+} // namespace
+} // namespace HWY_NAMESPACE
+} // namespace cudamedian
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace cudamedian
+{
+
+HWY_EXPORT(FindAll);
+
+void
+FindByThresholds(const RankedPixels &     pixels,
+                 const ThresholdWindows & windows,
+                 const std::uint16_t *    wanted,
+                 std::uint16_t &          nearest,
+                 std::uint16_t *          found)
+{
+  HWY_DYNAMIC_DISPATCH(FindAll)(pixels, windows, wanted, nearest, found);
+}
+
+} // namespace cudamedian
+#endif

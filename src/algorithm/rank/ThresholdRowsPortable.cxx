@@ -1,0 +1,135 @@
+/*=========================================================================
+ *
+ *  Copyright NumFOCUS
+ *
+ *  Licensed under the Apache License, Version 2.0 (the "License");
+ *  you may not use this file except in compliance with the License.
+ *  You may obtain a copy of the License at
+ *
+ *         https://www.apache.org/licenses/LICENSE-2.0.txt
+ *
+ *  Unless required by applicable law or agreed to in writing, software
+ *  distributed under the License is distributed on an "AS IS" BASIS,
+ *  WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ *  See the License for the specific language governing permissions and
+ *  limitations under the License.
+ *
+ *=========================================================================*/
+#include "ThresholdRows.h"
+
+// What Highway has for functions of an instruction set: here there is one, the compiler's.
+#define CUDAMEDIAN_WITHOUT_HIGHWAY
+#define HWY_INLINE inline
+#define HWY_NOINLINE
+#define HWY_NAMESPACE Portable
+#define HWY_BEFORE_NAMESPACE() static_assert(true, "")
+#define HWY_AFTER_NAMESPACE() static_assert(true, "")
+#include "ThresholdSearch-inl.h"
+
+namespace cudamedian
+{
+namespace
+{
+
+/** As VectorPixels. */
+class SinglePixels
+{
+public:
+  using Threshold = int;
+
+  SinglePixels(std::size_t length, int shift)
+    : m_Length(length)
+    , m_Shift(shift)
+  {}
+
+  static Threshold
+  MakeThreshold(int rank)
+  {
+    return rank - RankedPixels::offset;
+  }
+
+  int
+  CountBelow(const std::int16_t * ranks, Threshold threshold) const
+  {
+    int count = 0;
+    for (std::size_t i = 0; i < m_Length; ++i)
+    {
+      count += ranks[i] < threshold ? 1 : 0;
+    }
+    return count;
+  }
+
+  int
+  CountBelow(const std::int16_t * ranks, std::size_t row, std::size_t columns, Threshold threshold) const
+  {
+    int count = 0;
+    for (std::size_t column = 0; column < columns; ++column)
+    {
+      count += CountBelow(ranks + (column << m_Shift) + row, threshold);
+    }
+    return count;
+  }
+
+  template <int VAxes>
+  static std::uint64_t
+  Find64(const std::uint8_t * const (&positions)[VAxes],
+         std::ptrdiff_t first,
+         const std::uint8_t (&corner)[VAxes],
+         const std::uint8_t (&size)[VAxes])
+  {
+    std::uint64_t bits = 0;
+    for (int i = 0; i < 64; ++i)
+    {
+      bool inside = true;
+      for (int axis = 0; axis < VAxes; ++axis)
+      {
+        inside = inside && static_cast<std::uint8_t>(positions[axis][first + i] - corner[axis]) < size[axis];
+      }
+      bits |= std::uint64_t{ inside } << i;
+    }
+    return bits;
+  }
+
+  static int
+  CountBits(std::uint64_t bits)
+  {
+    int count = 0;
+    for (; bits != 0; bits &= bits - 1)
+    {
+      ++count;
+    }
+    return count;
+  }
+
+  static std::uint32_t
+  GetPlace(std::uint64_t bits, int below)
+  {
+    for (; below > 0; --below)
+    {
+      bits &= bits - 1;
+    }
+    std::uint32_t place = 0;
+    for (; (bits >> place & 1) == 0; ++place)
+    {
+    }
+    return place;
+  }
+
+private:
+  std::size_t m_Length;
+  int         m_Shift;
+};
+
+} // namespace
+
+void
+FindByThresholds(const RankedPixels &     pixels,
+                 const ThresholdWindows & windows,
+                 const std::uint16_t *    wanted,
+                 std::uint16_t &          nearest,
+                 std::uint16_t *          found)
+{
+  Portable::FindInWindows<SinglePixels>(pixels, windows, wanted, nearest, found);
+}
+
+} // namespace cudamedian
