@@ -108,8 +108,8 @@ public:
   static HWY_INLINE std::uint64_t
                     Find64(const std::uint8_t * const (&positions)[VAxes],
                            std::ptrdiff_t first,
-                           const std::uint8_t (&corner)[VAxes],
-                           const std::uint8_t (&size)[VAxes])
+                           const int (&corner)[VAxes],
+                           const int (&size)[VAxes])
   {
     const Bytes       d;
     const std::size_t lanes = hn::Lanes(d);
@@ -140,11 +140,12 @@ public:
 
 private:
   static HWY_INLINE hn::Mask<Bytes>
-                    IsInside(const std::uint8_t * positions, std::uint8_t corner, std::uint8_t size)
+                    IsInside(const std::uint8_t * positions, int corner, int size)
   {
     // Positions before the corner become large numbers.
     const Bytes d;
-    return hn::Lt(hn::Sub(hn::LoadU(d, positions), hn::Set(d, corner)), hn::Set(d, size));
+    return hn::Lt(hn::Sub(hn::LoadU(d, positions), hn::Set(d, static_cast<std::uint8_t>(corner))),
+                  hn::Set(d, static_cast<std::uint8_t>(size)));
   }
 
   std::size_t m_Length;

@@ -74,8 +74,8 @@ public:
   static std::uint64_t
   Find64(const std::uint8_t * const (&positions)[VAxes],
          std::ptrdiff_t first,
-         const std::uint8_t (&corner)[VAxes],
-         const std::uint8_t (&size)[VAxes])
+         const int (&corner)[VAxes],
+         const int (&size)[VAxes])
   {
     std::uint64_t bits = 0;
     for (int i = 0; i < 64; ++i)

@@ -32,6 +32,7 @@
 
 #  include <cstddef>
 #  include <cstdint>
+#  include <initializer_list>
 
 HWY_BEFORE_NAMESPACE();
 namespace cudamedian
@@ -41,8 +42,9 @@ namespace HWY_NAMESPACE
 namespace
 {
 
-/** Windows whose pixels have to be looked for along VAxes axes of a region, 0 and 1 among them. */
-template <typename TPixels, int VAxes>
+/** Windows whose pixels have to be looked for along VAxes axes of a region, 0 and 1 among them.
+ * \tparam VIsFlat whether they have one pixel along the other axes, and so one vector or two to a column */
+template <typename TPixels, int VAxes, bool VIsFlat>
 class ThresholdSearch
 {
   using Threshold = typename TPixels::Threshold;
@@ -50,10 +52,16 @@ class ThresholdSearch
 public:
   HWY_INLINE
   ThresholdSearch(const RankedPixels & pixels, const ThresholdWindows & windows, const int * axes)
-    : m_Ranked(pixels)
-    , m_Windows(windows)
-    , m_Pixels(windows.size[1], pixels.shift[2])
+    : m_Pixels(windows.size[1], pixels.shift[2])
+    , m_Count(static_cast<int>(pixels.count))
     , m_MostBlocks(2 * windows.size[0] * windows.size[2] * windows.size[3] * (1 + windows.size[1] / 32))
+    , m_Outputs(windows.columns)
+    , m_Row(windows.corner[1])
+    , m_Columns(windows.size[0])
+    , m_Slices(windows.size[2])
+    , m_Volumes(windows.size[3])
+    , m_ColumnShift(pixels.shift[0])
+    , m_VolumeShift(pixels.shift[3])
   {
     for (int i = 0; i < VAxes; ++i)
     {
@@ -62,7 +70,7 @@ public:
       m_Size[i] = windows.size[axes[i]];
     }
     m_First = pixels.ranks;
-    for (int axis = 0; axis < RankedPixels::axes; ++axis)
+    for (const int axis : { 0, 2, 3 })
     {
       m_First += static_cast<std::size_t>(windows.corner[axis]) << pixels.shift[axis];
     }
@@ -74,7 +82,7 @@ public:
   HWY_INLINE std::uint16_t
              FindRows(std::size_t row, int nearest, const std::uint16_t * wanted, std::uint16_t * found)
   {
-    const auto columns = m_Windows.columns;
+    const auto columns = m_Outputs;
     int        rank[VRows];
     int        below[VRows];
     for (int r = 0; r < VRows; ++r)
@@ -92,8 +100,8 @@ public:
         if (column > 0)
         {
           const auto threshold = TPixels::MakeThreshold(rank[r]);
-          below[r] += CountColumn(row + r, column - 1 + m_Windows.size[0], threshold) -
-                      CountColumn(row + r, column - 1, threshold);
+          below[r] +=
+            CountColumn(row + r, column - 1 + m_Columns, threshold) - CountColumn(row + r, column - 1, threshold);
         }
         const auto place = (row + r) * columns + column;
         rank[r] = Find(row + r, column, rank[r], wanted[place] - below[r], wanted[place]);
@@ -109,16 +117,15 @@ private:
   HWY_INLINE int
   CountColumn(std::size_t row, std::size_t column, Threshold threshold) const
   {
-    const auto * first = m_First + (column << m_Ranked.shift[0]);
-    // Most windows have two axes: no loops around one vector or two.
-    if (VAxes == 2 && m_Windows.size[2] == 1 && m_Windows.size[3] == 1)
+    const auto * first = m_First + (column << m_ColumnShift);
+    if constexpr (VIsFlat)
     {
-      return m_Pixels.CountBelow(first + row, threshold);
+      return m_Pixels.CountBelow(first + m_Row + row, threshold);
     }
     int count = 0;
-    for (std::size_t d = 0; d < m_Windows.size[3]; ++d, first += std::size_t{ 1 } << m_Ranked.shift[3])
+    for (std::size_t d = 0; d < m_Volumes; ++d, first += std::size_t{ 1 } << m_VolumeShift)
     {
-      count += m_Pixels.CountBelow(first, row, m_Windows.size[2], threshold);
+      count += m_Pixels.CountBelow(first, m_Row + row, m_Slices, threshold);
     }
     return count;
   }
@@ -129,7 +136,7 @@ private:
   {
     const auto threshold = TPixels::MakeThreshold(rank);
     int        count = 0;
-    for (std::size_t i = 0; i < m_Windows.size[0]; ++i)
+    for (std::size_t i = 0; i < m_Columns; ++i)
     {
       count += CountColumn(row, column + i, threshold);
     }
@@ -141,10 +148,11 @@ private:
   HWY_INLINE int
   Find(std::size_t row, std::size_t column, int rank, int rest, int wanted) const
   {
-    std::uint8_t corner[VAxes];
+    // Not bytes, which anything written may be a part of.
+    int corner[VAxes];
     for (int i = 0; i < VAxes; ++i)
     {
-      corner[i] = static_cast<std::uint8_t>(m_Corner[i] + (i == 0 ? column : i == 1 ? row : 0));
+      corner[i] = m_Corner[i] + static_cast<int>(i == 0 ? column : i == 1 ? row : 0);
     }
     const bool isAbove = rest >= 0;
     const int  first = isAbove ? rank : rank - 64;
@@ -164,7 +172,7 @@ private:
               bool        isAbove,
               int         rest,
               int         wanted,
-              const std::uint8_t (&corner)[VAxes]) const
+              const int (&corner)[VAxes]) const
   {
     first += isAbove ? 64 : -128;
     for (int i = 0; i < m_MostBlocks; ++i)
@@ -190,7 +198,7 @@ private:
   FindByHalves(std::size_t row, std::size_t column, int wanted) const
   {
     int low = 0;
-    int high = static_cast<int>(m_Ranked.count) - 1;
+    int high = m_Count - 1;
     while (low < high)
     {
       const int middle = (low + high + 1) / 2;
@@ -207,22 +215,28 @@ private:
   }
 
   HWY_INLINE std::uint64_t
-             Find64(int first, const std::uint8_t (&corner)[VAxes]) const
+             Find64(int first, const int (&corner)[VAxes]) const
   {
     return TPixels::template Find64<VAxes>(m_Positions, first, corner, m_Size);
   }
 
-  const RankedPixels &     m_Ranked;
-  const ThresholdWindows & m_Windows;
-  TPixels                  m_Pixels;
-  int                      m_MostBlocks; ///< of 128 pixels, which take as long as to find a rank by halves
-  const std::uint8_t *     m_Positions[VAxes];
-  std::uint8_t             m_Corner[VAxes];
-  std::uint8_t             m_Size[VAxes];
-  const std::int16_t *     m_First; ///< pixel of the first window
+  TPixels              m_Pixels;
+  int                  m_Count;      ///< pixels of the region
+  int                  m_MostBlocks; ///< of 128 pixels, which take as long as to find a rank by halves
+  std::size_t          m_Outputs;    ///< windows of a row
+  std::size_t          m_Row;        ///< of the first window
+  std::size_t          m_Columns;    ///< of a window, …
+  std::size_t          m_Slices;     ///< … and its rim
+  std::size_t          m_Volumes;
+  int                  m_ColumnShift;
+  int                  m_VolumeShift;
+  const std::uint8_t * m_Positions[VAxes];
+  int                  m_Corner[VAxes];
+  int                  m_Size[VAxes];
+  const std::int16_t * m_First; ///< column of the first window
 };
 
-template <typename TPixels, int VAxes>
+template <typename TPixels, int VAxes, bool VIsFlat>
 void
 FindAlong(const RankedPixels &     pixels,
           const ThresholdWindows & windows,
@@ -231,11 +245,11 @@ FindAlong(const RankedPixels &     pixels,
           std::uint16_t &          nearest,
           std::uint16_t *          found)
 {
-  ThresholdSearch<TPixels, VAxes> search(pixels, windows, axes);
-  constexpr int                   together = 4;
-  std::size_t                     row = 0;
-  std::uint16_t                   first = nearest;
-  const auto                      keep = [&](std::uint16_t rank) {
+  ThresholdSearch<TPixels, VAxes, VIsFlat> search(pixels, windows, axes);
+  constexpr int                            together = 4;
+  std::size_t                              row = 0;
+  std::uint16_t                            first = nearest;
+  const auto                               keep = [&](std::uint16_t rank) {
     nearest = row == 0 ? rank : nearest;
     first = rank;
   };
@@ -270,11 +284,13 @@ FindInWindows(const RankedPixels &     pixels,
   switch (count)
   {
     case 2:
-      return FindAlong<TPixels, 2>(pixels, windows, axes, wanted, nearest, found);
+      return windows.size[2] == 1 && windows.size[3] == 1
+               ? FindAlong<TPixels, 2, true>(pixels, windows, axes, wanted, nearest, found)
+               : FindAlong<TPixels, 2, false>(pixels, windows, axes, wanted, nearest, found);
     case 3:
-      return FindAlong<TPixels, 3>(pixels, windows, axes, wanted, nearest, found);
+      return FindAlong<TPixels, 3, false>(pixels, windows, axes, wanted, nearest, found);
     default:
-      return FindAlong<TPixels, 4>(pixels, windows, axes, wanted, nearest, found);
+      return FindAlong<TPixels, 4, false>(pixels, windows, axes, wanted, nearest, found);
   }
 }
 
