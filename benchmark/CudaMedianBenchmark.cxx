@@ -57,17 +57,19 @@ using BackendEnum = itk::CudaMedianImageFilterEnums::Backend;
 
 struct Options
 {
-  std::string   backend{ "auto" };
-  std::string   cases{ "small" };
-  std::string   jsonFile;
-  std::string   probesFile;
-  unsigned int  repeats{ 5 };
-  unsigned int  threads{ std::max(1u, std::thread::hardware_concurrency()) };
-  std::uint64_t seed{ 20250810 };
-  bool          skipItk{ false };
-  std::string   instructionSet{ "best" };
-  std::string   host;
-  std::string   commit{ CUDAMEDIAN_COMMIT };
+  std::string backend{ "auto" };
+  std::string cases{ "small" };
+  /** Of the cases' radii along axis 0; all of them where there is none. */
+  std::vector<std::size_t> radii;
+  std::string              jsonFile;
+  std::string              probesFile;
+  unsigned int             repeats{ 5 };
+  unsigned int             threads{ std::max(1u, std::thread::hardware_concurrency()) };
+  std::uint64_t            seed{ 20250810 };
+  bool                     skipItk{ false };
+  std::string              instructionSet{ "best" };
+  std::string              host;
+  std::string              commit{ CUDAMEDIAN_COMMIT };
 };
 
 /** A block in the middle of the image, small enough that ITK's filter is done with it in about a third of a second per
@@ -328,8 +330,13 @@ Run(const Options & options)
               << (entry.value().is_string() ? entry.value().get<std::string>() : entry.value().dump()) << '\n';
   }
 
-  const auto       backends = ChosenBackends(options.backend);
-  const auto       cases = cudamedianbenchmark::BenchmarkCases(options.cases);
+  const auto backends = ChosenBackends(options.backend);
+  auto       cases = cudamedianbenchmark::BenchmarkCases(options.cases);
+  const auto isLeftOut = [&](const auto & one) {
+    return !options.radii.empty() &&
+           std::find(options.radii.begin(), options.radii.end(), one.radius[0]) == options.radii.end();
+  };
+  cases.erase(std::remove_if(cases.begin(), cases.end(), isLeftOut), cases.end());
   std::vector<Row> rows;
 
   itk::TimeProbesCollectorBase probes;
@@ -390,6 +397,8 @@ main(int argc, char * argv[])
   app.add_option("--cases", options.cases, "which cases to run")
     ->check(CLI::IsMember({ "small", "cpu", "counted", "choice", "all" }))
     ->capture_default_str();
+  app.add_option("--radii", options.radii, "of these, those whose windows have one of these radii along axis 0")
+    ->delimiter(',');
   app.add_option("--json", options.jsonFile, "file that receives the results as JSON");
   app.add_option("--probes",
                  options.probesFile,
