@@ -25,7 +25,7 @@
 #include "KernelPolicy.h"
 #include "MergePolicy.h"
 #include "Planner.h"
-#include "RankedRegion.h"
+#include "PixelNumbers.h"
 #include "RankPolicy.h"
 #include "RowPrograms.h"
 #include "TilePolicy.h"

@@ -21,6 +21,7 @@
 #include "AlignedVector.h"
 #include "BinSearch.h"
 #include "DigitSort.h"
+#include "PixelNumbers.h"
 
 #include <array>
 #include <cstdint>
@@ -40,13 +41,9 @@ public:
   TKey *
   Resize(const std::int64_t (&extent)[SortedBins::axes])
   {
-    std::size_t count = 1;
-    for (int axis = 0; axis < SortedBins::axes; ++axis)
-    {
-      m_Extent[axis] = extent[axis];
-      count *= static_cast<std::size_t>(extent[axis]);
-    }
-    m_Keys.resize(count);
+    std::copy(extent, extent + SortedBins::axes, m_Extent);
+    m_PixelNumbers.SetExtent(extent, { 0, 1, 2, 3 });
+    m_Keys.resize(m_PixelNumbers.CountPixels());
     return m_Keys.data();
   }
 
@@ -54,7 +51,7 @@ public:
   void
   Sort(const std::array<bool, SortedBins::axes> & isNeeded)
   {
-    NumberPixels();
+    m_PixelNumbers.List(m_Numbers);
     m_Sort.Sort(m_Keys, m_Numbers);
     const auto count = m_Keys.size();
     m_Bins.resize(count);
@@ -65,11 +62,7 @@ public:
       {
         auto & positions = m_Positions[axis];
         positions.resize(count + SortedBins::padding);
-        const auto mask = (std::uint32_t{ 1 } << m_Bits[axis]) - 1;
-        for (std::size_t i = 0; i < count; ++i)
-        {
-          positions[i] = static_cast<std::uint16_t>(m_Numbers[i] >> m_Shift[axis] & mask);
-        }
+        m_PixelNumbers.ListPositions(m_Numbers, axis, positions.data());
         std::fill(positions.begin() + static_cast<std::ptrdiff_t>(count), positions.end(), SortedBins::outside);
         m_Sorted.positions[axis] = positions.data();
       }
@@ -118,54 +111,19 @@ public:
   }
 
 private:
-  /** A pixel's number has its positions along the axes in bits of their own. */
-  void
-  NumberPixels()
-  {
-    int shift = 0;
-    for (int axis = 0; axis < SortedBins::axes; ++axis)
-    {
-      m_Bits[axis] = 0;
-      while ((std::int64_t{ 1 } << m_Bits[axis]) < m_Extent[axis])
-      {
-        ++m_Bits[axis];
-      }
-      m_Shift[axis] = shift < 32 ? shift : 0; // where an axis has no bits, the shift does not matter
-      shift += m_Bits[axis];
-    }
-    m_Numbers.resize(m_Keys.size());
-    auto * number = m_Numbers.data();
-    for (std::uint32_t d = 0; d < m_Extent[3]; ++d)
-    {
-      for (std::uint32_t c = 0; c < m_Extent[2]; ++c)
-      {
-        for (std::uint32_t b = 0; b < m_Extent[1]; ++b)
-        {
-          const auto row = b << m_Shift[1] | c << m_Shift[2] | d << m_Shift[3];
-          for (std::uint32_t a = 0; a < m_Extent[0]; ++a)
-          {
-            *number++ = row | a;
-          }
-        }
-      }
-    }
-  }
-
   std::size_t
   GetPlace(std::uint32_t number) const
   {
     std::size_t place = 0;
     for (int axis = SortedBins::axes - 1; axis >= 0; --axis)
     {
-      const auto mask = (std::uint32_t{ 1 } << m_Bits[axis]) - 1;
-      place = place * static_cast<std::size_t>(m_Extent[axis]) + (number >> m_Shift[axis] & mask);
+      place = place * static_cast<std::size_t>(m_Extent[axis]) + m_PixelNumbers.GetPosition(number, axis);
     }
     return place;
   }
 
   std::int64_t                                m_Extent[SortedBins::axes]{ 1, 1, 1, 1 };
-  int                                         m_Bits[SortedBins::axes]{};  ///< that positions along an axis take
-  int                                         m_Shift[SortedBins::axes]{}; ///< where they start in a number
+  PixelNumbers<std::uint32_t>                 m_PixelNumbers;
   std::vector<TKey>                           m_Keys;
   std::vector<std::uint32_t>                  m_Numbers; ///< of the pixels that have the keys
   DigitSort<TKey, std::uint32_t>              m_Sort;

@@ -17,7 +17,8 @@
  *=========================================================================*/
 #include "HostThresholdPolicy.h"
 
-#include "RankedRegion.h"
+#include "PixelNumbers.h"
+#include "ThresholdRows.h"
 
 #include <algorithm>
 #include <cmath>

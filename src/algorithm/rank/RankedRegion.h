@@ -20,6 +20,7 @@
 
 #include "AlignedVector.h"
 #include "DigitSort.h"
+#include "PixelNumbers.h"
 #include "ThresholdRows.h"
 
 #include <algorithm>
@@ -29,18 +30,6 @@
 
 namespace cudamedian
 {
-
-/** Bits that a position along an axis of so many pixels takes. */
-constexpr int
-CountPositionBits(std::int64_t extent)
-{
-  int bits = 0;
-  while ((std::int64_t{ 1 } << bits) < extent)
-  {
-    ++bits;
-  }
-  return bits;
-}
 
 /** The pixels of a region, of at most 255 along each axis, whose positions along all axes have 16 bits together: in the
  * order of their keys, and the ranks that they have there. */
@@ -52,16 +41,12 @@ public:
   TKey *
   Resize(const std::int64_t (&extent)[RankedPixels::axes])
   {
-    std::copy(extent, extent + RankedPixels::axes, m_Extent);
-    int shift = 0;
-    for (const int axis : { 1, 2, 3, 0 })
+    m_PixelNumbers.SetExtent(extent, { 1, 2, 3, 0 });
+    for (int axis = 0; axis < RankedPixels::axes; ++axis)
     {
-      m_Bits[axis] = CountPositionBits(extent[axis]);
-      m_Pixels.shift[axis] = shift;
-      shift += m_Bits[axis];
+      m_Pixels.shift[axis] = m_PixelNumbers.GetShift(axis);
     }
-    m_Places = std::size_t{ 1 } << shift;
-    m_Keys.resize(static_cast<std::size_t>(extent[0] * extent[1] * extent[2] * extent[3]));
+    m_Keys.resize(m_PixelNumbers.CountPixels());
     return m_Keys.data();
   }
 
@@ -69,10 +54,10 @@ public:
   void
   Sort(const std::array<bool, RankedPixels::axes> & isNeeded)
   {
-    NumberPixels();
+    m_PixelNumbers.List(m_Numbers); // a pixel's number is its place
     m_Sort.Sort(m_Keys, m_Numbers);
     const auto count = m_Keys.size();
-    m_Ranks.resize(m_Places + RankedPixels::padding / 2);
+    m_Ranks.resize(m_PixelNumbers.CountNumbers() + RankedPixels::padding / 2);
     for (std::size_t rank = 0; rank < count; ++rank)
     {
       m_Ranks[m_Numbers[rank]] = static_cast<std::int16_t>(static_cast<int>(rank) - RankedPixels::offset);
@@ -110,52 +95,21 @@ public:
   }
 
 private:
-  /** A pixel's number is its place. */
-  void
-  NumberPixels()
-  {
-    m_Numbers.resize(m_Keys.size());
-    auto *       number = m_Numbers.data();
-    const auto & shift = m_Pixels.shift;
-    for (std::int64_t d = 0; d < m_Extent[3]; ++d)
-    {
-      for (std::int64_t c = 0; c < m_Extent[2]; ++c)
-      {
-        for (std::int64_t b = 0; b < m_Extent[1]; ++b)
-        {
-          const auto row = b << shift[1] | c << shift[2] | d << shift[3];
-          for (std::int64_t a = 0; a < m_Extent[0]; ++a)
-          {
-            *number++ = static_cast<std::uint16_t>(row | a << shift[0]);
-          }
-        }
-      }
-    }
-  }
-
   /** The positions along an axis by rank, with what surrounds them. */
   const std::uint8_t *
   ListPositions(int axis)
   {
-    const auto   count = m_Numbers.size();
-    auto &       positions = m_Positions[axis];
-    const int    shift = m_Pixels.shift[axis];
-    const auto   mask = static_cast<std::uint16_t>((1 << m_Bits[axis]) - 1);
-    const auto * numbers = m_Numbers.data();
+    const auto count = m_Numbers.size();
+    auto &     positions = m_Positions[axis];
     positions.resize(count + 2 * RankedPixels::padding);
     auto * const first = positions.data() + RankedPixels::padding;
     std::fill(positions.data(), first, RankedPixels::outside);
-    for (std::size_t i = 0; i < count; ++i)
-    {
-      first[i] = static_cast<std::uint8_t>(numbers[i] >> shift & mask);
-    }
+    m_PixelNumbers.ListPositions(m_Numbers, axis, first);
     std::fill(first + count, first + count + RankedPixels::padding, RankedPixels::outside);
     return first;
   }
 
-  std::int64_t                                              m_Extent[RankedPixels::axes]{};
-  int                                                       m_Bits[RankedPixels::axes]{};
-  std::size_t                                               m_Places{ 0 };
+  PixelNumbers<std::uint16_t>                               m_PixelNumbers;
   RankedPixels                                              m_Pixels{};
   std::vector<TKey>                                         m_Keys; ///< in their order once sorted
   std::vector<std::uint16_t>                                m_Numbers;
