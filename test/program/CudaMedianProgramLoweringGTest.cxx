@@ -475,7 +475,7 @@ TEST(CudaMedianKernelPolicy, InstructionsPerPixel)
     return CountPhases(BuildKernelPhases(radius, policy), policy.lowering, policy.blockX).cost.minMax;
   };
   EXPECT_LE(count({ { 1, 1, 0, 0 } }), 16.8);
-  EXPECT_LE(count({ { 2, 2, 0, 0 } }), 37.0);
+  EXPECT_LE(count({ { 2, 2, 0, 0 } }), 39.2); // with excesses, which take fewer instructions in all
   EXPECT_LE(count({ { 3, 3, 0, 0 } }), 71.9);
   EXPECT_LE(count({ { 4, 4, 0, 0 } }), 129.8);
   EXPECT_LE(count({ { 5, 5, 0, 0 } }), 201.1);
