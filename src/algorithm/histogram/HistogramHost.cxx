@@ -18,6 +18,8 @@
 #include "HistogramHost.h"
 
 #include "HistogramRowRunner.h"
+#include "HostBlockMethod.h"
+#include "HostHistogramPolicy.h"
 #include "PixelFormat.h"
 #include "RowDealer.h"
 #include "SortedHistogramRunner.h"
@@ -47,33 +49,6 @@ public:
   }
 };
 
-class SortedHistogramMethod : public HostMethod
-{
-public:
-  explicit SortedHistogramMethod(const HostBlockShape & shape)
-    : m_Shape(shape)
-  {}
-
-  void
-  Run(const MedianRequest & request, const PixelBox & output, ExecutionReport & report) const override
-  {
-    DispatchKeys(GetKeyFormat(request.pixelType), [&](auto key) {
-      RunRows<SortedHistogramRunner<typename decltype(key)::Bits, decltype(key)::mapping>>(
-        request, HostBlockWork{ output, m_Shape }, report);
-    });
-  }
-
-  double
-  EstimateWork(const MedianRequest & request, const HostTraits &, double) const override
-  {
-    return 1e-9 * static_cast<double>(m_Shape.CountBlocks(request.outputExtent)) *
-           EstimateHostHistogramNanoseconds(m_Shape, static_cast<int>(PixelBytes(request.pixelType)));
-  }
-
-private:
-  HostBlockShape m_Shape;
-};
-
 } // namespace
 
 std::shared_ptr<const HostMethod>
@@ -85,7 +60,7 @@ MakeHistogramMethod()
 std::shared_ptr<const HostMethod>
 MakeSortedHistogramMethod(const HostBlockShape & shape)
 {
-  return std::make_shared<SortedHistogramMethod>(shape);
+  return std::make_shared<HostBlockMethod<SortedHistogramRunner>>(shape, EstimateHostHistogramNanoseconds, 1);
 }
 
 } // namespace cudamedian

@@ -17,6 +17,7 @@
  *=========================================================================*/
 #include "RankHost.h"
 
+#include "HostBlockMethod.h"
 #include "HostThresholdPolicy.h"
 #include "PixelFormat.h"
 #include "RankBlockRunner.h"
@@ -57,40 +58,14 @@ private:
   RankShape m_Shape;
 };
 
-class ThresholdMethod : public HostMethod
-{
-public:
-  explicit ThresholdMethod(const HostBlockShape & shape)
-    : m_Shape(shape)
-  {}
-
-  void
-  Run(const MedianRequest & request, const PixelBox & output, ExecutionReport & report) const override
-  {
-    DispatchKeys(GetKeyFormat(request.pixelType), [&](auto key) {
-      RunRows<ThresholdRunner<typename decltype(key)::Bits, decltype(key)::mapping>>(
-        request, HostBlockWork{ output, m_Shape }, report);
-    });
-  }
-
-  double
-  EstimateWork(const MedianRequest & request, const HostTraits &, double) const override
-  {
-    // The model that shapes are chosen by is of one thread with the caches to itself.
-    return 2.7e-9 * static_cast<double>(m_Shape.CountBlocks(request.outputExtent)) *
-           EstimateHostThresholdNanoseconds(m_Shape, static_cast<int>(PixelBytes(request.pixelType)));
-  }
-
-private:
-  HostBlockShape m_Shape;
-};
-
 } // namespace
 
 std::shared_ptr<const HostMethod>
 MakeThresholdMethod(const HostBlockShape & shape)
 {
-  return std::make_shared<ThresholdMethod>(shape);
+  // The model that shapes are chosen by is of one thread with the caches to itself.
+  constexpr double slowness = 2.7;
+  return std::make_shared<HostBlockMethod<ThresholdRunner>>(shape, EstimateHostThresholdNanoseconds, slowness);
 }
 
 std::shared_ptr<const HostMethod>
