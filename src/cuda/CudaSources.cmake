@@ -77,6 +77,7 @@ set(CudaMedian_CUDA_SRCS
   algorithm/rank/RankKernels.cu
   algorithm/rank/RankThresholdKernels.cu
   algorithm/histogram/HistogramDevice.cxx
+  algorithm/histogram/ByteHistogramKernels.cu
   algorithm/histogram/HistogramKernels.cu
   algorithm/merge/MergeDevice.cxx
   algorithm/merge/MergeKernels.cu

@@ -20,6 +20,7 @@
 #include "CudaMedianTestSlabs.h"
 #include "DeviceProfiles.h"
 #include "DivideUp.h"
+#include "ByteHistogramKernels.h"
 #include "HistogramKernels.h"
 #include "RankEdges.h"
 #include "RankKernels.h"
@@ -27,6 +28,7 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
 #include <bitset>
 #include <numeric>
 #include <random>
@@ -324,6 +326,26 @@ struct LoopedWarp
   {}
 };
 
+/** Memory that one thread has: see ByteHistogramColumns. */
+struct PlainMemory
+{
+  static std::uint32_t
+  Load(const std::uint32_t * word)
+  {
+    return *word;
+  }
+  static void
+  Store(std::uint32_t * word, std::uint32_t value)
+  {
+    *word = value;
+  }
+  static void
+  AddTo(std::uint32_t * word, std::uint32_t value)
+  {
+    *word += value;
+  }
+};
+
 /** Runs every block of a launch, with its threads and warps in turns between the barriers. */
 template <typename TBits, typename TColumn, typename TCounter, bool VHasMap>
 void
@@ -354,12 +376,59 @@ RunHistogramBlocks(const HistogramArguments & arguments, std::int64_t regions)
   }
 }
 
+/** The same for 8-bit pixels. */
+template <typename TColumn, typename TCounter, bool VHasMap>
+void
+RunByteHistogramBlocks(const HistogramArguments & arguments, std::int64_t regions)
+{
+  using Block = ByteHistogramBlock<TColumn, TCounter, PlainMemory, VHasMap>;
+  const auto &     shape = arguments.shape;
+  const LoopedWarp warp;
+  ASSERT_EQ(shape.CountBlocks(), 1);
+  for (std::int64_t number = 0; number < regions; ++number)
+  {
+    std::vector<std::uint32_t>         columns(static_cast<std::size_t>(shape.GetColumnsBytes() / 4), 0xDEADBEEFU);
+    const Block                        block(arguments, arguments.firstRegion + number, columns.data());
+    std::vector<int>                   quads(static_cast<std::size_t>(shape.GetThreads() / 32), Block::FirstQuad);
+    std::vector<typename Block::Moves> moves;
+    for (int row = 0; row < block.GetRows(); ++row)
+    {
+      for (int thread = 0; thread < shape.GetThreads(); ++thread)
+      {
+        if (row == 0)
+        {
+          block.FillColumns(thread);
+          moves.push_back(block.LoadFirstMoves(thread));
+          continue;
+        }
+        auto & own = moves[static_cast<std::size_t>(thread)];
+        block.MoveColumns(thread, own);
+        block.LoadNextMoves(thread, row + 1, own);
+      }
+      for (std::size_t w = 0; w < quads.size(); ++w)
+      {
+        quads[w] = block.FindRow(warp, static_cast<int>(w), row, quads[w]);
+      }
+    }
+  }
+}
+
 template <typename TBits, typename TColumn, typename TCounter>
 void
 RunHistogramBlocksBy(const HistogramArguments & arguments, std::int64_t regions)
 {
-  arguments.slab.rankMap != nullptr ? RunHistogramBlocks<TBits, TColumn, TCounter, true>(arguments, regions)
-                                    : RunHistogramBlocks<TBits, TColumn, TCounter, false>(arguments, regions);
+  const auto run = [&](auto hasMap) {
+    constexpr bool hasRankMap = decltype(hasMap)::value;
+    if constexpr (sizeof(TBits) == 1)
+    {
+      RunByteHistogramBlocks<TColumn, TCounter, hasRankMap>(arguments, regions);
+    }
+    else
+    {
+      RunHistogramBlocks<TBits, TColumn, TCounter, hasRankMap>(arguments, regions);
+    }
+  };
+  arguments.slab.rankMap != nullptr ? run(std::true_type()) : run(std::false_type());
 }
 
 /** Sorts the regions of a launch as the device does, and runs its blocks. */
@@ -515,6 +584,31 @@ CheckRanksOfHistograms(PixelType type)
   }
 }
 
+/** Blocks of 8-bit pixels that the policy does not choose for small windows: segments of several times 32 outputs, of
+ * which all but the first know what the window before them has. */
+void
+CheckSegmentsOfHistograms()
+{
+  for (const auto & [size, radius] :
+       std::vector<std::pair<Extent, Extent>>{ { { { 139, 41, 1, 1 } }, { { 9, 9, 0, 0 } } },
+                                               { { { 131, 9, 1, 1 } }, { { 70, 3, 0, 0 } } },
+                                               { { { 99, 7, 5, 2 } }, { { 0, 1, 3, 0 } } } })
+  {
+    for (const auto & [width, segment] : { std::pair<int, int>{ 32, 32 }, { 64, 64 }, { 256, 64 }, { 128, 128 } })
+    {
+      auto shape = FindSmallHistogramShape<std::uint8_t>(radius);
+      shape.width = width;
+      shape.segment = segment;
+      shape.rows = 4;
+      EXPECT_TRUE(SetHistogramTile({ { width, shape.rows, 1 } }, 1, shape));
+      CheckSlabs<std::uint8_t, Integer>(
+        size, radius, PixelType::UInt8, std::size_t{ 1 } << 30, [&, &shape = shape](const KernelArguments & arguments) {
+          RunHistograms<std::uint8_t>(arguments, shape, GetKeyFormat(PixelType::UInt8));
+        });
+    }
+  }
+}
+
 template <typename TBits, KeyMapping VMapping>
 void
 CheckHardHistograms(PixelType type)
@@ -573,6 +667,7 @@ TEST(CudaMedianRegionKernels, SlidingHistograms8)
   CheckHistograms<std::uint8_t, Integer>(PixelType::Int8);
   CheckHardHistograms<std::uint8_t, Integer>(PixelType::UInt8);
   CheckHistogramsInScratch<std::uint8_t, Integer>(PixelType::Int8);
+  CheckSegmentsOfHistograms();
 }
 TEST(CudaMedianRegionKernels, SlidingHistograms16)
 {
@@ -591,31 +686,69 @@ TEST(CudaMedianRegionKernels, SlidingHistograms64)
   CheckHistogramsInScratch<std::uint64_t, Float>(PixelType::Float64);
 }
 
-template <typename TCounter>
+/** Random pixels come and go in two columns; what is counted of them is what a plain histogram has. */
+template <typename TColumn, typename TCounter>
 void
-CheckLaneBins()
+CheckColumns(int most, std::mt19937_64 & random)
 {
-  alignas(16) const std::uint8_t entering[8] = { 3, 0, 255, 1, 0, 0, 9, 2 };
-  alignas(16) const std::uint8_t leaving[8] = { 2, 0, 255, 0, 0, 0, 4, 2 };
-  alignas(16) const TCounter     counts[8] = { 0, 2, 300, 0, 0, 0, 7, 1 };
-  auto                           bins = LaneBins<TCounter>::Load(counts);
-  bins.Replace(LaneBins<TCounter>::Load(entering), LaneBins<TCounter>::Load(leaving));
-  const std::uint32_t expected[8] = { 1, 2, 300, 1, 0, 0, 12, 1 };
-  std::uint32_t       rank = 0;
-  for (int bin = 0; bin < 8; ++bin)
+  using Below = typename ByteHistogramColumns<TColumn, PlainMemory>::Below;
+  constexpr int                                    columns = 33;
+  std::vector<std::uint32_t>                       memory(64 * ByteHistogramColumns<TColumn, PlainMemory>::Words);
+  const ByteHistogramColumns<TColumn, PlainMemory> histograms(memory.data(), columns);
+  std::vector<std::array<unsigned, 256>>           expected(columns);
+  for (const int column : { 0, 32 })
   {
-    for (std::uint32_t i = 0; i < expected[bin]; ++i, ++rank)
+    histograms.Clear(column);
+    auto & counts = expected[static_cast<std::size_t>(column)];
+    for (int i = 0; i < most; ++i)
     {
-      auto inBin = rank;
-      ASSERT_EQ(bins.FindBin(inBin), bin) << "rank " << rank;
-      ASSERT_EQ(inBin, i);
+      // Many of a few bins, and some of each.
+      const auto bin = static_cast<unsigned int>(i % 2 == 0 ? random() % 3 + 253 : random() % 256);
+      histograms.Change(column, bin, 1);
+      ++counts[bin];
+      const auto other = static_cast<unsigned int>(random() % 256);
+      if (counts[other] > 0 && i % 3 == 0)
+      {
+        histograms.Change(column, other, -1);
+        --counts[other];
+      }
     }
   }
-  EXPECT_EQ(bins.GetSum(), rank);
+  for (const int column : { 0, 32 })
+  {
+    const auto &  counts = expected[static_cast<std::size_t>(column)];
+    std::uint32_t below = 0;
+    for (int quad = 0; quad < 64; ++quad)
+    {
+      ASSERT_EQ(histograms.CountBelow(column, Below(static_cast<unsigned int>(quad))), below) << quad;
+      const auto    four = histograms.template GetQuad<TCounter>(column, quad);
+      std::uint32_t rank = 0;
+      for (int bin = 0; bin < 4; ++bin)
+      {
+        for (unsigned i = 0; i < counts[static_cast<std::size_t>(4 * quad + bin)]; ++i, ++rank)
+        {
+          auto inBin = rank;
+          ASSERT_EQ(four.FindBin(inBin), bin) << "quad " << quad << ", rank " << rank;
+          ASSERT_EQ(inBin, i);
+        }
+      }
+      ASSERT_EQ(four.GetSum(), rank);
+      below += rank;
+    }
+    for (int group = 0; group < 16; ++group)
+    {
+      ASSERT_EQ(histograms.GetGroup(column, static_cast<unsigned int>(group)),
+                std::accumulate(counts.begin() + 16 * group, counts.begin() + 16 * group + 16, 0U));
+    }
+  }
 }
 
-TEST(CudaMedianRegionKernels, LaneBins)
+TEST(CudaMedianRegionKernels, HistogramsOfColumns)
 {
-  CheckLaneBins<std::uint16_t>();
-  CheckLaneBins<std::uint32_t>();
+  CUDAMEDIAN_TRACE_SEED();
+  std::mt19937_64 random(cudamediantest::Seed());
+  CheckColumns<std::uint8_t, std::uint16_t>(255, random);
+  CheckColumns<std::uint8_t, std::uint32_t>(255, random);
+  CheckColumns<std::uint16_t, std::uint16_t>(65535, random);
+  CheckColumns<std::uint16_t, std::uint32_t>(65535, random);
 }

@@ -392,7 +392,7 @@ TEST(CudaMedianHistogramPolicy, BlocksHoldTogether)
       EXPECT_EQ(shape.width % shape.segment, 0);
       EXPECT_LE(shape.GetThreads(), 512);
       EXPECT_LE(shape.sharedBytes, 232448);
-      EXPECT_EQ(shape.columnsInScratch, radius[0] > 200);
+      EXPECT_EQ(shape.columnsInScratch, radius[0] > 200) << bytes << " bytes, radius " << cudamedian::Join(radius);
       const auto columnsBytes = shape.columnsInScratch ? shape.CountBlocks() * shape.GetColumnsBytes() : 0;
       EXPECT_GE(shape.scratchBytes, columnsBytes);
       if (bytes == 1)

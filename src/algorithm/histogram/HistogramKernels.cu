@@ -16,8 +16,10 @@
  *
  *=========================================================================*/
 #include "HistogramKernels.h"
+#include "ByteHistogramLaunch.h"
 #include "DivideUp.h"
 #include "HistogramLaunch.h"
+#include "HistogramWarp.cuh"
 #include "SharedMemoryLimit.h"
 
 #include <cub/device/device_radix_sort.cuh>
@@ -28,103 +30,6 @@ namespace cudamedian
 {
 namespace
 {
-
-constexpr unsigned int allLanes = 0xFFFFFFFFU;
-
-/** A warp whose lanes are threads: see HistogramKernels.h. */
-struct ThreadWarp
-{
-  /** The lane's own. */
-  template <typename T>
-  struct Value
-  {
-    T own;
-
-    __device__ __forceinline__ T &
-    operator[](int)
-    {
-      return own;
-    }
-    const __device__ __forceinline__ T &
-    operator[](int) const
-    {
-      return own;
-    }
-  };
-
-  template <typename TFunction>
-  __device__ __forceinline__ void
-  ForEachLane(const TFunction & function) const
-  {
-    function(static_cast<int>(threadIdx.x % 32));
-  }
-
-  __device__ __forceinline__ std::uint32_t
-                             Sum(const Value<std::uint32_t> & value) const
-  {
-#if __CUDA_ARCH__ >= 800
-    return __reduce_add_sync(allLanes, value.own);
-#else
-    std::uint32_t sum = value.own;
-    CUDAMEDIAN_UNROLL
-    for (int distance = 16; distance > 0; distance /= 2)
-    {
-      sum += __shfl_xor_sync(allLanes, sum, distance);
-    }
-    return sum;
-#endif
-  }
-
-  __device__ __forceinline__ Value<std::uint32_t>
-                             Scan(Value<std::uint32_t> value) const
-  {
-    CUDAMEDIAN_UNROLL
-    for (int distance = 1; distance < 32; distance *= 2)
-    {
-      const std::uint32_t before = __shfl_up_sync(allLanes, value.own, distance);
-      value.own += static_cast<int>(threadIdx.x % 32) >= distance ? before : 0;
-    }
-    return value;
-  }
-
-  __device__ __forceinline__ std::uint32_t
-                             Get(const Value<std::uint32_t> & value, int lane) const
-  {
-    return __shfl_sync(allLanes, value.own, lane);
-  }
-
-  __device__ __forceinline__ std::uint32_t
-                             Ballot(const Value<bool> & value) const
-  {
-    return __ballot_sync(allLanes, value.own);
-  }
-
-  __device__ __forceinline__ int
-  CountBits(std::uint32_t word) const
-  {
-    return __popc(word);
-  }
-
-  __device__ __forceinline__ void
-  AddTo(std::uint32_t * histogram, int bin, int change) const
-  {
-    atomicAdd(histogram + bin, static_cast<std::uint32_t>(change));
-  }
-
-  /** Adds to the word that holds the count: what carries out of the lower half on the way comes back. */
-  __device__ __forceinline__ void
-  AddTo(std::uint16_t * histogram, int bin, int change) const
-  {
-    atomicAdd(reinterpret_cast<std::uint32_t *>(histogram) + bin / 2,
-              static_cast<std::uint32_t>(change) << (bin % 2 * 16));
-  }
-
-  __device__ __forceinline__ void
-  Synchronize() const
-  {
-    __syncwarp();
-  }
-};
 
 constexpr int listThreads = 256;
 
@@ -314,23 +219,28 @@ SortRegions(HistogramArguments & arguments,
   return cudaGetLastError();
 }
 
-using HistogramFunction = void (*)(HistogramArguments);
-
 template <typename TPixelBits, bool VHasMap>
 HistogramFunction
 GetHistogramKernel(const HistogramShape & shape)
 {
-  if (shape.columnsInScratch)
+  if constexpr (sizeof(TPixelBits) == 1)
+  {
+    return GetByteHistogramKernel(shape, VHasMap);
+  }
+  else if (shape.columnsInScratch)
   {
     return WideHistogramKernel<TPixelBits, VHasMap>;
   }
-  if (shape.columnBytes == 1)
+  else if (shape.columnBytes == 1)
   {
     return shape.counterBytes == 2 ? HistogramKernel<TPixelBits, std::uint8_t, std::uint16_t, VHasMap>
                                    : HistogramKernel<TPixelBits, std::uint8_t, std::uint32_t, VHasMap>;
   }
-  return shape.counterBytes == 2 ? HistogramKernel<TPixelBits, std::uint16_t, std::uint16_t, VHasMap>
-                                 : HistogramKernel<TPixelBits, std::uint16_t, std::uint32_t, VHasMap>;
+  else
+  {
+    return shape.counterBytes == 2 ? HistogramKernel<TPixelBits, std::uint16_t, std::uint16_t, VHasMap>
+                                   : HistogramKernel<TPixelBits, std::uint16_t, std::uint32_t, VHasMap>;
+  }
 }
 
 /** Regions of a launch that ends soon enough for a display driver's watchdog: 2^24 outputs, 0.05 s at 0.3 Gpixel/s. */

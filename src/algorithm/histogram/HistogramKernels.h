@@ -21,7 +21,8 @@
 #include "HistogramRegion.h"
 #include "LaneBins.h"
 
-/** Medians, or values of any other rank, of the largest windows by sliding histograms.
+/** Medians, or values of any other rank, of the largest windows of pixels of more than 8 bits by sliding histograms
+ * (ByteHistogramKernels.h has those of 8 bits).
  *
  * Each warp slides a window of 256 bins along a row, eight bins to a lane: the histogram of the column of pixels that
  * enters is added, that of the one that leaves is subtracted (Huang 1979, with the column histograms of Perreault and
@@ -29,10 +30,9 @@
  * scratch memory where that has no room for them; a row further down, each column has one row of pixels more and one
  * less. An output costs the same whatever the radius.
  *
- * The bins of 8-bit pixels are their keys. Of wider pixels a region, the footprint of a tile of outputs, is sorted, and
- * bin b has the pixels from the b-th 256th of the sorted list on, as many as every other bin, whatever the image. The
- * median's bin is then searched: its pixels are a run of the list, of which the warp looks up 128 at once whether their
- * positions lie in the window.
+ * A region, the footprint of a tile of outputs, is sorted, and bin b has the pixels from the b-th 256th of the sorted
+ * list on, as many as every other bin, whatever the image. The median's bin is then searched: its pixels are a run of
+ * the list, of which the warp looks up 128 at once whether their positions lie in the window.
  *
  * This file has what a block does. HistogramRegion.h has where pixels and outputs of a region lie, and how the region
  * is sorted into bins.
@@ -74,10 +74,7 @@ public:
     m_First[0] = number % blocks0 * shape.width;
     m_First[1] = number / blocks0 % blocks1 * shape.rows;
     m_First[2] = number / (blocks0 * blocks1);
-    const auto & slab = arguments.slab;
-    m_Bins = sizeof(TPixelBits) == 1
-               ? static_cast<const std::uint8_t *>(slab.input) + m_Region.origin[3] * slab.inputPitch[shape.axes[3]]
-               : arguments.bins + std::int64_t{ m_RegionNumber } * shape.pixels;
+    m_Bins = arguments.bins + std::int64_t{ m_RegionNumber } * shape.pixels;
   }
 
   /** Rows of outputs that the block has, none if it lies beyond the slab. */
@@ -241,13 +238,11 @@ public:
         shape.movesByPixels ? Bins::Load(m_Windows + warpNumber * histogramBins + lane * 8) : SumColumns(first, lane);
     });
 
-    auto         rank = static_cast<std::uint32_t>(m_Arguments.slab.rank);
-    const auto   step = m_Arguments.slab.outputPitch[shape.axes[0]];
-    std::int64_t output = GetOutputOffset(first, row);
-    // Of the region, which pixels of 8 bits have none of.
-    std::uint32_t position =
-      sizeof(TPixelBits) == 1 ? 0 : PackPosition(shape, m_First[0] + first, m_First[1] + row, m_First[2]);
-    int medianLane = 16;
+    auto          rank = static_cast<std::uint32_t>(m_Arguments.slab.rank);
+    const auto    step = m_Arguments.slab.outputPitch[shape.axes[0]];
+    std::int64_t  output = GetOutputOffset(first, row);
+    std::uint32_t position = PackPosition(shape, m_First[0] + first, m_First[1] + row, m_First[2]);
+    int           medianLane = 16;
     for (int i = 0;; ++i, ++position, output += step)
     {
       if constexpr (VHasMap)
@@ -261,20 +256,7 @@ public:
         const int     bin = bins[lane].FindBin(inBin);
         found[lane] = inBin * histogramBins + static_cast<std::uint32_t>(lane * 8 + bin);
       });
-      if constexpr (sizeof(TPixelBits) == 1)
-      {
-        warp.ForEachLane([&](int lane) {
-          if (lane == medianLane)
-          {
-            static_cast<TPixelBits *>(m_Arguments.slab.output)[output] = static_cast<TPixelBits>(
-              (found[lane] & (histogramBins - 1)) ^ static_cast<std::uint32_t>(m_Arguments.slab.signMask));
-          }
-        });
-      }
-      else
-      {
-        WriteFromRun(warp, warp.Get(found, medianLane), position, output);
-      }
+      WriteFromRun(warp, warp.Get(found, medianLane), position, output);
       if (i + 1 == count)
       {
         return;
@@ -314,27 +296,18 @@ private:
     return offset;
   }
 
-  /** Where the bins of a position of the block's footprint lie along an axis: in the region, or in the image, where
-   * pixels have 8 bits. */
+  /** Where the bins of a position of the block's footprint lie along an axis of the region. */
   CUDAMEDIAN_HOST_DEVICE std::int64_t
                          GetOffset(int axis, int position) const
   {
-    position += m_First[axis];
-    if constexpr (sizeof(TPixelBits) == 1)
-    {
-      return GetHistogramOffset(m_Arguments, m_Region, axis, position);
-    }
-    else
-    {
-      const int * region = m_Arguments.shape.region;
-      return position * (axis == 0 ? 1 : axis == 1 ? region[0] : region[0] * region[1]);
-    }
+    const int * region = m_Arguments.shape.region;
+    return (m_First[axis] + position) * (axis == 0 ? 1 : axis == 1 ? region[0] : region[0] * region[1]);
   }
 
   CUDAMEDIAN_HOST_DEVICE int
   GetBin(std::int64_t offset) const
   {
-    return m_Bins[offset] ^ (sizeof(TPixelBits) == 1 ? static_cast<int>(m_Arguments.slab.signMask) : 0);
+    return m_Bins[offset];
   }
 
   /** A lane's bins of the window whose first column is given. */
@@ -445,7 +418,7 @@ private:
   TCounter *                 m_Windows;
   HistogramRegion            m_Region;
   int                        m_RegionNumber; ///< within the launch
-  const std::uint8_t *       m_Bins;         ///< of the region, or the image's pixels
+  const std::uint8_t *       m_Bins;         ///< of the region
   int                        m_First[3];     ///< the block's first output, relative to the region's
 };
 

@@ -21,6 +21,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <initializer_list>
 #include <limits>
 
 namespace cudamedian
@@ -81,7 +82,7 @@ ChooseAxes(const Extent & radius, HistogramShape & shape)
 
 /** Sets what follows from the window alone. \returns false when counters or regions cannot hold it. */
 bool
-SetWindow(const Window & window, HistogramShape & shape)
+SetWindow(const Window & window, int pixelBytes, HistogramShape & shape)
 {
   constexpr std::int64_t largestCount = 65535;
   if (window.GetLargestRadius() > largestCount || window.CountPixels() > std::numeric_limits<std::int32_t>::max() ||
@@ -89,6 +90,7 @@ SetWindow(const Window & window, HistogramShape & shape)
   {
     return false;
   }
+  shape.isOfBytes = pixelBytes == 1;
   for (int axis = 0; axis < 3; ++axis)
   {
     shape.window[axis] = static_cast<int>(window.GetSize(shape.axes[axis]));
@@ -123,6 +125,56 @@ GetScratchUpdatePicoseconds(const HistogramShape & shape)
   return shape.window[2] == 1 ? 68 : 32;
 }
 
+/** Blocks of a device at once: what its memory and the request allow, where columns lie in scratch memory. */
+double
+CountBlocksAtOnce(const HistogramShape & shape, const DeviceTraits & traits, double requested)
+{
+  const auto blocks = static_cast<double>(traits.CountBlocks(shape.sharedBytes, shape.GetThreads()));
+  if (!shape.columnsInScratch)
+  {
+    return blocks;
+  }
+  // 512x128 outputs of 16 bits reach 0.30 Gpixel/s at 301x301, as 48 such blocks are all that scratch memory holds.
+  const auto atOnce =
+    static_cast<double>(mostScratchBytes) / static_cast<double>(shape.scratchBytes) * shape.CountBlocks();
+  const auto there = std::ceil(requested / (static_cast<double>(shape.width) * shape.rows));
+  return std::min(blocks, std::min(atOnce, there) / traits.multiprocessors);
+}
+
+/** What an output of 8 bits takes. Fitted to 324 blocks of 15 windows, 7x7x7 to 301x301, with random pixels on an H200:
+ * within 9 % of it. With columns in scratch memory fitted to five blocks of 301x301 and 401x401. */
+double
+EstimateBytePicoseconds(const HistogramShape & shape, const DeviceTraits & traits, double requested)
+{
+  const double across = DivideUp(shape.window[0], 32);
+  const double slices = shape.window[2];
+  // How many times four bins are looked at: medians of 32 neighbours are further apart the fewer pixels windows have.
+  const double pixels = slices * shape.window[0] * shape.window[1];
+  const double looks = 1.5 + 42 / std::sqrt(pixels) * std::min(1.0, std::sqrt(64.0 / shape.window[0]));
+  const double blocks = CountBlocksAtOnce(shape, traits, requested);
+  const double warps = blocks * shape.GetThreads() / 32;
+  if (shape.columnsInScratch)
+  {
+    const double columns = static_cast<double>(shape.GetColumns()) / shape.width;
+    const double changes = columns * slices * (2 + static_cast<double>(shape.window[1]) / shape.rows);
+    // Measured with 16 warps and more; fewer leave the memory waiting.
+    return 70 + 17 * across + 20 * looks + 22 * changes * std::max(1.0, 16 / warps);
+  }
+  // Instructions of a warp for a row of its segment.
+  const double batches = shape.segment / 32;
+  const double find = 60 + 22 * across + 60 * (batches - 1) + batches * (50 + looks * (100 + 11 * across));
+  const double turns = DivideUp(shape.GetColumns(), shape.GetThreads());
+  const double move = turns * 42 * slices + 70;
+  const double fill = turns * (24 * slices * shape.window[1] + 80) / shape.rows;
+  const double instructions = (1.3 * find + move + (slices > 1 ? 0.6 : 0.3) * fill) / shape.segment;
+  // Registers leave room for 16 warps.
+  const double atOnce = std::max(1.0, std::min(blocks, std::floor(16.0 * 32 / shape.GetThreads())));
+  const double busy = std::min(warps, atOnce * shape.GetThreads() / 32);
+  // Taller blocks are too few at the end of a launch, and narrow ones slower than this model has them.
+  const double unfit = (shape.rows > 32 ? 1.05 : 1) * (shape.width < 128 ? 1.08 : 1);
+  return instructions * 4.32 * (5.9 / busy + 0.192) * (1 + 0.074 / atOnce) * unfit;
+}
+
 /** Sets a block's width, and what shared memory it takes. \returns false when that is more than a block may have, or
  * the block has more threads than the kernel is compiled for. */
 bool
@@ -130,12 +182,13 @@ SetHistogramWidth(int width, int segment, const DeviceTraits & traits, Histogram
 {
   shape.width = width;
   shape.segment = segment;
-  if (shape.GetThreads() > mostHistogramThreads)
+  if (width % segment != 0 || shape.GetThreads() > mostHistogramThreads)
   {
     return false;
   }
   const auto columns = shape.columnsInScratch ? 0 : shape.GetColumnsBytes();
-  const auto windows = std::int64_t{ width / segment } * histogramBins * shape.counterBytes;
+  // Windows of 8-bit pixels have no histograms.
+  const auto windows = shape.isOfBytes ? 0 : std::int64_t{ width / segment } * histogramBins * shape.counterBytes;
   if (columns + windows > traits.blockSharedBytes)
   {
     return false;
@@ -176,33 +229,29 @@ const char * const histogramLimits =
   "to 46339x46339 or 255x255x255, with more up to 1001x1001 or 87x87x87";
 
 // An instruction of a warp takes 2.2 ps where all of an H200's multiprocessors issue two a clock. The rates are 0.55
-// to 1.6 times those of HistogramRates.inc: too high with 8 bits, too low with 64.
+// to 1.6 times those of HistogramRates.inc: too low with 64 bits.
 double
 EstimateHistogramPicoseconds(const HistogramShape & shape,
                              int                    pixelBytes,
                              const DeviceTraits &   traits,
                              double                 requested)
 {
+  if (shape.isOfBytes)
+  {
+    return EstimateBytePicoseconds(shape, traits, requested);
+  }
   const double columns = static_cast<double>(shape.GetColumns()) / shape.width;
   const double slices = shape.window[2];
   const double columnPixels = slices * (2 + static_cast<double>(shape.window[1]) / shape.rows);
   const double sums = 12.0 * shape.window[0];
   const double pixels = 28 * slices * DivideUp(shape.window[0], 32);
   const double starts = shape.movesByPixels ? pixels + sums / shape.rows : sums;
-  const double regionPixels = pixelBytes == 1 ? 0 : shape.pixels;
-  const double scan = pixelBytes == 1 ? 0 : 20 + 14 * (regionPixels / histogramBins / 64 + 1);
+  const double regionPixels = shape.pixels;
+  const double scan = 20 + 14 * (regionPixels / histogramBins / 64 + 1);
   const double slide = shape.columnBytes == 1 && shape.counterBytes == 2 ? 50 : 60;
   const double instructions = slide + starts / shape.segment + columns * columnPixels * 7 / 32 + scan;
   // Half as many warps as an SM can have keep it busy.
-  double blocks = traits.CountBlocks(shape.sharedBytes, shape.GetThreads());
-  if (shape.columnsInScratch)
-  {
-    // 512x128 outputs of 16 bits reach 0.30 Gpixel/s at 301x301, as 48 such blocks are all that scratch memory holds.
-    const auto atOnce =
-      static_cast<double>(mostScratchBytes) / static_cast<double>(shape.scratchBytes) * shape.CountBlocks();
-    const auto there = std::ceil(requested / (static_cast<double>(shape.width) * shape.rows));
-    blocks = std::min(blocks, std::min(atOnce, there) / traits.multiprocessors);
-  }
+  const double blocks = CountBlocksAtOnce(shape, traits, requested);
   const double warps = std::min(24.0, blocks * shape.GetThreads() / 32);
   // Those changes were measured with 16 warps and more; fewer leave the memory waiting.
   const double changes = columns * columnPixels * GetScratchUpdatePicoseconds(shape) * std::max(1.0, 16 / warps);
@@ -248,7 +297,7 @@ FindHistogramShape(const Window &       window,
                    double               outputs)
 {
   HistogramShape candidate{};
-  if (!SetWindow(window, candidate))
+  if (!SetWindow(window, pixelBytes, candidate))
   {
     return false;
   }
@@ -266,35 +315,36 @@ FindHistogramShape(const Window &       window,
       }
     }
   };
-  // Regions come in batches of fewer outputs than slabs have: their blocks are shorter, so that there are enough.
-  candidate.rows = pixelBytes == 1 ? 32 : 16;
-  for (const int width : { 32, 64, 128 })
-  {
-    for (const int segment : { 8, 16 })
-    {
-      if (SetHistogramWidth(width, segment, traits, candidate))
+  const auto considerBlocks =
+    [&](std::initializer_list<int> heights, std::initializer_list<int> widths, std::initializer_list<int> segments) {
+      for (const int rows : heights)
       {
-        ForEachHistogramTile(candidate, pixelBytes, consider);
+        for (const int width : widths)
+        {
+          for (const int segment : segments)
+          {
+            candidate.rows = rows;
+            if (SetHistogramWidth(width, segment, traits, candidate))
+            {
+              ForEachHistogramTile(candidate, pixelBytes, consider);
+            }
+          }
+        }
       }
-    }
+    };
+  if (pixelBytes == 1)
+  {
+    considerBlocks({ 32, 128 }, { 32, 64, 128, 256, 512 }, { 32, 64 });
+    MoveColumnsToScratch(candidate);
+    considerBlocks({ 32, 128 }, { 32, 64, 128, 256, 512 }, { 32, 64 });
+    return found;
   }
+  // Regions come in batches of fewer outputs than slabs have: their blocks are shorter, so that there are enough.
+  considerBlocks({ 16 }, { 32, 64, 128 }, { 8, 16 });
   // Without columns shared memory has room for wider blocks, and the larger a block is, the fewer changes of its
   // columns come to an output.
   MoveColumnsToScratch(candidate);
-  for (const int rows : { candidate.rows, 128 })
-  {
-    for (const int width : { 32, 64, 128, 256, 512 })
-    {
-      for (const int segment : { 8, 16, 32 })
-      {
-        candidate.rows = rows;
-        if (SetHistogramWidth(width, segment, traits, candidate))
-        {
-          ForEachHistogramTile(candidate, pixelBytes, consider);
-        }
-      }
-    }
-  }
+  considerBlocks({ 16, 128 }, { 32, 64, 128, 256, 512 }, { 8, 16, 32 });
   return found;
 }
 

@@ -19,6 +19,7 @@
 #define HistogramPolicy_h
 
 #include "DivideUp.h"
+#include "HostDevice.h"
 #include "PixelKey.h"
 #include "Traits.h"
 #include "Window.h"
@@ -35,7 +36,17 @@ namespace cudamedian
 /** Bins of a histogram. */
 constexpr int histogramBins = 256;
 
-/** From one column's histogram to the next in shared memory, in counters: two words more than the bins take, so that
+/** Columns of 8-bit pixels are counted in so many groups of bins too. */
+constexpr int histogramGroups = 16;
+
+/** 32-bit words of a column's histogram with its groups, whose counters have so many bytes. */
+CUDAMEDIAN_HOST_DEVICE constexpr int
+GetByteHistogramWords(int counterBytes)
+{
+  return (histogramBins + histogramGroups) * counterBytes / 4;
+}
+
+/** From one column's histogram of wider pixels to the next, in counters: two words more than the bins take, so that
  * threads that count equal pixels of neighbouring columns meet in few banks. */
 constexpr int histogramStride = histogramBins + 8;
 
@@ -48,20 +59,22 @@ constexpr int histogramRunPixels = 128;
 /** The shape of one block, and of the region that it reads where pixels have more than 8 bits. */
 struct HistogramShape
 {
-  int  axes[Dimension];      ///< image axis of each axis: windows slide along 0, blocks walk along 1; radius 0 along 3
-  int  window[3];            ///< pixels of the window along axes 0, 1 and 2
-  int  width;                ///< outputs of a block along axis 0
-  int  segment;              ///< those that one warp slides over
-  int  rows;                 ///< outputs of a block along axis 1, one row after the other
-  int  columnBytes;          ///< of a counter of a column's histogram, 1 or 2
-  int  counterBytes;         ///< of a counter of a window's histogram, 2 or 4
-  bool columnsInScratch;     ///< the histograms of a block's columns lie in scratch memory, else in shared memory
-  bool movesByPixels;        ///< a segment's first window goes a row down by its pixels, else its columns are summed
-  int  tile[3];              ///< outputs of a region along axes 0, 1 and 2; of a block where pixels have 8 bits
-  int  region[3];            ///< footprint of the tile
-  int  pixels;               ///< of the region
-  int  positionBits[3];      ///< from which bit on a packed position has its coordinates along axes 1 and 2, and
-                             ///< the region's number
+  bool isOfBytes;        ///< pixels have 8 bits: ByteHistogramKernels.h, else HistogramKernels.h
+  int  axes[Dimension];  ///< image axis of each axis: windows slide along 0, blocks walk along 1; radius 0 along 3
+  int  window[3];        ///< pixels of the window along axes 0, 1 and 2
+  int  width;            ///< outputs of a block along axis 0
+  int  segment;          ///< those of one warp: a multiple of 32 where pixels have 8 bits
+  int  rows;             ///< outputs of a block along axis 1, one row after the other
+  int  columnBytes;      ///< of a counter of a column's histogram, 1 or 2
+  int  counterBytes;     ///< of a counter of a window's histogram, 2 or 4
+  bool columnsInScratch; ///< the histograms of a block's columns lie in scratch memory, else in shared memory
+  bool movesByPixels;    ///< of wider pixels: a segment's first window goes a row down by its pixels, else its columns
+                         ///< are summed
+  int tile[3];           ///< outputs of a region along axes 0, 1 and 2; of a block where pixels have 8 bits
+  int region[3];         ///< footprint of the tile
+  int pixels;            ///< of the region
+  int positionBits[3];   ///< from which bit on a packed position has its coordinates along axes 1 and 2, and
+                         ///< the region's number
   int          sharedBytes;  ///< of a block
   std::int64_t scratchBytes; ///< device memory of a region: what sorting it takes, and its blocks' columns
 
@@ -75,7 +88,8 @@ struct HistogramShape
   CUDAMEDIAN_HOST_DEVICE std::int64_t
                          GetColumnsBytes() const
   {
-    return RoundUp(std::int64_t{ GetColumns() } * histogramStride * columnBytes, 16);
+    return isOfBytes ? std::int64_t{ RoundUp(GetColumns(), 32) } * GetByteHistogramWords(columnBytes) * 4
+                     : RoundUp(std::int64_t{ GetColumns() } * histogramStride * columnBytes, 16);
   }
   /** Where the windows' histograms start in shared memory, in bytes. */
   CUDAMEDIAN_HOST_DEVICE int

@@ -308,7 +308,7 @@ FindCounterShape(const Window & window, int pixelBytes, RankShape & shape, const
 bool
 IsRankFastestOnDevice(const Window & window, int pixelBytes)
 {
-  const std::int64_t planar = pixelBytes == 1 ? 85 * 85 : pixelBytes == 8 ? 75 * 75 : 99 * 99;
+  const std::int64_t planar = pixelBytes == 1 ? 65 * 65 : pixelBytes == 8 ? 75 * 75 : 99 * 99;
   const std::int64_t solid = pixelBytes == 1 ? 13 * 13 * 13 : 15 * 15 * 15;
   return window.CountPixels() < (window.CountAxes() > 2 ? solid : planar);
 }

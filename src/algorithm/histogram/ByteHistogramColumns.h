@@ -1,0 +1,292 @@
+/*=========================================================================
+ *
+ *  Copyright NumFOCUS
+ *
+ *  Licensed under the Apache License, Version 2.0 (the "License");
+ *  you may not use this file except in compliance with the License.
+ *  You may obtain a copy of the License at
+ *
+ *         https://www.apache.org/licenses/LICENSE-2.0.txt
+ *
+ *  Unless required by applicable law or agreed to in writing, software
+ *  distributed under the License is distributed on an "AS IS" BASIS,
+ *  WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ *  See the License for the specific language governing permissions and
+ *  limitations under the License.
+ *
+ *=========================================================================*/
+#ifndef ByteHistogramColumns_h
+#define ByteHistogramColumns_h
+
+#include "DivideUp.h"
+#include "HistogramPolicy.h"
+#include "PixelKey.h"
+
+namespace cudamedian
+{
+
+/** Counts of four bins that follow each other, or sums and differences of such.
+ *
+ * Additions run over whole registers: counts end up right whatever was carried on the way, as none is negative or too
+ * large at the end.
+ * \tparam TCounter std::uint16_t: bins 0 and 2 in one register, 1 and 3 in another, windows up to 65,535 pixels.
+ * std::uint32_t: any. */
+template <typename TCounter>
+struct QuadCounts
+{
+  static constexpr bool Paired = sizeof(TCounter) == 2;
+  static constexpr int  Registers = Paired ? 2 : 4;
+
+  std::uint32_t registers[Registers];
+
+  /** From pairs of bins 0 and 2, and of 1 and 3. */
+  CUDAMEDIAN_HOST_DEVICE static QuadCounts
+  FromPairs(std::uint32_t even, std::uint32_t odd)
+  {
+    if constexpr (Paired)
+    {
+      return { { even, odd } };
+    }
+    else
+    {
+      return { { even & 0xFFFFU, odd & 0xFFFFU, even >> 16, odd >> 16 } };
+    }
+  }
+
+  /** Count of a bin. */
+  template <int VBin>
+  CUDAMEDIAN_HOST_DEVICE std::uint32_t
+                         Get() const
+  {
+    if constexpr (Paired)
+    {
+      return VBin < 2 ? registers[VBin % 2] & 0xFFFFU : registers[VBin % 2] >> 16;
+    }
+    else
+    {
+      return registers[VBin];
+    }
+  }
+
+  CUDAMEDIAN_HOST_DEVICE std::uint32_t
+                         GetSum() const
+  {
+    return Get<0>() + Get<1>() + Get<2>() + Get<3>();
+  }
+
+  /** The bin that holds the pixel of a rank among those of the four. \param rank becomes that within the bin. */
+  CUDAMEDIAN_HOST_DEVICE int
+  FindBin(std::uint32_t & rank) const
+  {
+    const std::uint32_t lower = Get<0>() + Get<1>();
+    const bool          upper = rank >= lower;
+    rank -= upper ? lower : 0;
+    const std::uint32_t even = upper ? Get<2>() : Get<0>();
+    const bool          odd = rank >= even;
+    rank -= odd ? even : 0;
+    return (upper ? 2 : 0) + (odd ? 1 : 0);
+  }
+};
+
+/** Histograms of columns of pixels: 256 bins each, and the same in 16 groups of 16 bins.
+ *
+ * The first word of all columns comes first, then the second of all: lanes whose columns are neighbours meet in no bank
+ * of shared memory, whatever their bins.
+ * \tparam TColumn std::uint8_t or std::uint16_t, a counter.
+ * \tparam TMemory reads and writes words: Load(word), Store(word, value), and AddTo(word, value), which others may do
+ * at the same time. */
+template <typename TColumn, typename TMemory>
+class ByteHistogramColumns
+{
+private:
+  static constexpr unsigned int  groupBins = histogramBins / histogramGroups;
+  static constexpr unsigned int  groupQuads = groupBins / 4;
+  static constexpr unsigned int  countBits = 8 * sizeof(TColumn);
+  static constexpr std::uint32_t mostCount = (1U << countBits) - 1;
+  static constexpr std::uint32_t allOnes = 0xFFFFFFFFU / mostCount; ///< 1 in each count of a word
+  static constexpr unsigned int  CountsOfWord = 4 / sizeof(TColumn);
+  static constexpr unsigned int  QuadWords = sizeof(TColumn);
+  static constexpr int           GroupWords = histogramGroups / static_cast<int>(CountsOfWord);
+
+public:
+  static constexpr bool HasBytes = sizeof(TColumn) == 1;
+  static constexpr int  BinWords = histogramBins * static_cast<int>(sizeof(TColumn)) / 4;
+  static constexpr int  Words = GetByteHistogramWords(sizeof(TColumn));
+
+  CUDAMEDIAN_HOST_DEVICE
+  ByteHistogramColumns(void * memory, int columns)
+    : m_Words(static_cast<std::uint32_t *>(memory))
+    , m_Stride(RoundUp(columns, 32))
+  {}
+
+  /** Sets all counts of a column to 0. */
+  CUDAMEDIAN_HOST_DEVICE void
+  Clear(int column) const
+  {
+    for (int i = 0; i < Words; ++i)
+    {
+      TMemory::Store(GetPlace(i, column), 0);
+    }
+  }
+
+  /** Counts a pixel in, or out with -1. */
+  CUDAMEDIAN_HOST_DEVICE void
+  Change(int column, unsigned int bin, int change) const
+  {
+    // No count of a word carries into the next in the end, as none is negative or too large then.
+    const auto changed = static_cast<std::uint32_t>(change);
+    TMemory::AddTo(GetPlace(GetWord(bin), column), ShiftLeft(changed, GetShift(bin)));
+    const unsigned int group = bin / groupBins;
+    TMemory::AddTo(GetPlace(GetGroupWord(group), column), ShiftLeft(changed, GetGroupShift(group)));
+  }
+
+  /** Counts of bins 4 quad to 4 quad + 3. */
+  template <typename TCounter>
+  CUDAMEDIAN_HOST_DEVICE QuadCounts<TCounter>
+                         GetQuad(int column, int quad) const
+  {
+    if constexpr (HasBytes)
+    {
+      const std::uint32_t word = Load(quad, column);
+      return QuadCounts<TCounter>::FromPairs(word & 0xFF00FFU, word >> 8 & 0xFF00FFU);
+    }
+    else
+    {
+      return QuadCounts<TCounter>::FromPairs(Load(2 * quad, column), Load(2 * quad + 1, column));
+    }
+  }
+
+  /** Pixels in bins 16 group to 16 group + 15. */
+  CUDAMEDIAN_HOST_DEVICE std::uint32_t
+                         GetGroup(int column, unsigned int group) const
+  {
+    return Load(GetGroupWord(group), column) >> GetGroupShift(group) & mostCount;
+  }
+
+  /** What CountBelow() adds up: the bins below 4 quad. */
+  class Below
+  {
+  public:
+    CUDAMEDIAN_HOST_DEVICE explicit Below(unsigned int quad)
+      : m_FirstWord(static_cast<int>(quad / groupQuads * groupQuads * QuadWords))
+      , m_Words(static_cast<int>(quad % groupQuads * QuadWords))
+    {
+      const auto     groups = static_cast<int>(quad / groupQuads);
+      constexpr auto counts = static_cast<int>(CountsOfWord);
+      CUDAMEDIAN_UNROLL
+      for (int i = 0; i < GroupWords; ++i)
+      {
+        const int left = groups - i * counts;
+        const int count = left < 0 ? 0 : left < counts ? left : counts;
+        m_Masks[i] = count == 0 ? 0 : allOnes >> countBits * static_cast<unsigned int>(counts - count);
+      }
+    }
+
+  private:
+    friend class ByteHistogramColumns;
+
+    std::uint32_t m_Masks[GroupWords]; ///< 1 for each group that is below
+    int           m_FirstWord;         ///< of the group that is below in part
+    int           m_Words;             ///< words of it that are
+  };
+
+  CUDAMEDIAN_HOST_DEVICE std::uint32_t
+                         CountBelow(int column, const Below & bins) const
+  {
+    std::uint32_t sum = 0;
+    CUDAMEDIAN_UNROLL
+    for (int i = 0; i < GroupWords; ++i)
+    {
+      sum = AddCounts(Load(BinWords + i, column), bins.m_Masks[i], sum);
+    }
+    CUDAMEDIAN_UNROLL
+    for (int i = 0; i < static_cast<int>((groupQuads - 1) * QuadWords); ++i)
+    {
+      if (i < bins.m_Words)
+      {
+        sum = AddCounts(Load(bins.m_FirstWord + i, column), allOnes, sum);
+      }
+    }
+    return sum;
+  }
+
+private:
+  CUDAMEDIAN_HOST_DEVICE std::uint32_t *
+                         GetPlace(int word, int column) const
+  {
+    return m_Words + word * m_Stride + column;
+  }
+
+  /** Shifts by a number of bits, modulo 32. */
+  CUDAMEDIAN_HOST_DEVICE static std::uint32_t
+  ShiftLeft(std::uint32_t value, unsigned int bits)
+  {
+#ifdef __CUDA_ARCH__
+    return __funnelshift_l(0, value, bits);
+#else
+    return value << bits % 32;
+#endif
+  }
+
+  CUDAMEDIAN_HOST_DEVICE std::uint32_t
+                         Load(int word, int column) const
+  {
+    return TMemory::Load(GetPlace(word, column));
+  }
+
+  CUDAMEDIAN_HOST_DEVICE static int
+  GetWord(unsigned int bin)
+  {
+    // Of four bins 0 and 2 share a word with halves, and 1 and 3 the next.
+    return static_cast<int>(HasBytes ? bin / 4 : bin / 4 * 2 + bin % 2);
+  }
+
+  /** By how many bits a bin's count is shifted in its word, modulo 32. */
+  CUDAMEDIAN_HOST_DEVICE static unsigned int
+  GetShift(unsigned int bin)
+  {
+    return HasBytes ? bin * 8 : bin / 2 * 16;
+  }
+
+  CUDAMEDIAN_HOST_DEVICE static int
+  GetGroupWord(unsigned int group)
+  {
+    return BinWords + static_cast<int>(group / CountsOfWord);
+  }
+
+  CUDAMEDIAN_HOST_DEVICE static unsigned int
+  GetGroupShift(unsigned int group)
+  {
+    return group % CountsOfWord * countBits;
+  }
+
+  /** Adds those counts of a word that a mask has a 1 for. */
+  CUDAMEDIAN_HOST_DEVICE static std::uint32_t
+  AddCounts(std::uint32_t word, std::uint32_t mask, std::uint32_t sum)
+  {
+#ifdef __CUDA_ARCH__
+    if constexpr (HasBytes)
+    {
+      return __dp4a(word, mask, sum);
+    }
+    else
+    {
+      // Counts as halves, ones as bytes.
+      return __dp2a_lo(word, mask | mask >> 8, sum);
+    }
+#else
+    for (unsigned int i = 0; i < CountsOfWord; ++i)
+    {
+      sum += (word >> countBits * i & mostCount) * (mask >> countBits * i & 1);
+    }
+    return sum;
+#endif
+  }
+
+  std::uint32_t * m_Words;
+  int             m_Stride;
+};
+
+} // namespace cudamedian
+
+#endif

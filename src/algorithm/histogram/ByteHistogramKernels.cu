@@ -1,0 +1,135 @@
+/*=========================================================================
+ *
+ *  Copyright NumFOCUS
+ *
+ *  Licensed under the Apache License, Version 2.0 (the "License");
+ *  you may not use this file except in compliance with the License.
+ *  You may obtain a copy of the License at
+ *
+ *         https://www.apache.org/licenses/LICENSE-2.0.txt
+ *
+ *  Unless required by applicable law or agreed to in writing, software
+ *  distributed under the License is distributed on an "AS IS" BASIS,
+ *  WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ *  See the License for the specific language governing permissions and
+ *  limitations under the License.
+ *
+ *=========================================================================*/
+#include "ByteHistogramKernels.h"
+#include "ByteHistogramLaunch.h"
+#include "HistogramWarp.cuh"
+
+namespace cudamedian
+{
+namespace
+{
+
+/** Histograms of columns in shared memory. */
+struct SharedColumns
+{
+  static __device__ __forceinline__ std::uint32_t
+                                    Load(const std::uint32_t * word)
+  {
+    return *word;
+  }
+
+  static __device__ __forceinline__ void
+  Store(std::uint32_t * word, std::uint32_t value)
+  {
+    *word = value;
+  }
+
+  static __device__ __forceinline__ void
+  AddTo(std::uint32_t * word, std::uint32_t value)
+  {
+    atomicAdd(word, value);
+  }
+};
+
+/** The same in scratch memory: what is added arrives in the second-level cache, so that nothing is read from the first.
+ */
+struct ScratchColumns : SharedColumns
+{
+  static __device__ __forceinline__ std::uint32_t
+                                    Load(const std::uint32_t * word)
+  {
+    return __ldcg(word);
+  }
+};
+
+/** Everything that a block does, with its columns where they lie. */
+template <typename TColumn, typename TCounter, typename TMemory, bool VHasMap>
+__device__ __forceinline__ void
+RunByteHistogramBlock(const HistogramArguments & arguments, void * columns)
+{
+  using Block = ByteHistogramBlock<TColumn, TCounter, TMemory, VHasMap>;
+  const Block      block(arguments, arguments.firstRegion + blockIdx.x, columns);
+  const ThreadWarp warp;
+  const int        thread = static_cast<int>(threadIdx.x);
+  const int        rows = block.GetRows();
+  if (rows == 0)
+  {
+    return;
+  }
+  block.FillColumns(thread);
+  auto moves = block.LoadFirstMoves(thread);
+  int  quad = block.FirstQuad;
+  __syncthreads();
+  for (int row = 1;; ++row)
+  {
+    quad = block.FindRow(warp, thread / 32, row - 1, quad);
+    if (row == rows)
+    {
+      return;
+    }
+    __syncthreads();
+    block.MoveColumns(thread, moves);
+    __syncthreads();
+    // What comes after the last row is loaded too, and not used.
+    block.LoadNextMoves(thread, row + 1, moves);
+  }
+}
+
+template <typename TColumn, typename TCounter, bool VHasMap>
+__global__ void
+__launch_bounds__(mostHistogramThreads) ByteHistogramKernel(const __grid_constant__ HistogramArguments arguments)
+{
+  extern __shared__ __align__(16) unsigned char shared[];
+  RunByteHistogramBlock<TColumn, TCounter, SharedColumns, VHasMap>(arguments, shared);
+}
+
+/** The same with columns in scratch memory. */
+template <bool VHasMap>
+__global__ void
+__launch_bounds__(mostHistogramThreads) WideByteHistogramKernel(const __grid_constant__ HistogramArguments arguments)
+{
+  char * const columns = static_cast<char *>(arguments.columns) + blockIdx.x * arguments.shape.GetColumnsBytes();
+  RunByteHistogramBlock<std::uint16_t, std::uint32_t, ScratchColumns, VHasMap>(arguments, columns);
+}
+
+template <bool VHasMap>
+HistogramFunction
+GetKernel(const HistogramShape & shape)
+{
+  if (shape.columnsInScratch)
+  {
+    return WideByteHistogramKernel<VHasMap>;
+  }
+  if (shape.columnBytes == 1)
+  {
+    return shape.counterBytes == 2 ? ByteHistogramKernel<std::uint8_t, std::uint16_t, VHasMap>
+                                   : ByteHistogramKernel<std::uint8_t, std::uint32_t, VHasMap>;
+  }
+  return shape.counterBytes == 2 ? ByteHistogramKernel<std::uint16_t, std::uint16_t, VHasMap>
+                                 : ByteHistogramKernel<std::uint16_t, std::uint32_t, VHasMap>;
+}
+
+} // namespace
+
+HistogramFunction
+GetByteHistogramKernel(const HistogramShape & shape, bool hasMap)
+{
+  return hasMap ? GetKernel<true>(shape) : GetKernel<false>(shape);
+}
+
+} // namespace cudamedian
