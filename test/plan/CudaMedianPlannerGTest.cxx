@@ -745,9 +745,10 @@ TEST(CudaMedianPlanner, OnCudaTheWidthOfPixelsTellsWhereRanksBegin)
   EXPECT_EQ(choose(PixelType::UInt64, { { 2, 2, 2, 0 } }), Algorithm::LocalRank);
   EXPECT_EQ(choose(PixelType::Int64, { { 1, 1, 1, 0 } }), Algorithm::TileProgram);
   // And where they end.
-  EXPECT_EQ(choose(PixelType::UInt8, { { 40, 40, 0, 0 } }), Algorithm::LocalRank);
-  EXPECT_EQ(choose(PixelType::UInt8, { { 45, 45, 0, 0 } }), Algorithm::SlidingHistogram);
-  EXPECT_EQ(choose(PixelType::UInt8, { { 5, 5, 5, 0 } }), Algorithm::LocalRank);
+  EXPECT_EQ(choose(PixelType::UInt8, { { 29, 29, 0, 0 } }), Algorithm::LocalRank);
+  EXPECT_EQ(choose(PixelType::UInt8, { { 30, 30, 0, 0 } }), Algorithm::SlidingHistogram);
+  EXPECT_EQ(choose(PixelType::UInt8, { { 4, 4, 4, 0 } }), Algorithm::LocalRank);
+  EXPECT_EQ(choose(PixelType::UInt8, { { 5, 5, 5, 0 } }), Algorithm::SlidingHistogram);
   EXPECT_EQ(choose(PixelType::Int16, { { 45, 45, 0, 0 } }), Algorithm::LocalRank);
   EXPECT_EQ(choose(PixelType::Int16, { { 105, 105, 0, 0 } }), Algorithm::LocalRank);
   EXPECT_EQ(choose(PixelType::Int16, { { 106, 106, 0, 0 } }), Algorithm::SlidingHistogram);

@@ -46,14 +46,13 @@ struct SharedColumns
   }
 };
 
-/** The same in scratch memory: what is added arrives in the second-level cache, so that nothing is read from the first.
- */
+/** The same in scratch memory, where additions would go by the first-level cache: one thread alone changes a column. */
 struct ScratchColumns : SharedColumns
 {
-  static __device__ __forceinline__ std::uint32_t
-                                    Load(const std::uint32_t * word)
+  __device__ static __forceinline__ void
+  AddTo(std::uint32_t * word, std::uint32_t value)
   {
-    return __ldcg(word);
+    *word += value;
   }
 };
 

@@ -308,8 +308,8 @@ FindCounterShape(const Window & window, int pixelBytes, RankShape & shape, const
 bool
 IsRankFastestOnDevice(const Window & window, int pixelBytes)
 {
-  const std::int64_t planar = pixelBytes == 1 ? 65 * 65 : pixelBytes == 8 ? 75 * 75 : 99 * 99;
-  const std::int64_t solid = pixelBytes == 1 ? 13 * 13 * 13 : 15 * 15 * 15;
+  const std::int64_t planar = pixelBytes == 1 ? 61 * 61 : pixelBytes == 8 ? 75 * 75 : 99 * 99;
+  const std::int64_t solid = pixelBytes == 1 ? 11 * 11 * 11 : 15 * 15 * 15;
   return window.CountPixels() < (window.CountAxes() > 2 ? solid : planar);
 }
 
