@@ -146,7 +146,8 @@ Estimate(const BackendRow & row)
   auto host = MakeHost(16);
   if (!IsFitted(row))
   {
-    host.laneBytes = 1.14e11; // read on that machine
+    // Read on hosts 2 and 3; that of host 4 follows from the estimates that it printed.
+    host.laneBytes = row.host == std::string("host 4 of an H200") ? 8.04e10 : 1.14e11;
   }
   const bool isCompiledAhead = std::any_of(
     std::begin(programsAhead), std::end(programsAhead), [&](const auto & ahead) { return ahead.window == row.window; });

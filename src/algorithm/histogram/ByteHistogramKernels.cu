@@ -49,7 +49,7 @@ struct SharedColumns
 /** The same in scratch memory, where additions would go by the first-level cache: one thread alone changes a column. */
 struct ScratchColumns : SharedColumns
 {
-  __device__ static __forceinline__ void
+  static __device__ __forceinline__ void
   AddTo(std::uint32_t * word, std::uint32_t value)
   {
     *word += value;

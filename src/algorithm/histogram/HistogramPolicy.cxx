@@ -142,11 +142,11 @@ CountBlocksAtOnce(const HistogramShape & shape, const DeviceTraits & traits, dou
 }
 
 /** What an output of 8 bits takes. Fitted to 324 blocks of 15 windows, 7x7x7 to 301x301, with random pixels on an H200:
- * within 9 % of it. With columns in scratch memory fitted to five blocks of 301x301 and 401x401. */
+ * within 9 % of it. With columns in scratch memory fitted to 301x301,
+ * 401x401 and 601x601: within 6 %. */
 double
 EstimateBytePicoseconds(const HistogramShape & shape, const DeviceTraits & traits, double requested)
 {
-  const double across = DivideUp(shape.window[0], 32);
   const double slices = shape.window[2];
   // How many times four bins are looked at: medians of 32 neighbours are further apart the fewer pixels windows have.
   const double pixels = slices * shape.window[0] * shape.window[1];
@@ -158,9 +158,10 @@ EstimateBytePicoseconds(const HistogramShape & shape, const DeviceTraits & trait
     const double columns = static_cast<double>(shape.GetColumns()) / shape.width;
     const double changes = columns * slices * (2 + static_cast<double>(shape.window[1]) / shape.rows);
     // Measured with 16 warps and more; fewer leave the memory waiting.
-    return 70 + 17 * across + 20 * looks + 22 * changes * std::max(1.0, 16 / warps);
+    return 15 * looks + 48 * changes * std::max(1.0, 16 / warps);
   }
   // Instructions of a warp for a row of its segment.
+  const double across = DivideUp(shape.window[0], 32);
   const double batches = shape.segment / 32;
   const double find = 60 + 22 * across + 60 * (batches - 1) + batches * (50 + looks * (100 + 11 * across));
   const double turns = DivideUp(shape.GetColumns(), shape.GetThreads());
