@@ -686,6 +686,35 @@ TEST(CudaMedianRegionKernels, SlidingHistograms64)
   CheckHistogramsInScratch<std::uint64_t, Float>(PixelType::Float64);
 }
 
+template <typename TCounter>
+void
+CheckLaneBins()
+{
+  alignas(16) const std::uint8_t entering[8] = { 3, 0, 255, 1, 0, 0, 9, 2 };
+  alignas(16) const std::uint8_t leaving[8] = { 2, 0, 255, 0, 0, 0, 4, 2 };
+  alignas(16) const TCounter     counts[8] = { 0, 2, 300, 0, 0, 0, 7, 1 };
+  auto                           bins = LaneBins<TCounter>::Load(counts);
+  bins.Replace(LaneBins<TCounter>::Load(entering), LaneBins<TCounter>::Load(leaving));
+  const std::uint32_t expected[8] = { 1, 2, 300, 1, 0, 0, 12, 1 };
+  std::uint32_t       rank = 0;
+  for (int bin = 0; bin < 8; ++bin)
+  {
+    for (std::uint32_t i = 0; i < expected[bin]; ++i, ++rank)
+    {
+      auto inBin = rank;
+      ASSERT_EQ(bins.FindBin(inBin), bin) << "rank " << rank;
+      ASSERT_EQ(inBin, i);
+    }
+  }
+  EXPECT_EQ(bins.GetSum(), rank);
+}
+
+TEST(CudaMedianRegionKernels, LaneBins)
+{
+  CheckLaneBins<std::uint16_t>();
+  CheckLaneBins<std::uint32_t>();
+}
+
 /** Random pixels come and go in two columns; what is counted of them is what a plain histogram has. */
 template <typename TColumn, typename TCounter>
 void
