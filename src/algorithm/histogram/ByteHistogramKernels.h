@@ -474,7 +474,7 @@ private:
     auto       lower = active & SelectLanes(warp, isLower);
     for (int quad = start.quad;; ++quad)
     {
-      LookUp(warp, first, quad, search);
+      LookAt<true>(warp, first, quad, search);
       const auto higher = active & SelectLanes(warp, isHigher);
       if (higher == 0)
       {
@@ -492,35 +492,23 @@ private:
       {
         quad -= GroupQuads;
       }
-      LookDown(warp, first, --quad, search);
+      LookAt<false>(warp, first, --quad, search);
     }
   }
 
-  /** Finds what lies in four bins, those that `below` is before, and goes behind them. */
-  template <typename TWarp>
+  /** Finds what lies in four bins, which `below` is before, and goes behind them; or downwards the other way round. */
+  template <bool VUpwards, typename TWarp>
   CUDAMEDIAN_HOST_DEVICE void
-  LookUp(const TWarp & warp, int first, int quad, BinSearch<TWarp> & search) const
+  LookAt(const TWarp & warp, int first, int quad, BinSearch<TWarp> & search) const
   {
     typename TWarp::template Value<std::uint32_t> counts[Quad::Registers];
-    SumQuads(warp, first, quad, counts);
+    SumWindows<Quad::Registers>(
+      warp, first, [&](int column) { return m_Columns.template GetQuad<TCounter>(column, quad); }, counts);
     warp.ForEachLane([&](int lane) {
       const auto own = JoinQuad(counts, lane);
+      search.below[lane] -= VUpwards ? 0 : own.GetSum();
       FindBin(own, quad, lane, search);
-      search.below[lane] += own.GetSum();
-    });
-  }
-
-  /** Goes before four bins that `below` is behind, and finds what lies in them. */
-  template <typename TWarp>
-  CUDAMEDIAN_HOST_DEVICE void
-  LookDown(const TWarp & warp, int first, int quad, BinSearch<TWarp> & search) const
-  {
-    typename TWarp::template Value<std::uint32_t> counts[Quad::Registers];
-    SumQuads(warp, first, quad, counts);
-    warp.ForEachLane([&](int lane) {
-      const auto own = JoinQuad(counts, lane);
-      search.below[lane] -= own.GetSum();
-      FindBin(own, quad, lane, search);
+      search.below[lane] += VUpwards ? own.GetSum() : 0;
     });
   }
 
@@ -545,17 +533,6 @@ private:
     }
     warp.ForEachLane([&](int lane) { search.below[lane] += VUpwards ? counts[0][lane] : 0 - counts[0][lane]; });
     return true;
-  }
-
-  template <typename TWarp>
-  CUDAMEDIAN_HOST_DEVICE void
-  SumQuads(const TWarp & warp,
-           int           first,
-           int           quad,
-           typename TWarp::template Value<std::uint32_t> (&counts)[Quad::Registers]) const
-  {
-    SumWindows<Quad::Registers>(
-      warp, first, [&](int column) { return m_Columns.template GetQuad<TCounter>(column, quad); }, counts);
   }
 
   /** Of what was found, the four bins. */

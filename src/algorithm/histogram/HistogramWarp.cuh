@@ -19,34 +19,19 @@
 #define HistogramWarp_cuh
 
 #include "HostDevice.h"
+#include "ThreadValue.cuh"
 
 #include <cstdint>
 
 namespace cudamedian
 {
 
-constexpr unsigned int allLanes = 0xFFFFFFFFU;
-
 /** A warp whose lanes are threads: see HistogramKernels.h and ByteHistogramKernels.h. */
 struct ThreadWarp
 {
   /** The lane's own. */
   template <typename T>
-  struct Value
-  {
-    T own;
-
-    __device__ __forceinline__ T &
-    operator[](int)
-    {
-      return own;
-    }
-    const __device__ __forceinline__ T &
-    operator[](int) const
-    {
-      return own;
-    }
-  };
+  using Value = ThreadValue<T>;
 
   template <typename TFunction>
   __device__ __forceinline__ void

@@ -19,13 +19,12 @@
 #define RankBlockThreads_h
 
 #include "RankDigitSort.h"
+#include "ThreadValue.cuh"
 
 #include <cub/block/block_radix_rank.cuh>
 
 namespace cudamedian
 {
-
-constexpr unsigned int allLanes = 0xFFFFFFFFU;
 
 /** A block's threads, each of which runs the code: see RankSort.h. */
 template <int VThreads>
@@ -35,21 +34,7 @@ struct BlockThreads
 
   /** The thread's own. */
   template <typename T>
-  struct Value
-  {
-    T own;
-
-    __device__ __forceinline__ T &
-    operator[](int)
-    {
-      return own;
-    }
-    const __device__ __forceinline__ T &
-    operator[](int) const
-    {
-      return own;
-    }
-  };
+  using Value = ThreadValue<T>;
 
   using DigitRank = cub::BlockRadixRankMatchEarlyCounts<VThreads, digitBits, false>;
   using Digits = typename DigitRank::TempStorage;
