@@ -94,6 +94,9 @@ public:
   void
   Synchronize() const
   {}
+  void
+  SynchronizeWarps() const
+  {}
   template <typename T>
   Value<T>
   GetAcross(const Value<T> & value, int distance) const
@@ -153,6 +156,11 @@ public:
     *counter += change;
     return before;
   }
+  static void
+  ClearBits(std::uint32_t * word, std::uint32_t bits)
+  {
+    *word &= ~bits;
+  }
   static std::uint32_t
   AddAlike(std::uint32_t * counter, std::uint32_t change, bool inside)
   {
@@ -178,6 +186,13 @@ public:
   CountIfLess(int & number, TElement less, TElement than, int change)
   {
     number += less < than ? change : 0;
+  }
+  static WordVector
+  LoadVector(const std::uint16_t * from)
+  {
+    WordVector words;
+    std::memcpy(&words, from, sizeof(words));
+    return words;
   }
   static void
   StoreVector(std::uint16_t * to, const WordVector & words)

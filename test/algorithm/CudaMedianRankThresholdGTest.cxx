@@ -29,6 +29,7 @@
 #include <cstring>
 #include <numeric>
 #include <random>
+#include <utility>
 #include <vector>
 
 /** Local ranks whose windows keep a threshold, and the sort by values: the kernels' own code, run by the host. */
@@ -42,10 +43,16 @@ using cudamediantest::LoopedThreads;
 /** Words behind a buffer that nothing may write. */
 constexpr std::uint32_t unwritten = 0x5A5A5A5AU;
 
-/** Sorts a block's region, equal keys in the order of their pixels. */
+/** Sorts a block's region, equal keys in the order of their pixels. With `unordered`, ranks that follow each other are
+ * shuffled here and there, and marked. */
 template <typename TBits, KeyMapping VMapping>
 void
-SortRegion(const RankArguments & arguments, const RankBlock & block, std::uint16_t * ranks, TBits * sorted)
+SortRegion(const RankArguments &        arguments,
+           const RankBlock &            block,
+           std::uint16_t *              ranks,
+           TBits *                      sorted,
+           std::vector<std::uint32_t> * unordered,
+           std::mt19937_64 &            generator)
 {
   const auto &       shape = arguments.shape;
   const auto         mask = static_cast<TBits>(arguments.slab.signMask);
@@ -62,6 +69,28 @@ SortRegion(const RankArguments & arguments, const RankBlock & block, std::uint16
   std::vector<std::size_t> order(keys.size());
   std::iota(order.begin(), order.end(), std::size_t{ 0 });
   std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return keys[a] < keys[b]; });
+  if (unordered != nullptr)
+  {
+    unordered->assign(static_cast<std::size_t>(arguments.GetUnorderedWords()), 0);
+    // Some that are longer than what lies beyond the packed ranks' ends.
+    const std::size_t lengths[] = { 1, 1, 2, 3, 70 };
+    for (std::size_t first = 0; first < order.size();)
+    {
+      const auto length = std::min(lengths[generator() % 5], order.size() - first);
+      std::shuffle(order.begin() + static_cast<std::ptrdiff_t>(first),
+                   order.begin() + static_cast<std::ptrdiff_t>(first + length),
+                   generator);
+      for (auto rank = static_cast<int>(first) + 1; rank < static_cast<int>(first + length); ++rank)
+      {
+        const int packed = rank - shape.firstRank;
+        if (packed >= 0 && packed < 32 * shape.words)
+        {
+          (*unordered)[static_cast<std::size_t>(packed / 32)] |= 1U << packed % 32;
+        }
+      }
+      first += length;
+    }
+  }
   for (std::size_t rank = 0; rank < order.size(); ++rank)
   {
     ranks[order[rank]] = PackRank(static_cast<int>(rank) - shape.firstRank, shape.rankShift, shape.words);
@@ -78,21 +107,30 @@ RunThresholds(const KernelArguments & slab, const RankShape & shape)
   using Windows = ThresholdWindows<TBits, VHasEvenRows, VIsNarrow, Warp>;
   std::mt19937_64 generator(cudamediantest::Seed());
   const Warp      warp(generator);
-  auto            arguments = MakeRankArguments(slab, shape, KeyFormat{});
+  auto            arguments = MakeRankArguments(slab,
+                                     shape,
+                                     VMapping == KeyMapping::Integer ? KeyFormat::Integer16
+                                                : sizeof(TBits) == 4            ? KeyFormat::Float32
+                                                                                : KeyFormat::Float64);
   const auto      padded = static_cast<std::size_t>(arguments.GetPaddedPixels());
   const auto      blocks = CountRankBlocks(
     shape, { { slab.outputExtent[0], slab.outputExtent[1], slab.outputExtent[2], slab.outputExtent[3] } });
   // What the planner has room for.
   const auto sumWords = static_cast<std::size_t>(Windows::CountSums(shape));
   const auto placeWords = static_cast<std::size_t>(4 * Windows::Places::Words * shape.words);
-  ASSERT_LE(4 * placeWords + 4 * sumWords * static_cast<std::size_t>(shape.threads / 32) + 2 * padded,
+  const bool marks = sizeof(TBits) > 2 && IsSortedByValues(shape);
+  const auto markWords = static_cast<std::size_t>(marks ? arguments.GetUnorderedWords() : 0);
+  ASSERT_LE(4 * (placeWords + markWords + sumWords * static_cast<std::size_t>(shape.threads / 32)) + 2 * padded,
             static_cast<std::size_t>(shape.sharedBytes));
   for (std::int64_t number = 0; number < blocks; ++number)
   {
     const RankBlock            block(arguments, number);
     std::vector<std::uint16_t> ranks(padded);
     std::vector<TBits>         sorted(padded);
-    SortRegion<TBits, VMapping>(arguments, block, ranks.data(), sorted.data());
+    std::vector<std::uint32_t> unordered;
+    const bool                 isOrdered = !marks || number % 3 == 0;
+    SortRegion<TBits, VMapping>(
+      arguments, block, ranks.data(), sorted.data(), isOrdered ? nullptr : &unordered, generator);
     std::vector<std::uint32_t> places(placeWords + 1, unwritten);
     for (std::size_t i = 0; i < padded; i += 8)
     {
@@ -109,8 +147,9 @@ RunThresholds(const KernelArguments & slab, const RankShape & shape)
     for (int i = 0; i < shape.threads / 32; ++i)
     {
       // Pixels are taken from the sorted ones, or from the image.
-      const auto * pixels = number % 2 == i % 2 ? sorted.data() : nullptr;
-      Windows(warp, arguments, block, i, ranks.data(), places.data(), sums.data(), pixels).Run();
+      const auto * pixels = isOrdered && number % 2 == i % 2 ? sorted.data() : nullptr;
+      auto *       words = isOrdered ? nullptr : unordered.data();
+      Windows(warp, arguments, block, i, ranks.data(), places.data(), sums.data(), words, pixels).Run();
       ASSERT_EQ(sums.back(), unwritten);
     }
   }
@@ -141,6 +180,17 @@ CheckWindow(PixelType type, const Window & window)
   ASSERT_TRUE(FindThresholdShape(window, sizeof(TBits), shape, GetH200Traits()));
   ASSERT_TRUE(KeepsThresholds(shape));
   ASSERT_LE(shape.pixels, shape.sortPixels);
+  if (sizeof(TBits) > 2 && !IsSortedByValues(shape))
+  {
+    // The same block as it would be sorted by values.
+    RankShape other = shape;
+    other.sortPixels = valueSortPixels;
+    other.sharedBytes += 4 * ((shape.words + 3) / 4 * 4);
+    CheckSlabs<TBits, VMapping>(
+      { { 67, 41, 2, 1 } }, window, type, std::size_t{ 1 } << 30, [&](const KernelArguments & arguments) {
+        RunThresholds<TBits, VMapping>(arguments, other);
+      });
+  }
   for (const Extent & size : { Extent{ { 3, 2, 1, 1 } }, Extent{ { 67, 41, 1, 1 } }, Extent{ { 13, 11, 7, 2 } } })
   {
     CheckSlabs<TBits, VMapping>(size, window, type, std::size_t{ 1 } << 30, [&](const KernelArguments & arguments) {
@@ -169,19 +219,51 @@ CheckWindows(PixelType type)
   }
 }
 
-/** Sorts regions by values, the last one of which reaches beyond the image. */
+/** \param values that pixels have; 0: all. */
+template <typename TBits>
+std::vector<TBits>
+MakeValues(std::size_t count, int values, std::mt19937_64 & generator)
+{
+  std::vector<TBits> pixels(count);
+  for (auto & pixel : pixels)
+  {
+    pixel = static_cast<TBits>(values == 0 ? generator() : 32000 + generator() % static_cast<std::uint64_t>(values));
+    // Half of the wide ones far from the others, whatever is between.
+    pixel = sizeof(TBits) > 2 && values > 1 && generator() % 2 == 0 ? static_cast<TBits>(pixel << 12) : pixel;
+  }
+  return pixels;
+}
+
+/** The first and the last of the packed ranks that each is unordered with, at most so many others. */
+std::pair<std::vector<std::size_t>, std::vector<std::size_t>>
+FindUnordered(std::size_t count, const std::uint32_t * unordered, int most)
+{
+  std::vector<std::size_t> first(count);
+  std::vector<std::size_t> last(count);
+  for (std::size_t i = 0; i < count; ++i)
+  {
+    const bool isMarked = unordered != nullptr && i > 0 && (unordered[i / 32] >> i % 32 & 1) != 0;
+    first[i] = isMarked ? first[i - 1] : i;
+  }
+  for (std::size_t i = count; i-- > 0;)
+  {
+    last[i] = i + 1 < count && first[i + 1] == first[i] ? last[i + 1] : i;
+    EXPECT_LE(last[i] - first[i], static_cast<std::size_t>(most)) << "rank " << i;
+  }
+  return { first, last };
+}
+
+/** Sorts regions by values, the last one of which reaches beyond the image. \param most pixels that may be unordered
+ * together, of those that are told apart. */
+template <typename TBits, KeyMapping VMapping = KeyMapping::Integer>
 void
-CheckValueSort(PixelType type, int width, int height, int values, std::mt19937_64 & generator)
+CheckValueSort(PixelType type, int width, int height, int values, std::mt19937_64 & generator, int most = 64)
 {
   using Threads = LoopedThreads<1024>;
+  using Key = PixelKey<TBits, VMapping>;
   SCOPED_TRACE(std::to_string(width) + "x" + std::to_string(height) + " pixels, values " + std::to_string(values));
-  const int                  columns = 2 * width - width / 2;
-  std::vector<std::uint16_t> image(static_cast<std::size_t>(columns * height));
-  for (auto & pixel : image)
-  {
-    pixel =
-      static_cast<std::uint16_t>(values == 0 ? generator() : 32000 + generator() % static_cast<std::uint64_t>(values));
-  }
+  const int       columns = 2 * width - width / 2;
+  const auto      image = MakeValues<TBits>(static_cast<std::size_t>(columns * height), values, generator);
   KernelArguments slab{};
   slab.input = image.data();
   slab.signMask = GetSignMask(type);
@@ -206,30 +288,43 @@ CheckValueSort(PixelType type, int width, int height, int values, std::mt19937_6
   const auto                 padded = static_cast<std::size_t>(arguments.GetPaddedPixels());
   std::vector<std::uint16_t> ranks(2 * padded, 0xFFFF);
   arguments.ranks = ranks.data();
+  const auto                 words = static_cast<std::size_t>(arguments.GetUnorderedWords());
+  std::vector<std::uint32_t> unordered(2 * words, unwritten);
+  arguments.unordered = unordered.data();
   const Threads           threads(generator);
-  std::vector<WordVector> shared(static_cast<std::size_t>(GetValueSortBytes(shape)) / sizeof(WordVector) + 2);
+  constexpr int           pixelBytes = sizeof(TBits);
+  std::vector<WordVector> shared(static_cast<std::size_t>(GetValueSortBytes(shape, pixelBytes)) / sizeof(WordVector) +
+                                 2);
   for (std::uint32_t number = 0; number < 2; ++number)
   {
     std::fill(shared.begin(), shared.end(), WordVector{ unwritten, unwritten, unwritten, unwritten });
-    ValueSort<Threads>(threads, arguments, number, shared.data()).Run();
+    ValueSort<TBits, pixelBytes == 2 ? 0 : valueSortSamples, Threads>(threads, arguments, number, shared.data()).Run();
     ASSERT_EQ(shared.back().w, unwritten);
-    std::vector<std::uint16_t> keys;
-    const RankBlock            block(arguments, number);
+    std::vector<TBits> keys;
+    const RankBlock    block(arguments, number);
     for (int i = 0; i < shape.pixels; ++i)
     {
       const auto offset = GetRowOffset(arguments, block, i / width) + GetOffsetAlong(arguments, block, 0, i % width);
-      keys.push_back(static_cast<std::uint16_t>(image[static_cast<std::size_t>(offset)] ^ slab.signMask));
+      keys.push_back(Key::FromBits(image[static_cast<std::size_t>(offset)], static_cast<TBits>(slab.signMask)));
     }
     auto order = keys;
     std::sort(order.begin(), order.end());
-    std::vector<int> taken(static_cast<std::size_t>(32 * shape.words));
+    const auto packedCount = static_cast<std::size_t>(32 * shape.words);
+    const auto [first, last] =
+      FindUnordered(packedCount, pixelBytes == 2 ? nullptr : unordered.data() + number * words, most);
+    std::vector<int> taken(packedCount);
     for (std::size_t i = 0; i < keys.size(); ++i)
     {
       const int packed = ranks[number * padded + i];
       ASSERT_LT(packed, 32 * shape.words);
       ++taken[static_cast<std::size_t>(packed)];
-      const bool counted = packed >= 32 && packed < 32 * shape.words - 1;
-      ASSERT_TRUE(!counted || order[static_cast<std::size_t>(packed + shape.firstRank)] == keys[i]) << "pixel " << i;
+      if (packed >= 32 && packed < 32 * shape.words - 1)
+      {
+        const auto lower = first[static_cast<std::size_t>(packed)] + static_cast<std::size_t>(shape.firstRank);
+        const auto upper = last[static_cast<std::size_t>(packed)] + static_cast<std::size_t>(shape.firstRank);
+        ASSERT_GE(keys[static_cast<std::size_t>(i)], order[lower]) << "pixel " << i;
+        ASSERT_LE(keys[static_cast<std::size_t>(i)], order[upper]) << "pixel " << i;
+      }
     }
     ASSERT_EQ(taken.front(), shape.firstRank + 32);
     ASSERT_TRUE(std::all_of(taken.begin() + 32, taken.end() - 1, [](int times) { return times == 1; }));
@@ -261,13 +356,12 @@ TEST(CudaMedianRankThreshold, Keys16) { CheckWindows<std::uint16_t, KeyMapping::
 
 TEST(CudaMedianRankThreshold, Keys32) { CheckWindows<std::uint32_t, KeyMapping::Float>(PixelType::Float32); }
 
+TEST(CudaMedianRankThreshold, Keys64) { CheckWindows<std::uint64_t, KeyMapping::Float>(PixelType::Float64); }
+
 TEST(CudaMedianRankThreshold, OtherPixelsHaveNone)
 {
   RankShape shape{};
-  for (const int pixelBytes : { 1, 8 })
-  {
-    EXPECT_FALSE(FindThresholdShape(Extent{ { 25, 25, 0, 0 } }, pixelBytes, shape, GetH200Traits()));
-  }
+  EXPECT_FALSE(FindThresholdShape(Extent{ { 25, 25, 0, 0 } }, 1, shape, GetH200Traits()));
   EXPECT_FALSE(FindThresholdShape(Extent{ { 4, 4, 4, 0 } }, 2, shape, GetH200Traits()));
   EXPECT_FALSE(FindThresholdShape(Extent{ { 0, 30, 30, 0 } }, 2, shape, GetH200Traits())) << "not along the rows";
   // Where a block has too little memory for a counter of each value, buckets sort.
@@ -290,7 +384,13 @@ TEST(CudaMedianRankThreshold, AreChosenWhereTheyWereFaster)
   EXPECT_TRUE(keeps({ { 75, 75, 0, 0 } }, 2));
   EXPECT_TRUE(keeps({ { 105, 105, 0, 0 } }, 2));
   EXPECT_FALSE(keeps({ { 25, 25, 0, 0 } }, 4)) << "slower on scans";
-  EXPECT_TRUE(keeps({ { 30, 30, 0, 0 } }, 4));
+  EXPECT_FALSE(keeps({ { 25, 25, 0, 0 } }, 8)) << "slower on scans";
+  for (const int pixelBytes : { 4, 8 })
+  {
+    EXPECT_TRUE(keeps({ { 30, 30, 0, 0 } }, pixelBytes));
+    EXPECT_TRUE(keeps({ { 90, 90, 0, 0 } }, pixelBytes));
+    EXPECT_FALSE(IsThresholdFaster(Extent{ { 91, 91, 0, 0 } }, pixelBytes));
+  }
   EXPECT_FALSE(keeps({ { 25, 25, 0, 0 } }, 1));
   EXPECT_FALSE(keeps({ { 7, 7, 7, 0 } }, 2));
   // Regions of so large windows have few outputs: histograms are faster.
@@ -322,13 +422,32 @@ TEST(CudaMedianRankThreshold, SortByValues)
   {
     for (const int values : { 0, 1, 5, 16000 })
     {
-      CheckValueSort(type, 138, 202, values, generator);
+      CheckValueSort<std::uint16_t>(type, 138, 202, values, generator);
     }
   }
   // As many pixels as 16 bits number, and rows that are no multiple of a warp.
-  CheckValueSort(PixelType::UInt16, 255, 257, 0, generator);
-  CheckValueSort(PixelType::UInt16, 255, 257, 1, generator);
-  CheckValueSort(PixelType::UInt16, 34, 33, 0, generator);
+  CheckValueSort<std::uint16_t>(PixelType::UInt16, 255, 257, 0, generator);
+  CheckValueSort<std::uint16_t>(PixelType::UInt16, 255, 257, 1, generator);
+  CheckValueSort<std::uint16_t>(PixelType::UInt16, 34, 33, 0, generator);
+}
+
+// Wide pixels are counted by numbers that a sample gives them. However they lie, few that differ share a number.
+TEST(CudaMedianRankThreshold, SortByQuantiles)
+{
+  CUDAMEDIAN_TRACE_SEED();
+  std::mt19937_64 generator(cudamediantest::Seed());
+  for (const int values : { 0, 1, 5, 3000, 1 << 20 })
+  {
+    // Values that many pixels have are in the sample.
+    const int most = values == 3000 ? 400 : 64;
+    CheckValueSort<std::uint32_t, KeyMapping::Float>(PixelType::Float32, 138, 202, values, generator, most);
+    CheckValueSort<std::uint32_t>(PixelType::Int32, 138, 202, values, generator, most);
+    CheckValueSort<std::uint64_t, KeyMapping::Float>(PixelType::Float64, 138, 202, values, generator, most);
+    CheckValueSort<std::uint64_t>(PixelType::UInt64, 138, 202, values, generator, most);
+  }
+  CheckValueSort<std::uint32_t, KeyMapping::Float>(PixelType::Float32, 255, 257, 0, generator);
+  CheckValueSort<std::uint32_t, KeyMapping::Float>(PixelType::Float32, 255, 257, 1, generator);
+  CheckValueSort<std::uint32_t, KeyMapping::Float>(PixelType::Float32, 34, 33, 0, generator);
 }
 
 // In slabs too, of medians and of other ranks, and windows of even size; full-range values and few of them.
@@ -337,8 +456,13 @@ TEST(CudaMedianRankThreshold, DevicesFindWhatTheHostFinds)
   CUDAMEDIAN_NEEDS_GPU();
   CUDAMEDIAN_TRACE_SEED();
   std::mt19937_64 random(cudamediantest::Seed());
-  for (const auto type :
-       { PixelType::UInt16, PixelType::Int16, PixelType::Float32, PixelType::Int32, PixelType::UInt32 })
+  for (const auto type : { PixelType::UInt16,
+                           PixelType::Int16,
+                           PixelType::Float32,
+                           PixelType::Int32,
+                           PixelType::UInt32,
+                           PixelType::Float64,
+                           PixelType::Int64 })
   {
     for (const Extent & radius : { Extent{ { 25, 25, 0, 0 } },
                                    Extent{ { 37, 37, 0, 0 } },

@@ -287,9 +287,16 @@ TEST(CudaMedianRankPolicy, WindowsBeyondAnyBlock)
   cudamedian::RankShape shape{};
   EXPECT_FALSE(cudamedian::FindRankShape({ { 1, 1, 1, 1 } }, 2, shape, cudamedian::GetH200Traits()));
   EXPECT_FALSE(cudamedian::FindCounterShape({ { 70, 70, 0, 0 } }, 2, shape, cudamedian::GetH200Traits()));
-  EXPECT_FALSE(cudamedian::FindRankShape({ { 70, 70, 0, 0 } }, 4, shape, cudamedian::GetH200Traits()));
-  EXPECT_TRUE(cudamedian::FindRankShape({ { 70, 70, 0, 0 } }, 2, shape, cudamedian::GetH200Traits()))
-    << "windows that keep a threshold";
+  for (const int bytes : { 2, 4, 8 })
+  {
+    EXPECT_TRUE(cudamedian::FindRankShape({ { 70, 70, 0, 0 } }, bytes, shape, cudamedian::GetH200Traits()))
+      << "windows that keep a threshold";
+    EXPECT_FALSE(cudamedian::FindRankShape({ { 110, 110, 0, 0 } }, bytes, shape, cudamedian::GetH200Traits()));
+  }
+  // Without the memory for as many counters as 16 bits have values.
+  auto small = cudamedian::GetH200Traits();
+  small.blockSharedBytes = 99 * 1024;
+  EXPECT_FALSE(cudamedian::FindRankShape({ { 70, 70, 0, 0 } }, 4, shape, small));
   EXPECT_FALSE(cudamedian::FindRankShape({ { 130, 130, 0, 0 } }, 2, shape, cudamedian::GetH200Traits()));
   EXPECT_FALSE(
     cudamedian::FindRankShape({ { std::int64_t{ 1 } << 40, 0, 0, 0 } }, 2, shape, cudamedian::GetH200Traits()));
@@ -597,7 +604,7 @@ TEST(CudaMedianPlanner, OnCudaTheLargestWindowsSlideOverColumns)
   EXPECT_EQ(plan(PixelType::UInt8, { { 75, 75, 0, 0 } }, large).candidate.algorithm, Algorithm::SlidingHistogram);
   EXPECT_EQ(plan(PixelType::UInt8, { { 20, 20, 0, 0 } }, large).candidate.algorithm, Algorithm::LocalRank);
   EXPECT_EQ(plan(PixelType::Int16, { { 25, 25, 0, 0 } }, large).candidate.algorithm, Algorithm::LocalRank);
-  EXPECT_EQ(plan(PixelType::Float64, { { 75, 75, 0, 0 } }, large).candidate.algorithm, Algorithm::SlidingHistogram);
+  EXPECT_EQ(plan(PixelType::Float64, { { 91, 91, 0, 0 } }, large).candidate.algorithm, Algorithm::SlidingHistogram);
   const auto sorted = plan(PixelType::Int16, { { 12, 12, 12, 0 } }, large);
   EXPECT_EQ(sorted.candidate.algorithm, Algorithm::SlidingHistogram);
   cudamedian::HistogramShape histogram{};
@@ -753,7 +760,11 @@ TEST(CudaMedianPlanner, OnCudaTheWidthOfPixelsTellsWhereRanksBegin)
   EXPECT_EQ(choose(PixelType::Int16, { { 105, 105, 0, 0 } }), Algorithm::LocalRank);
   EXPECT_EQ(choose(PixelType::Int16, { { 106, 106, 0, 0 } }), Algorithm::SlidingHistogram);
   EXPECT_EQ(choose(PixelType::Float32, { { 45, 45, 0, 0 } }), Algorithm::LocalRank);
-  EXPECT_EQ(choose(PixelType::Float32, { { 50, 50, 0, 0 } }), Algorithm::SlidingHistogram);
+  for (const auto type : { PixelType::Float32, PixelType::Float64 })
+  {
+    EXPECT_EQ(choose(type, { { 90, 90, 0, 0 } }), Algorithm::LocalRank);
+    EXPECT_EQ(choose(type, { { 91, 91, 0, 0 } }), Algorithm::SlidingHistogram);
+  }
   EXPECT_EQ(choose(PixelType::Float32, { { 7, 7, 7, 0 } }), Algorithm::SlidingHistogram);
 }
 

@@ -50,6 +50,11 @@ struct BlockThreads
   {
     __syncthreads();
   }
+  __device__ __forceinline__ void
+  SynchronizeWarps() const
+  {
+    __syncwarp();
+  }
   template <typename T>
   __device__ __forceinline__ Value<T>
                              GetAcross(const Value<T> & value, int distance) const
@@ -79,7 +84,13 @@ struct BlockThreads
   {
     return atomicAdd(counter, change);
   }
-  /** The same for all threads of a warp at once, those that are `inside`. Where they agree, one adds for all. */
+  /** Clears bits in a word that other threads may change at the same time. */
+  static __device__ __forceinline__ void
+  ClearBits(std::uint32_t * word, std::uint32_t bits)
+  {
+    atomicAnd(word, ~bits);
+  }
+  /** An addition for all threads of a warp at once, those that are `inside`. Where they agree, one adds for all. */
   static __device__ __forceinline__ std::uint32_t
                                     AddAlike(std::uint32_t * counter, std::uint32_t change, bool inside)
   {
@@ -124,6 +135,11 @@ struct BlockThreads
     {
       number += less < than ? change : 0;
     }
+  }
+  static __device__ __forceinline__ WordVector
+  LoadVector(const std::uint16_t * from)
+  {
+    return *reinterpret_cast<const WordVector *>(from);
   }
   static __device__ __forceinline__ void
   StoreVector(std::uint16_t * to, const WordVector & words)

@@ -309,7 +309,7 @@ GetRankKernelsOf(const RankShape & shape, KeyFormat keyFormat)
     {
       return GetCountKernels<VForm, VHasMap>(shape);
     }
-    else if (sizeof(Bits) <= 4 && KeepsThresholds(shape))
+    else if (KeepsThresholds(shape))
     {
       return { FindSortKernels<8 * sizeof(Bits)>(shape.sortPixels), FindThresholdKernel(shape, sizeof(Bits)) };
     }
@@ -356,8 +356,9 @@ LaunchSort(const RankKernels & kernels, const RankArguments & arguments, unsigne
   const auto & shape = arguments.shape;
   if (IsSortedByValues(shape))
   {
-    return Launch(
-      GetValueKernel(), arguments, count, valueSortThreads, static_cast<std::size_t>(GetValueSortBytes(shape)), stream);
+    const auto pixelBytes = static_cast<int>(GetPixelBytes(arguments.keyFormat));
+    const auto bytes = static_cast<std::size_t>(GetValueSortBytes(shape, pixelBytes));
+    return Launch(FindValueKernel(pixelBytes), arguments, count, valueSortThreads, bytes, stream);
   }
   const auto & [buckets, digits] = *kernels.sort;
   auto error = cudaMemsetAsync(arguments.left, 0, sizeof(*arguments.left), stream);
@@ -386,7 +387,9 @@ GetRankSharedBytes(const RankShape & shape, KeyFormat keyFormat)
   {
     bytes = std::max({ bytes, (*kernels.sort)[0].GetBytes(shape), (*kernels.sort)[1].GetBytes(shape) });
   }
-  return IsSortedByValues(shape) ? std::max(bytes, static_cast<std::size_t>(GetValueSortBytes(shape))) : bytes;
+  const auto pixelBytes = static_cast<int>(GetPixelBytes(keyFormat));
+  return IsSortedByValues(shape) ? std::max(bytes, static_cast<std::size_t>(GetValueSortBytes(shape, pixelBytes)))
+                                 : bytes;
 }
 
 cudaError_t
@@ -423,6 +426,10 @@ LaunchRankWindows(const KernelArguments & slab,
     const auto pixelBytes = shape.scratchBytes / arguments.GetPaddedPixels() - 2;
     arguments.left = reinterpret_cast<std::uint32_t *>(static_cast<char *>(arguments.sorted) +
                                                        batch * arguments.GetPaddedPixels() * pixelBytes);
+  }
+  else if (sorts && GetPixelBytes(keyFormat) > 2)
+  {
+    arguments.unordered = reinterpret_cast<std::uint32_t *>(arguments.ranks + batch * arguments.GetPaddedPixels());
   }
   for (; arguments.firstBlock < blocks; arguments.firstBlock += batch)
   {

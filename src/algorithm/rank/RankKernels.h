@@ -55,6 +55,7 @@ struct RankArguments
   std::int64_t          firstBlock; ///< of this launch
   std::uint16_t *       ranks;      ///< of the launch's regions, each GetPaddedPixels() long
   void *                sorted;     ///< the pixels in order of rank, as long; null where regions are sorted by values
+  std::uint32_t *       unordered;  ///< a bit for each packed rank, GetUnorderedWords() of each region; null: none is
   std::uint32_t *       left;       ///< how many of these regions are left to be sorted by digits, and which
   const std::uint32_t * lists;      ///< MakeRankLists() for a footprint
 
@@ -62,6 +63,12 @@ struct RankArguments
   GetPaddedPixels() const
   {
     return RoundUp(shape.pixels, 8);
+  }
+  /** Of a region whose wide pixels are sorted by values. */
+  CUDAMEDIAN_HOST_DEVICE int
+  GetUnorderedWords() const
+  {
+    return RoundUp(shape.words, 4);
   }
   /** Rows of a region. */
   CUDAMEDIAN_HOST_DEVICE int
@@ -117,6 +124,31 @@ CUDAMEDIAN_HOST_DEVICE std::int64_t
     block.origin[axis] + arguments.slab.outputOrigin[imageAxis] - arguments.slab.radius[imageAxis] + position;
   return (at < 0 ? 0 : at > last ? last : at) * arguments.slab.inputPitch[imageAxis];
 }
+
+/** The same for many positions along an axis. */
+class RegionAxis
+{
+public:
+  CUDAMEDIAN_HOST_DEVICE
+  RegionAxis(const RankArguments & arguments, const RankBlock & block, int axis)
+    : m_First(static_cast<int>(block.origin[axis] + arguments.slab.outputOrigin[arguments.shape.axes[axis]] -
+                               arguments.slab.radius[arguments.shape.axes[axis]]))
+    , m_Last(static_cast<int>(arguments.slab.inputExtent[arguments.shape.axes[axis]]) - 1)
+    , m_Pitch(arguments.slab.inputPitch[arguments.shape.axes[axis]])
+  {}
+
+  CUDAMEDIAN_HOST_DEVICE std::int64_t
+                         GetOffset(int position) const
+  {
+    const int at = m_First + position;
+    return (at < 0 ? 0 : at > m_Last ? m_Last : at) * m_Pitch;
+  }
+
+private:
+  int          m_First;
+  int          m_Last;
+  std::int64_t m_Pitch;
+};
 
 /** The same for a row of the region: a position along axes 1 and 2. */
 CUDAMEDIAN_HOST_DEVICE std::int64_t

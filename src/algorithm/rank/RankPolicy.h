@@ -57,7 +57,7 @@ KeepsThresholds(const RankShape & shape)
   return shape.counterBits == 0;
 }
 
-/** Pixels that a region can have which is sorted by values (RankValueSort.h). */
+/** Pixels that a region can have which is sorted by values, or by numbers for them (RankValueSort.h). */
 constexpr int valueSortPixels = 65535;
 
 /** Whether a region is sorted by values. */
@@ -67,11 +67,16 @@ IsSortedByValues(const RankShape & shape)
   return shape.sortPixels == valueSortPixels;
 }
 
-/** Shared memory that a block takes which does: its counters, what its warps tell each other, and where rows are. */
+/** Wide pixels of such a region that are a sample of it (RankQuantiles.h). */
+constexpr int valueSortSamples = 2048;
+
+/** Shared memory that a block takes which does: its counters, what its warps tell each other, a sample of wide pixels,
+ * and where rows are. */
 inline int
-GetValueSortBytes(const RankShape & shape)
+GetValueSortBytes(const RankShape & shape, int pixelBytes)
 {
-  return 65536 / 2 / 32 * 36 * 4 + 128 + 8 * shape.region[1] * shape.region[2];
+  const int sample = pixelBytes == 2 ? 0 : 32 + valueSortSamples / 32 * 33 * pixelBytes;
+  return 65536 / 2 / 32 * 36 * 4 + 128 + sample + 8 * shape.region[1] * shape.region[2];
 }
 
 /** Whether the coordinates of a region's pixels have 7 bits (RankThreshold.h). */
@@ -105,7 +110,7 @@ inline int
 GetRegionSortBytes(const RankShape & shape, int pixelBytes)
 {
   return shape.sortPixels == 0     ? 0
-         : IsSortedByValues(shape) ? GetValueSortBytes(shape)
+         : IsSortedByValues(shape) ? GetValueSortBytes(shape, pixelBytes)
                                    : GetRankSortBytes(shape.sortPixels, pixelBytes);
 }
 

@@ -28,13 +28,16 @@
  * Written so that the host can run it. What a block does is written for all its threads. A TThreads has
  * - Count: how many they are; Value<T>: a T for each of them, value[thread] is that of a thread;
  * - ForEachThread(f): f(thread) for each, in any order;
- * - Synchronize(): what threads have written to memory is seen by the others;
+ * - Synchronize(): what threads have written to memory is seen by the others; SynchronizeWarps(): by those of their
+ *   warp;
  * - GetAcross(value, distance), GetBefore(value, distance): values of the lanes of the same warp whose number differs
  *   in the bit `distance`, or is less by it; GetCommon(value): the value that all threads have;
  * - AddTo(counter, change): an addition that other threads may make at the same time, returns what was there before;
+ *   ClearBits(word, bits): the same without bits;
  * - RankDigits(storage, keys, ranks, bit): stable ranks of the digits that start at a bit, for keys that follow each
  *   other first in a warp's lanes, then in their arrays, then from warp to warp; Digits is its shared memory;
- * - CountLeadingZeros(number), GetHigherHalves(a, b), CountIfLess(number, less, than, change), StoreVector(to, words):
+ * - CountLeadingZeros(number), GetHigherHalves(a, b), CountIfLess(number, less, than, change), LoadVector(from),
+ *   StoreVector(to, words):
  *   what takes an instruction on a device;
  * - KeepLoads(), KeepAddress(pointer): what is before them is not moved behind them, nor computed anew. */
 namespace cudamedian

@@ -31,6 +31,9 @@ namespace cudamedian
  * by whether their pixels lie in the window: `places` has each rank's pixel. The threshold is the first of such eight,
  * and moves along. Ranks are packed like those of RankWindow<1>.
  *
+ * Wide pixels may be sorted but for some that follow each other (RankValueSort.h). Where the rank is one of such, the
+ * window's pixels among them are compared.
+ *
  * What a step costs depends on how many ranks of the region the median moves by. Windows lie in planes: those along
  * three axes move by too many (benchmark/README.md).
  *
@@ -56,6 +59,7 @@ public:
                    const std::uint16_t * ranks,
                    const std::uint32_t * places,
                    std::uint32_t *       sums,
+                   std::uint32_t *       unordered,
                    const TPixelBits *    sorted)
     : m_Threads(threads)
     , m_Arguments(arguments)
@@ -64,7 +68,12 @@ public:
     , m_Ranks(ranks)
     , m_Places(places)
     , m_Sums(sums)
+    , m_Unordered(unordered)
     , m_Sorted(sorted)
+    , m_Input(static_cast<const TPixelBits *>(arguments.slab.input) + GetOffsetAlong(arguments, block, 1, 0) +
+              GetOffsetAlong(arguments, block, 3, 0))
+    , m_Columns(arguments, block, 0)
+    , m_Rows(arguments, block, 2)
   {}
 
   CUDAMEDIAN_HOST_DEVICE void
@@ -230,7 +239,7 @@ private:
     const auto wanted = static_cast<int>(slab.rank);
     int        below = m_Below[lane];
     int        eight = m_Start;
-    TPixelBits median = GetPixel(FindRank(eight, below, wanted, lowest, highest));
+    TPixelBits median = GetPixel(FindRank(eight, below, wanted, lowest, highest), lowest);
     CUDAMEDIAN_KEEP_LOOP
     while (--steps > 0)
     {
@@ -242,25 +251,245 @@ private:
       // Now that memory has had the time to answer.
       *pixels = median;
       pixels += pitch;
-      median = GetPixel(FindRank(eight, below, wanted, lowest, highest));
+      median = GetPixel(FindRank(eight, below, wanted, lowest, highest), lowest);
     }
     *pixels = median;
   }
 
-  /** The pixel of a packed rank: from the sorted ones, or where it is in the image. */
+  /** The pixel of a packed rank: from the sorted ones, or where it is in the image. \param lowest of the window. */
   CUDAMEDIAN_HOST_DEVICE TPixelBits
-  GetPixel(int rank) const
+  GetPixel(int rank, std::uint32_t lowest) const
   {
     if (m_Sorted != nullptr)
     {
       return m_Sorted[rank + m_Arguments.shape.firstRank];
     }
+    if constexpr (sizeof(TPixelBits) > 2)
+    {
+      if (m_Unordered != nullptr && (IsUnordered(rank) || IsUnordered(rank + 1)))
+      {
+        return CallWithMapping<TPixelBits>(m_Arguments.keyFormat, [&](auto mapping) {
+          return mapping.ToBits(FindUnordered(mapping, rank, lowest), GetSignMask());
+        });
+      }
+    }
     int x = 0;
     int y = 0;
     Places::Load(m_Places, static_cast<unsigned int>(rank), x, y);
-    const auto offset = GetOffsetAlong(m_Arguments, m_Block, 0, x) + GetOffsetAlong(m_Arguments, m_Block, 1, 0) +
-                        GetOffsetAlong(m_Arguments, m_Block, 2, y) + GetOffsetAlong(m_Arguments, m_Block, 3, 0);
-    return static_cast<const TPixelBits *>(m_Arguments.slab.input)[offset];
+    return LoadPixel(x, y);
+  }
+
+  CUDAMEDIAN_HOST_DEVICE TPixelBits
+  LoadPixel(int x, int y) const
+  {
+    return m_Input[m_Columns.GetOffset(x) + m_Rows.GetOffset(y)];
+  }
+
+  CUDAMEDIAN_HOST_DEVICE TPixelBits
+  GetSignMask() const
+  {
+    return static_cast<TPixelBits>(m_Arguments.slab.signMask);
+  }
+
+  CUDAMEDIAN_HOST_DEVICE bool
+  IsUnordered(int rank) const
+  {
+    return (m_Unordered[rank / 32] >> rank % 32 & 1) != 0;
+  }
+
+  /** The first of the ranks that are unordered with one, itself if it is no such. */
+  CUDAMEDIAN_HOST_DEVICE int
+  FindFirst(int rank) const
+  {
+    int  word = rank / 32;
+    auto ends = ~m_Unordered[word] & (0xFFFFFFFFU >> (31 - rank % 32));
+    while (ends == 0 && word > 0)
+    {
+      ends = ~m_Unordered[--word];
+    }
+    return 32 * word + 31 - CountLeadingZeros(ends);
+  }
+
+  /** The next rank from one on that is ordered. */
+  CUDAMEDIAN_HOST_DEVICE int
+  FindOrdered(int rank) const
+  {
+    int  word = rank / 32;
+    auto ends = ~m_Unordered[word] & (0xFFFFFFFFU << rank % 32);
+    while (ends == 0 && word < m_Arguments.shape.words - 1)
+    {
+      ends = ~m_Unordered[++word];
+    }
+    return 32 * word + CountBits((ends - 1) & ~ends);
+  }
+
+  /** The pixel of a rank, and whether it lies in the window with a corner. */
+  CUDAMEDIAN_HOST_DEVICE TPixelBits
+  LoadPlace(int rank, int left, int top, bool & isInside) const
+  {
+    int x = 0;
+    int y = 0;
+    Places::Load(m_Places, static_cast<unsigned int>(rank), x, y);
+    isInside = x >= left && x < left + m_Window[0] && y >= top && y < top + m_Window[1];
+    return LoadPixel(x, y);
+  }
+
+  /** Calls visit(key, rank, isInside) for the pixels of some ranks, some of which are loaded at once. */
+  template <typename TMapping, typename TVisit>
+  CUDAMEDIAN_HOST_DEVICE void
+  ForEachKey(const TMapping & mapping, int first, int end, int left, int top, const TVisit & visit) const
+  {
+    constexpr int loads = 4;
+    CUDAMEDIAN_KEEP_LOOP
+    for (; first < end; first += loads)
+    {
+      TPixelBits pixels[loads];
+      bool       inside[loads];
+      CUDAMEDIAN_UNROLL
+      for (int i = 0; i < loads; ++i)
+      {
+        pixels[i] = LoadPlace(first + i < end ? first + i : end - 1, left, top, inside[i]);
+      }
+      CUDAMEDIAN_UNROLL
+      for (int i = 0; i < loads; ++i)
+      {
+        if (first + i < end)
+        {
+          visit(mapping.FromBits(pixels[i], GetSignMask()), first + i, inside[i]);
+        }
+      }
+    }
+  }
+
+  /** The wanted key of a window, which one of the ranks has that are unordered with the packed one. */
+  template <typename TMapping>
+  CUDAMEDIAN_HOST_DEVICE TPixelBits
+  FindUnordered(const TMapping & mapping, int rank, std::uint32_t lowest) const
+  {
+    const int left = static_cast<int>(lowest & ((1U << (Places::Shift - 1)) - 1));
+    const int top = static_cast<int>(lowest >> Places::Shift & ((1U << (Places::Shift - 1)) - 1));
+    const int first = FindFirst(rank);
+    const int end = FindOrdered(rank + 1);
+    // Both ends of the packed ranks are of many pixels.
+    if (first < 32 || end >= 32 * m_Arguments.shape.words)
+    {
+      return FindInWindow(mapping, left, top);
+    }
+    constexpr int few = 8;
+    if (end - first <= 2 * few)
+    {
+      // The least keys, in order.
+      TPixelBits keys[few];
+      CUDAMEDIAN_UNROLL
+      for (auto & key : keys)
+      {
+        key = static_cast<TPixelBits>(~TPixelBits{ 0 });
+      }
+      int before = 0;
+      ForEachKey(mapping, first, end, left, top, [&](TPixelBits key, int other, bool isInside) {
+        before += isInside && other < rank ? 1 : 0;
+        key = isInside ? key : static_cast<TPixelBits>(~TPixelBits{ 0 });
+        CUDAMEDIAN_UNROLL
+        for (auto & held : keys)
+        {
+          const auto greater = key > held ? key : held;
+          held = key > held ? held : key;
+          key = greater;
+        }
+      });
+      auto found = keys[0];
+      CUDAMEDIAN_UNROLL
+      for (int i = 1; i < few; ++i)
+      {
+        found = before == i ? keys[i] : found;
+      }
+      if (before < few)
+      {
+        return found;
+      }
+    }
+    return FindAmongMany(mapping, rank, first, end, left, top);
+  }
+
+  /** The same where there are many: most of them are often equal. */
+  template <typename TMapping>
+  CUDAMEDIAN_HOST_DEVICE TPixelBits
+  FindAmongMany(const TMapping & mapping, int rank, int first, int end, int left, int top) const
+  {
+    bool isInside = false;
+    auto tried = mapping.FromBits(LoadPlace(rank, left, top, isInside), GetSignMask());
+    auto least = tried;
+    auto greatest = tried;
+    int  before = 0;
+    ForEachKey(mapping, first, end, left, top, [&](TPixelBits key, int other, bool inside) {
+      before += inside && other < rank ? 1 : 0;
+      least = key < least ? key : least;
+      greatest = key > greatest ? key : greatest;
+    });
+    if (least == greatest)
+    {
+      // Nobody has to look at them again. Another thread may see some marks gone, and others not: it finds the same.
+      for (int i = first + 1; i < end; ++i)
+      {
+        m_Threads.ClearBits(m_Unordered + i / 32, 1U << i % 32);
+      }
+      return least;
+    }
+    // Hoare's selection (1961): they are in no order, so that some key divides what is left as well as another.
+    CUDAMEDIAN_KEEP_LOOP
+    for (;;)
+    {
+      int        less = 0;
+      int        lessOrEqual = 0;
+      TPixelBits lower = 0;
+      TPixelBits higher = 0;
+      ForEachKey(mapping, first, end, left, top, [&](TPixelBits key, int, bool inside) {
+        less += inside && key < tried ? 1 : 0;
+        lessOrEqual += inside && key <= tried ? 1 : 0;
+        lower = inside && key < tried && key >= least ? key : lower;
+        higher = inside && key > tried && key <= greatest ? key : higher;
+      });
+      if (before < less)
+      {
+        greatest = static_cast<TPixelBits>(tried - 1);
+        tried = lower;
+      }
+      else if (before >= lessOrEqual)
+      {
+        least = static_cast<TPixelBits>(tried + 1);
+        tried = higher;
+      }
+      else
+      {
+        return tried;
+      }
+    }
+  }
+
+  /** The wanted key of a window, bit by bit, from all its pixels: where there is no faster way. */
+  template <typename TMapping>
+  CUDAMEDIAN_HOST_DEVICE TPixelBits
+  FindInWindow(const TMapping & mapping, int left, int top) const
+  {
+    const auto wanted = static_cast<int>(m_Arguments.slab.rank);
+    TPixelBits key = 0;
+    CUDAMEDIAN_KEEP_LOOP
+    for (int bit = 8 * static_cast<int>(sizeof(TPixelBits)) - 1; bit >= 0; --bit)
+    {
+      const auto tried = static_cast<TPixelBits>(key | TPixelBits{ 1 } << bit);
+      int        below = 0;
+      CUDAMEDIAN_KEEP_LOOP
+      for (int y = top; y < top + m_Window[1]; ++y)
+      {
+        CUDAMEDIAN_KEEP_LOOP
+        for (int x = left; x < left + m_Window[0]; ++x)
+        {
+          below += mapping.FromBits(LoadPixel(x, y), GetSignMask()) < tried ? 1 : 0;
+        }
+      }
+      key = below <= wanted ? tried : key;
+    }
+    return key;
   }
 
   /** How many more pixels below the threshold a window has once a row has left and another has entered. */
@@ -412,6 +641,21 @@ private:
   }
 
   CUDAMEDIAN_HOST_DEVICE static int
+  CountLeadingZeros(std::uint32_t bits)
+  {
+#ifdef __CUDA_ARCH__
+    return __clz(static_cast<int>(bits));
+#else
+    int count = 32;
+    for (; bits != 0; bits /= 2)
+    {
+      --count;
+    }
+    return count;
+#endif
+  }
+
+  CUDAMEDIAN_HOST_DEVICE static int
   CountBits(std::uint32_t bits)
   {
 #ifdef __CUDA_ARCH__
@@ -433,7 +677,11 @@ private:
   const std::uint16_t * m_Ranks;
   const std::uint32_t * m_Places;
   std::uint32_t *       m_Sums;
+  std::uint32_t *       m_Unordered; ///< a bit for each packed rank that may be before the last one; null: none may
   const TPixelBits *    m_Sorted;
+  const TPixelBits *    m_Input;   ///< where the region's places of 0 along axes 1 and 3 are
+  RegionAxis            m_Columns; ///< of the region
+  RegionAxis            m_Rows;
   int                   m_Window[2];  ///< along axes 0 and 2
   int                   m_Start{ 0 }; ///< eights of ranks below the first threshold
   Value<int[2]>         m_Corner;     ///< of the first windows within the region

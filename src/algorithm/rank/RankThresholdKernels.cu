@@ -27,16 +27,26 @@ namespace
 {
 
 using ValueThreads = BlockThreads<valueSortThreads>;
-static_assert(sizeof(ValueStorage<valueSortThreads>) == 147584, "what GetValueSortBytes() reckons with");
+/** A sample is taken of wide pixels. */
+template <typename TPixelBits>
+constexpr int valueSamples = sizeof(TPixelBits) == 2 ? 0 : valueSortSamples;
+
+template <typename TPixelBits>
+constexpr std::size_t valueStorageBytes = sizeof(ValueStorage<TPixelBits, valueSamples<TPixelBits>, valueSortThreads>);
+static_assert(valueStorageBytes<std::uint16_t> == 147584 &&
+                valueStorageBytes<std::uint32_t> == 147584 + 32 + valueSortSamples / 32 * 33 * 4 &&
+                valueStorageBytes<std::uint64_t> == 147584 + 32 + valueSortSamples / 32 * 33 * 8,
+              "what GetValueSortBytes() reckons with");
 
 /** Sorts the region of each block by values. */
+template <typename TPixelBits>
 __global__ void
 __launch_bounds__(valueSortThreads) ValueKernel(const __grid_constant__ RankArguments arguments)
 {
   extern __shared__ __align__(16) unsigned char shared[];
 
   const ValueThreads threads;
-  ValueSort<ValueThreads>(threads, arguments, blockIdx.x, shared).Run();
+  ValueSort<TPixelBits, valueSamples<TPixelBits>, ValueThreads>(threads, arguments, blockIdx.x, shared).Run();
 }
 
 /** A warp's threads: see ThresholdWindows. */
@@ -85,6 +95,16 @@ __launch_bounds__(mostThresholdThreads) ThresholdKernel(const __grid_constant__ 
   {
     Windows::Places::Clear(places, static_cast<unsigned int>(i));
   }
+  auto * sums = places + 4 * Windows::Places::Words * shape.words;
+  auto * unordered = sums + static_cast<int>(blockDim.x) / 32 * Windows::CountSums(shape);
+  if (arguments.unordered != nullptr)
+  {
+    const auto * marks = arguments.unordered + static_cast<std::size_t>(blockIdx.x) * arguments.GetUnorderedWords();
+    for (int i = thread; i < shape.words; i += static_cast<int>(blockDim.x))
+    {
+      unordered[i] = marks[i];
+    }
+  }
   __syncthreads();
   const int         warp = thread / 32;
   const WarpThreads threads;
@@ -95,7 +115,8 @@ __launch_bounds__(mostThresholdThreads) ThresholdKernel(const __grid_constant__ 
           warp,
           ranks,
           places,
-          places + 4 * Windows::Places::Words * shape.words + warp * Windows::CountSums(shape),
+          sums + warp * Windows::CountSums(shape),
+          arguments.unordered == nullptr ? nullptr : unordered,
           arguments.sorted == nullptr ? nullptr : static_cast<const TPixelBits *>(arguments.sorted) + first)
     .Run();
 }
@@ -119,15 +140,19 @@ FindThresholdKernelOf(const RankShape & shape)
 } // namespace
 
 RankFunction
-GetValueKernel()
+FindValueKernel(int pixelBytes)
 {
-  return ValueKernel;
+  return pixelBytes == 2   ? ValueKernel<std::uint16_t>
+         : pixelBytes == 4 ? ValueKernel<std::uint32_t>
+                           : ValueKernel<std::uint64_t>;
 }
 
 RankFunction
 FindThresholdKernel(const RankShape & shape, int pixelBytes)
 {
-  return pixelBytes == 2 ? FindThresholdKernelOf<std::uint16_t>(shape) : FindThresholdKernelOf<std::uint32_t>(shape);
+  return pixelBytes == 2   ? FindThresholdKernelOf<std::uint16_t>(shape)
+         : pixelBytes == 4 ? FindThresholdKernelOf<std::uint32_t>(shape)
+                           : FindThresholdKernelOf<std::uint64_t>(shape);
 }
 
 } // namespace cudamedian

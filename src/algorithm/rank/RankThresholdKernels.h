@@ -29,11 +29,11 @@ using RankFunction = void (*)(RankArguments);
 /** Threads of a block that sorts by values (RankValueSort.h). */
 constexpr int valueSortThreads = 1024;
 
-/** The kernel that sorts regions of 16-bit pixels by their values. */
+/** The kernel that sorts regions by the values of pixels of 2, 4 or 8 bytes. */
 RankFunction
-GetValueKernel();
+FindValueKernel(int pixelBytes);
 
-/** The kernel whose windows keep a threshold (RankThreshold.h), for pixels of 2 or 4 bytes. */
+/** The kernel whose windows keep a threshold (RankThreshold.h), for such pixels. */
 RankFunction
 FindThresholdKernel(const RankShape & shape, int pixelBytes);
 

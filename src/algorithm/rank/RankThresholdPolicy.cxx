@@ -28,16 +28,23 @@ namespace cudamedian
 namespace
 {
 
+/** What windows are told of wide pixels that are sorted by values: a bit for each rank. */
+int
+GetUnorderedBytes(const RankShape & shape, int pixelBytes)
+{
+  return IsSortedByValues(shape) && pixelBytes > 2 ? 4 * RoundUp(shape.words, 4) : 0;
+}
+
 /** How a region is sorted, and what memory that takes. \returns false if it has too many pixels. */
 bool
-SetSort(int pixelBytes, RankShape & shape, const DeviceTraits & traits)
+SetSort(int pixelBytes, bool byValues, RankShape & shape, const DeviceTraits & traits)
 {
   const auto padded = std::int64_t{ RoundUp(shape.pixels, 8) };
-  if (pixelBytes == 2 && shape.pixels <= valueSortPixels && GetValueSortBytes(shape) <= traits.blockSharedBytes)
+  if (byValues && shape.pixels <= valueSortPixels && GetValueSortBytes(shape, pixelBytes) <= traits.blockSharedBytes)
   {
     // Pixels stay where they are in the image.
     shape.sortPixels = valueSortPixels;
-    shape.scratchBytes = 2 * padded;
+    shape.scratchBytes = 2 * padded + GetUnorderedBytes(shape, pixelBytes);
     return true;
   }
   shape.sortPixels = FindSortSize(shape.pixels, pixelBytes, traits);
@@ -47,7 +54,7 @@ SetSort(int pixelBytes, RankShape & shape, const DeviceTraits & traits)
 
 /** Sets what follows from the lanes and steps. \returns false if the block is too large. */
 bool
-SetBlock(const Window & window, int pixelBytes, RankShape & shape, const DeviceTraits & traits)
+SetBlock(const Window & window, int pixelBytes, bool byValues, RankShape & shape, const DeviceTraits & traits)
 {
   std::int64_t pixels = 1;
   for (int axis = 0; axis < 3; ++axis)
@@ -62,10 +69,6 @@ SetBlock(const Window & window, int pixelBytes, RankShape & shape, const DeviceT
     pixels *= shape.region[axis];
   }
   shape.pixels = static_cast<int>(std::min<std::int64_t>(pixels, 1 << 20));
-  if (!SetSort(pixelBytes, shape, traits))
-  {
-    return false;
-  }
   // The wanted pixel has so many others of its window below it, and so many above.
   const auto lowest = static_cast<int>(window.CountBelow() / 32);
   const auto highest = static_cast<int>((shape.pixels - 1 - window.CountAbove()) / 32);
@@ -73,16 +76,30 @@ SetBlock(const Window & window, int pixelBytes, RankShape & shape, const DeviceT
   shape.words = highest - lowest + 3;
   shape.firstRank = 32 * (lowest - 1);
   shape.rankShift = 5;
+  if (!SetSort(pixelBytes, byValues, shape, traits))
+  {
+    return false;
+  }
   const int sums = (32 + shape.window[0]) / 2;
   shape.sharedBytes = (IsNarrowRegion(shape) ? 64 : 128) * shape.words + RoundUp(4 * sums * (shape.threads / 32), 16) +
-                      2 * RoundUp(shape.pixels, 8);
+                      GetUnorderedBytes(shape, pixelBytes) + 2 * RoundUp(shape.pixels, 8);
   // Ranks are compared as half floats, which are infinite from here on.
   return 32 * shape.words <= 31744 && shape.sharedBytes <= traits.blockSharedBytes;
 }
 
 /** Sorting by values takes so long for a region, and for each time that all threads load eight pixels. */
-constexpr double valueSortPicoseconds = 37000;
-constexpr double valueBatchPicoseconds = 48000;
+struct ValueSortRate
+{
+  double region;
+  double batch;
+};
+constexpr ValueSortRate
+GetValueSortRate(int pixelBytes)
+{
+  return pixelBytes == 2   ? ValueSortRate{ 37000, 48000 }
+         : pixelBytes == 4 ? ValueSortRate{ 188000, 70800 }
+                           : ValueSortRate{ 242000, 105700 };
+}
 
 /** Fitted to 27 blocks of 7 windows, 31x31 to 151x151, on an H100. Sorting by values is within 10 % of it, sliding over
  * random pixels within 30 %. \param restlessness how many times as far as in a random image medians move. */
@@ -105,10 +122,13 @@ Estimate(const RankShape &    shape,
   const double start = ((32 + width) / 64 * height * 2.5 + width * 1.5 + 200) / shape.steps;
   const double load = 12.0 * shape.pixels / outputs;
   const double eightCost = IsNarrowRegion(shape) ? 28 : 45;
-  const double instructions = width * 1.3 + 100 + eights * eightCost + start + load;
+  // Pixels that share a number are compared.
+  const double unordered = GetUnorderedBytes(shape, pixelBytes) > 0 ? 1300 * shape.pixels / 65536.0 : 0;
+  const double instructions = width * 1.3 + 100 + eights * eightCost + start + load + unordered;
   const double warps = static_cast<double>(traits.CountBlocks(shape.sharedBytes, shape.threads)) * shape.threads / 32;
   const int    batches = DivideUp(DivideUp(shape.region[0], 32) * shape.region[2], 256);
-  const double sort = IsSortedByValues(shape) ? valueSortPicoseconds + valueBatchPicoseconds * batches
+  const auto   rate = GetValueSortRate(pixelBytes);
+  const double sort = IsSortedByValues(shape) ? rate.region + rate.batch * batches
                                               : EstimateSortPicoseconds(shape.sortPixels, pixelBytes);
   return sort / outputs + 1.95 * instructions / (3.8 * warps / (1 + 0.103 * warps));
 }
@@ -128,8 +148,7 @@ bool
 FindThresholdShape(const Window & window, int pixelBytes, RankShape & shape, const DeviceTraits & traits)
 {
   RankShape candidate{};
-  if ((pixelBytes != 2 && pixelBytes != 4) || window.footprint != nullptr || !SetRankAxes(window, candidate) ||
-      candidate.window[1] != 1)
+  if (pixelBytes < 2 || window.footprint != nullptr || !SetRankAxes(window, candidate) || candidate.window[1] != 1)
   {
     return false;
   }
@@ -147,26 +166,34 @@ FindThresholdShape(const Window & window, int pixelBytes, RankShape & shape, con
   constexpr double restlessness = 4;
   double           cost = 0;
   bool             found = false;
+  const auto       tryBlocks = [&](int width, bool byValues) {
+    for (candidate.steps = 4; candidate.steps <= 128; ++candidate.steps)
+    {
+      candidate.tile[2] = candidate.steps * (candidate.threads / width);
+      if (!SetBlock(window, pixelBytes, byValues, candidate, traits))
+      {
+        return;
+      }
+      // Medians of scans move further than those of random pixels: not the largest regions.
+      const auto estimate = Estimate(candidate, window, pixelBytes, traits, restlessness);
+      if (!found || estimate < cost)
+      {
+        shape = candidate;
+        cost = estimate;
+        found = true;
+      }
+    }
+  };
   for (int width = 32; width <= 128; width *= 2)
   {
     candidate.lanes[0] = candidate.tile[0] = width;
     for (candidate.threads = width; candidate.threads <= mostThresholdThreads; candidate.threads *= 2)
     {
-      for (candidate.steps = 4; candidate.steps <= 128; ++candidate.steps)
+      tryBlocks(width, true);
+      if (pixelBytes > 2)
       {
-        candidate.tile[2] = candidate.steps * (candidate.threads / width);
-        if (!SetBlock(window, pixelBytes, candidate, traits))
-        {
-          break;
-        }
-        // Medians of scans move further than those of random pixels: not the largest regions.
-        const auto estimate = Estimate(candidate, window, pixelBytes, traits, restlessness);
-        if (!found || estimate < cost)
-        {
-          shape = candidate;
-          cost = estimate;
-          found = true;
-        }
+        // Buckets may be faster for small regions.
+        tryBlocks(width, false);
       }
     }
   }
@@ -178,8 +205,8 @@ IsThresholdFaster(const Window & window, int pixelBytes)
 {
   const auto shorter = std::min(window.GetSize(0), window.GetSize(1));
   const auto least = pixelBytes == 2 ? 45 : 61;
-  const auto most = pixelBytes == 2 ? 211 * 211 : pixelBytes == 4 ? 91 * 91 : 0;
-  return shorter >= least && window.CountPixels() <= most;
+  const auto most = pixelBytes == 2 ? 211 * 211 : 181 * 181;
+  return pixelBytes > 1 && shorter >= least && window.CountPixels() <= most;
 }
 
 } // namespace cudamedian

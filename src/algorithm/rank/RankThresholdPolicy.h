@@ -26,14 +26,14 @@ namespace cudamedian
 
 /** Finds the fastest block for a window by a model of its cost.
  *
- * \returns false if there is none: the window is no box in a plane with the image's rows, or
- * pixels have 8 bits, whose values are counted, or 64. */
+ * \returns false if there is none: the window is no box in a plane with the image's rows, or pixels have 8 bits, whose
+ * values are counted. */
 bool
 FindThresholdShape(const Window & window, int pixelBytes, RankShape & shape, const DeviceTraits & traits);
 
 /** Whether windows were measured to be faster with a threshold than with counters or histograms where there is such a
- * block: squares of 45 to 151 pixels of 16 bits were, and of 61 to 91 of 32. Smaller ones are no faster on
- * scans, and cubes are slower. */
+ * block: squares of 45 to 211 pixels of 16 bits were, and of 61 to 181 of more. Smaller ones are no faster on scans,
+ * and cubes are slower. */
 bool
 IsThresholdFaster(const Window & window, int pixelBytes);
 
