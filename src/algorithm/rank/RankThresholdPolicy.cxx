@@ -102,7 +102,8 @@ GetValueSortRate(int pixelBytes)
 }
 
 /** Fitted to 27 blocks of 7 windows, 31x31 to 151x151, on an H100. Sorting by values is within 10 % of it, sliding over
- * random pixels within 30 %. \param restlessness how many times as far as in a random image medians move. */
+ * random pixels within 30 %. What is wide was fitted on an H200: within 10 % of random pixels from 75x75 on. \param
+ * restlessness how many times as far as in a random image medians move. */
 double
 Estimate(const RankShape &    shape,
          const Window &       window,
@@ -123,7 +124,7 @@ Estimate(const RankShape &    shape,
   const double load = 12.0 * shape.pixels / outputs;
   const double eightCost = IsNarrowRegion(shape) ? 28 : 45;
   // Pixels that share a number are compared.
-  const double unordered = GetUnorderedBytes(shape, pixelBytes) > 0 ? 1300 * shape.pixels / 65536.0 : 0;
+  const double unordered = GetUnorderedBytes(shape, pixelBytes) > 0 ? 800 * shape.pixels / 65536.0 : 0;
   const double instructions = width * 1.3 + 100 + eights * eightCost + start + load + unordered;
   const double warps = static_cast<double>(traits.CountBlocks(shape.sharedBytes, shape.threads)) * shape.threads / 32;
   const int    batches = DivideUp(DivideUp(shape.region[0], 32) * shape.region[2], 256);
