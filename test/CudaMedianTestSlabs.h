@@ -244,6 +244,11 @@ std::vector<BitsImage<TBits>>
 MakeHardImages()
 {
   std::vector<BitsImage<TBits>> images;
+  // Rings of a square: windows around it have the least pixels of all.
+  const auto ring = [](std::uint64_t x, std::uint64_t y) {
+    const auto distance = std::max(x < 30 ? 30 - x : x - 30, y < 20 ? 20 - y : y - 20);
+    return distance * 1024 + (61 * y + 7 * x) % 1024;
+  };
   for (const auto & value : std::vector<std::function<std::uint64_t(std::uint64_t, std::uint64_t)>>{
          [](std::uint64_t, std::uint64_t) { return 7; },
          [](std::uint64_t x, std::uint64_t y) { return 61 * y + x; },
@@ -252,7 +257,9 @@ MakeHardImages()
          [](std::uint64_t x, std::uint64_t) { return x < 30 ? 0 : ~std::uint64_t{ 0 }; },
          [](std::uint64_t x, std::uint64_t y) { return (x * 61 + y) * 0x9E3779B97F4A7C15ULL >> 63; },
          [](std::uint64_t x, std::uint64_t y) { return y % 2 == 0 ? x : ~x; },
-         [](std::uint64_t x, std::uint64_t y) { return 2 * y + x % 2; } })
+         [](std::uint64_t x, std::uint64_t y) { return 2 * y + x % 2; },
+         ring,
+         [&](std::uint64_t x, std::uint64_t y) { return ~ring(x, y); } })
   {
     images.emplace_back(Extent{ { 61, 43, 1, 1 } });
     ForEachPosition(images.back().extent, [&](const Extent & p) {

@@ -72,11 +72,14 @@ SortRegion(const RankArguments &        arguments,
   if (unordered != nullptr)
   {
     unordered->assign(static_cast<std::size_t>(arguments.GetUnorderedWords()), 0);
-    // Some that are longer than what lies beyond the packed ranks' ends.
     const std::size_t lengths[] = { 1, 1, 2, 3, 70 };
     for (std::size_t first = 0; first < order.size();)
     {
-      const auto length = std::min(lengths[generator() % 5], order.size() - first);
+      // Those at both ends of the packed ranks reach beyond them.
+      const int  packedFirst = static_cast<int>(first) - shape.firstRank;
+      const bool isAtEnd = (packedFirst > -20 && packedFirst <= 32) ||
+                           (packedFirst > 32 * shape.words - 60 && packedFirst < 32 * shape.words);
+      const auto length = std::min(lengths[isAtEnd ? 4 : generator() % 5], order.size() - first);
       std::shuffle(order.begin() + static_cast<std::ptrdiff_t>(first),
                    order.begin() + static_cast<std::ptrdiff_t>(first + length),
                    generator);
@@ -98,10 +101,54 @@ SortRegion(const RankArguments &        arguments,
   }
 }
 
-/** Slides all windows of a slab, a warp after the other. */
+/** How a block's region of wide pixels is sorted: by the test, with ranks shuffled here and there, or as kernels do. */
+enum class SortWay
+{
+  Ordered,
+  Shuffled,
+  Quantiles
+};
+
+/** Sorts a block's region in a way. */
+template <typename TBits, KeyMapping VMapping>
+void
+SortRegion(SortWay                      way,
+           RankArguments                arguments,
+           std::int64_t                 block,
+           std::vector<std::uint16_t> & ranks,
+           std::vector<TBits> &         sorted,
+           std::vector<std::uint32_t> & unordered,
+           std::mt19937_64 &            generator)
+{
+  if constexpr (sizeof(TBits) > 2)
+  {
+    if (way == SortWay::Quantiles)
+    {
+      using Threads = LoopedThreads<1024>;
+      const auto              bytes = static_cast<std::size_t>(GetValueSortBytes(arguments.shape, sizeof(TBits)));
+      std::vector<WordVector> shared(bytes / sizeof(WordVector) + 2, { unwritten, unwritten, unwritten, unwritten });
+      unordered.assign(static_cast<std::size_t>(arguments.GetUnorderedWords()), unwritten);
+      arguments.firstBlock = block;
+      arguments.ranks = ranks.data();
+      arguments.unordered = unordered.data();
+      ValueSort<TBits, valueSortSamples, Threads>(Threads(generator), arguments, 0, shared.data()).Run();
+      EXPECT_EQ(shared.back().w, unwritten);
+      return;
+    }
+  }
+  SortRegion<TBits, VMapping>(arguments,
+                              RankBlock(arguments, block),
+                              ranks.data(),
+                              sorted.data(),
+                              way == SortWay::Ordered ? nullptr : &unordered,
+                              generator);
+}
+
+/** Slides all windows of a slab, a warp after the other. \param firstWay of the first block, where there are several.
+ */
 template <typename TBits, KeyMapping VMapping, bool VHasEvenRows, bool VIsNarrow>
 void
-RunThresholds(const KernelArguments & slab, const RankShape & shape)
+RunThresholds(const KernelArguments & slab, const RankShape & shape, std::int64_t firstWay)
 {
   using Warp = LoopedThreads<32>;
   using Windows = ThresholdWindows<TBits, VHasEvenRows, VIsNarrow, Warp>;
@@ -128,9 +175,9 @@ RunThresholds(const KernelArguments & slab, const RankShape & shape)
     std::vector<std::uint16_t> ranks(padded);
     std::vector<TBits>         sorted(padded);
     std::vector<std::uint32_t> unordered;
-    const bool                 isOrdered = !marks || number % 3 == 0;
-    SortRegion<TBits, VMapping>(
-      arguments, block, ranks.data(), sorted.data(), isOrdered ? nullptr : &unordered, generator);
+    const auto                 way = static_cast<SortWay>(marks ? (number + firstWay) % 3 : 0);
+    const bool                 isOrdered = way == SortWay::Ordered;
+    SortRegion<TBits, VMapping>(way, arguments, number, ranks, sorted, unordered, generator);
     std::vector<std::uint32_t> places(placeWords + 1, unwritten);
     for (std::size_t i = 0; i < padded; i += 8)
     {
@@ -157,18 +204,18 @@ RunThresholds(const KernelArguments & slab, const RankShape & shape)
 
 template <typename TBits, KeyMapping VMapping>
 void
-RunThresholds(const KernelArguments & slab, const RankShape & shape)
+RunThresholds(const KernelArguments & slab, const RankShape & shape, std::int64_t firstWay = 0)
 {
   const bool even = shape.window[0] % 2 == 0;
   if (IsNarrowRegion(shape))
   {
-    even ? RunThresholds<TBits, VMapping, true, true>(slab, shape)
-         : RunThresholds<TBits, VMapping, false, true>(slab, shape);
+    even ? RunThresholds<TBits, VMapping, true, true>(slab, shape, firstWay)
+         : RunThresholds<TBits, VMapping, false, true>(slab, shape, firstWay);
   }
   else
   {
-    even ? RunThresholds<TBits, VMapping, true, false>(slab, shape)
-         : RunThresholds<TBits, VMapping, false, false>(slab, shape);
+    even ? RunThresholds<TBits, VMapping, true, false>(slab, shape, firstWay)
+         : RunThresholds<TBits, VMapping, false, false>(slab, shape, firstWay);
   }
 }
 
@@ -188,7 +235,7 @@ CheckWindow(PixelType type, const Window & window)
     other.sharedBytes += 4 * ((shape.words + 3) / 4 * 4);
     CheckSlabs<TBits, VMapping>(
       { { 67, 41, 2, 1 } }, window, type, std::size_t{ 1 } << 30, [&](const KernelArguments & arguments) {
-        RunThresholds<TBits, VMapping>(arguments, other);
+        RunThresholds<TBits, VMapping>(arguments, other, 1);
       });
   }
   for (const Extent & size : { Extent{ { 3, 2, 1, 1 } }, Extent{ { 67, 41, 1, 1 } }, Extent{ { 13, 11, 7, 2 } } })
@@ -219,7 +266,7 @@ CheckWindows(PixelType type)
   }
 }
 
-/** \param values that pixels have; 0: all. */
+/** \param values that pixels have; 0: all; -1: clusters of a hundred pixels, 2^20 apart. */
 template <typename TBits>
 std::vector<TBits>
 MakeValues(std::size_t count, int values, std::mt19937_64 & generator)
@@ -227,6 +274,11 @@ MakeValues(std::size_t count, int values, std::mt19937_64 & generator)
   std::vector<TBits> pixels(count);
   for (auto & pixel : pixels)
   {
+    if (values < 0)
+    {
+      pixel = static_cast<TBits>((generator() % (count / 100) + 100) << 20 | generator() % 1000);
+      continue;
+    }
     pixel = static_cast<TBits>(values == 0 ? generator() : 32000 + generator() % static_cast<std::uint64_t>(values));
     // Half of the wide ones far from the others, whatever is between.
     pixel = sizeof(TBits) > 2 && values > 1 && generator() % 2 == 0 ? static_cast<TBits>(pixel << 12) : pixel;
@@ -324,11 +376,37 @@ CheckValueSort(PixelType type, int width, int height, int values, std::mt19937_6
         const auto upper = last[static_cast<std::size_t>(packed)] + static_cast<std::size_t>(shape.firstRank);
         ASSERT_GE(keys[static_cast<std::size_t>(i)], order[lower]) << "pixel " << i;
         ASSERT_LE(keys[static_cast<std::size_t>(i)], order[upper]) << "pixel " << i;
+        // Clusters share no number.
+        ASSERT_TRUE(values >= 0 || order[lower] >> 20 == order[upper] >> 20) << "pixel " << i;
       }
     }
     ASSERT_EQ(taken.front(), shape.firstRank + 32);
     ASSERT_TRUE(std::all_of(taken.begin() + 32, taken.end() - 1, [](int times) { return times == 1; }));
   }
+}
+
+/** Bytes of any value, or of three; or narrow clusters of values that lie far apart, beside each other or anywhere. */
+std::vector<unsigned char>
+MakePixels(const MedianRequest & request, int image, std::mt19937_64 & random)
+{
+  const auto                 bytes = PixelBytes(request.pixelType);
+  const auto                 count = static_cast<std::size_t>(Volume(request.inputExtent));
+  std::vector<unsigned char> pixels(count * bytes);
+  for (std::size_t i = 0; i < count; ++i)
+  {
+    auto value = random();
+    if (image >= 3)
+    {
+      const auto cluster = image == 3 ? i % static_cast<std::size_t>(request.inputExtent[0]) : random() % 1500;
+      value = static_cast<std::uint64_t>(cluster) << (8 * bytes - 12) | value % (bytes == 2 ? 4 : 200);
+    }
+    for (std::size_t byte = 0; byte < bytes; ++byte)
+    {
+      const auto part = static_cast<unsigned char>(value >> 8 * byte);
+      pixels[i * bytes + byte] = image == 2 ? static_cast<unsigned char>(part % 3) : part;
+    }
+  }
+  return pixels;
 }
 
 /** Filters an image by a backend, on devices by local ranks, and says how. */
@@ -397,21 +475,39 @@ TEST(CudaMedianRankThreshold, AreChosenWhereTheyWereFaster)
   EXPECT_FALSE(IsThresholdFaster(Extent{ { 106, 106, 0, 0 } }, 2));
 }
 
-TEST(CudaMedianRankThreshold, HardImages)
+/** Filters hard images by windows whose regions are sorted by values. */
+template <typename TBits, KeyMapping VMapping>
+void
+CheckHardImages(PixelType type, int ways)
 {
-  CUDAMEDIAN_TRACE_SEED();
   for (const Extent & radius : { Extent{ { 9, 9, 0, 0 } }, Extent{ { 20, 17, 0, 0 } } })
   {
     RankShape shape{};
-    ASSERT_TRUE(FindThresholdShape(radius, 2, shape, GetH200Traits()));
-    for (auto & image : cudamediantest::MakeHardImages<std::uint16_t>())
+    ASSERT_TRUE(FindThresholdShape(radius, sizeof(TBits), shape, GetH200Traits()));
+    if (!IsSortedByValues(shape))
     {
-      cudamediantest::CheckImage<std::uint16_t, KeyMapping::Integer>(
-        image, radius, PixelType::UInt16, std::size_t{ 1 } << 30, [&](const KernelArguments & arguments) {
-          RunThresholds<std::uint16_t, KeyMapping::Integer>(arguments, shape);
-        });
+      shape.sortPixels = valueSortPixels;
+      shape.sharedBytes += 4 * ((shape.words + 3) / 4 * 4);
+    }
+    for (auto & image : cudamediantest::MakeHardImages<TBits>())
+    {
+      for (int way = 3 - ways; way < 3; ++way)
+      {
+        cudamediantest::CheckImage<TBits, VMapping>(
+          image, radius, type, std::size_t{ 1 } << 30, [&](const KernelArguments & arguments) {
+            RunThresholds<TBits, VMapping>(arguments, shape, way);
+          });
+      }
     }
   }
+}
+
+TEST(CudaMedianRankThreshold, HardImages)
+{
+  CUDAMEDIAN_TRACE_SEED();
+  CheckHardImages<std::uint16_t, KeyMapping::Integer>(PixelType::UInt16, 1);
+  CheckHardImages<std::uint32_t, KeyMapping::Integer>(PixelType::UInt32, 2);
+  CheckHardImages<std::uint64_t, KeyMapping::Float>(PixelType::Float64, 2);
 }
 
 TEST(CudaMedianRankThreshold, SortByValues)
@@ -445,12 +541,14 @@ TEST(CudaMedianRankThreshold, SortByQuantiles)
     CheckValueSort<std::uint64_t, KeyMapping::Float>(PixelType::Float64, 138, 202, values, generator, most);
     CheckValueSort<std::uint64_t>(PixelType::UInt64, 138, 202, values, generator, most);
   }
+  CheckValueSort<std::uint32_t>(PixelType::UInt32, 138, 202, -1, generator, 150);
+  CheckValueSort<std::uint64_t>(PixelType::UInt64, 255, 257, -1, generator, 150);
   CheckValueSort<std::uint32_t, KeyMapping::Float>(PixelType::Float32, 255, 257, 0, generator);
   CheckValueSort<std::uint32_t, KeyMapping::Float>(PixelType::Float32, 255, 257, 1, generator);
   CheckValueSort<std::uint32_t, KeyMapping::Float>(PixelType::Float32, 34, 33, 0, generator);
 }
 
-// In slabs too, of medians and of other ranks, and windows of even size; full-range values and few of them.
+// In slabs too, of medians and of other ranks, and windows of even size.
 TEST(CudaMedianRankThreshold, DevicesFindWhatTheHostFinds)
 {
   CUDAMEDIAN_NEEDS_GPU();
@@ -476,7 +574,7 @@ TEST(CudaMedianRankThreshold, DevicesFindWhatTheHostFinds)
       {
         continue; // no room for so many wide pixels
       }
-      for (int image = 0; image < 3; ++image)
+      for (int image = 0; image < 5; ++image)
       {
         MedianRequest request;
         request.pixelType = type;
@@ -487,11 +585,7 @@ TEST(CudaMedianRankThreshold, DevicesFindWhatTheHostFinds)
         request.rank = image == 1 ? static_cast<std::int64_t>(random() % 2500) : -1;
         request.shorter[0] = image == 2 ? 1 : 0;
         request.deviceMemoryBudget = random() % 2 == 0 ? 0 : std::size_t{ 64 } << 20;
-        std::vector<unsigned char> pixels(static_cast<std::size_t>(Volume(request.inputExtent)) * PixelBytes(type));
-        for (auto & byte : pixels)
-        {
-          byte = static_cast<unsigned char>(image == 2 ? random() % 3 : random());
-        }
+        const auto                 pixels = MakePixels(request, image, random);
         std::vector<unsigned char> expected;
         std::vector<unsigned char> found;
         Filter(request, Backend::Cpu, pixels, expected);
