@@ -313,10 +313,9 @@ struct DeviceAvailability
 CudaMedian_EXPORT DeviceAvailability
 QueryCudaDevice();
 
-/** Gives back the device memory and the pinned memory that is kept between calls for the next one. What a call under
- * way in another thread uses stays. Does nothing without a device, nor in a process that was forked after CUDA was
- * started.
- */
+/** Gives back the memory that is kept between calls for the next one: of devices, pinned memory, and up to 64 MiB of
+ * the host's, which copies of images take some of whose pixels are not valid. What a call under way in another thread
+ * uses stays. Leaves devices alone in a process that was forked after CUDA was started. */
 CudaMedian_EXPORT void
 ReleaseCachedMemory();
 

@@ -21,6 +21,7 @@
 #include "DeviceLimits.h"
 #include "GatheredRun.h"
 #include "HostRates.h"
+#include "LentMemory.h"
 #include "MaskedRequest.h"
 #include "PlannedRun.h"
 #include "RequestCheck.h"
@@ -479,6 +480,13 @@ RunChecked(MedianRequest request)
 }
 
 } // namespace
+
+void
+ReleaseCachedMemory()
+{
+  ReleaseKeptMemory();
+  GetCudaBackend().ReleaseMemory();
+}
 
 ExecutionReport
 RunMedian(const MedianRequest & givenRequest)

@@ -146,6 +146,11 @@ public:
   virtual void
   Synchronize(int device) const = 0;
 
+  /** Gives back what is kept between calls: see ReleaseCachedMemory(). */
+  virtual void
+  ReleaseMemory() const
+  {}
+
   /** Starts a run, on no more devices than there are slabs. The request outlives it. \throws DeviceError */
   virtual std::unique_ptr<BackendRun>
   Start(const MedianRequest & request, std::size_t slabs) const = 0;

@@ -15,8 +15,10 @@
  *  limitations under the License.
  *
  *=========================================================================*/
+#include "BorrowedContext.h"
 #include "CudaStart.h"
 #include "CurrentDevice.h"
+#include "DevicePool.h"
 #include "DeviceQuery.h"
 #include "MedianBackend.h"
 #include "SlabPipeline.h"
@@ -88,6 +90,12 @@ public:
   {
     const DeviceScope scope(device);
     CheckCuda(cudaDeviceSynchronize(), "cudaDeviceSynchronize");
+  }
+  void
+  ReleaseMemory() const override
+  {
+    ReleaseIdleContexts();
+    ReleaseDevicePools();
   }
   std::unique_ptr<BackendRun>
   Start(const MedianRequest & request, std::size_t slabs) const override

@@ -20,7 +20,6 @@
 #include "BorrowedContext.h"
 #include "CudaDriver.h"
 #include "CurrentDevice.h"
-#include "DevicePool.h"
 #include "KernelImage.h"
 
 #include <algorithm>
@@ -167,13 +166,6 @@ GetFreeDeviceMemory(const std::vector<int> & devices)
     });
   }
   return least;
-}
-
-void
-ReleaseCachedMemory()
-{
-  ReleaseIdleContexts();
-  ReleaseDevicePools();
 }
 
 void *

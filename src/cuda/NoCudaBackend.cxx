@@ -96,10 +96,6 @@ QueryCudaDevice()
   return { false, "this build of CudaMedian has no CUDA backend (no CUDA compiler when it was configured)" };
 }
 
-void
-ReleaseCachedMemory()
-{}
-
 void *
 AllocatePinnedMemory(std::size_t)
 {

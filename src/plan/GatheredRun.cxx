@@ -20,6 +20,7 @@
 #include "Gather.h"
 #include "GatheredCopies.h"
 #include "HalfFloat.h"
+#include "LentMemory.h"
 #include "MaskedCopy.h"
 #include "MiddleValues.h"
 #include "RequestWindow.h"
@@ -142,9 +143,9 @@ private:
     const auto units = std::max(1U, isOnCpu ? m_Request.workUnits : std::min(m_Request.workUnits, preparing));
     if (!isShared || units == 1 || !m_Request.parallelFor || m_Copies.size() < units)
     {
-      MaskedCopy::Memory memory;
+      const LentMemory memory;
       std::for_each(m_Copies.begin(), m_Copies.end(), [&](const GatheredCopy & copy) {
-        RunCopy(copy.request, copy.outputs, memory);
+        RunCopy(copy.request, copy.outputs, *memory);
       });
       return;
     }
@@ -159,10 +160,10 @@ private:
     m_Request.parallelFor(units, [&](std::size_t) {
       try
       {
-        MaskedCopy::Memory memory;
+        const LentMemory memory;
         for (auto copy = next++; copy < m_Copies.size() && !m_IsStopped; copy = next++)
         {
-          RunCopy(m_Copies[copy].request, m_Copies[copy].outputs, memory);
+          RunCopy(m_Copies[copy].request, m_Copies[copy].outputs, *memory);
         }
       }
       catch (...)

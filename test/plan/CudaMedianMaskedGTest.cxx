@@ -19,6 +19,7 @@
 
 #include "CudaMedianTestMaskedCases.h"
 #include "CudaMedianTestSeed.h"
+#include "LentMemory.h"
 
 #include <gtest/gtest.h>
 
@@ -69,6 +70,34 @@ TEST(CudaMedianMasked, InThreads)
     EXPECT_EQ(told, 1.0F);
     CompareValid(drawn.base);
   }
+}
+
+// Of any type and size, one after the other.
+TEST(CudaMedianMasked, CallsLeaveMemoryForThoseToCome)
+{
+  CUDAMEDIAN_TRACE_SEED();
+  std::mt19937_64 random(cudamediantest::Seed() + 2);
+  ReleaseCachedMemory();
+  EXPECT_EQ(GetKeptBytes(), 0U);
+  for (int i = 0; i < 20 && !HasFailure(); ++i)
+  {
+    auto drawn = DrawMaskedCase(random, types[random() % std::size(types)], i % 2 == 0 ? 40 : 9, 2);
+    SCOPED_TRACE(drawn.base.text);
+    drawn.base.request.backend = Backend::Cpu;
+    ASSERT_NO_THROW(RunMedian(drawn.base.request));
+    CompareValid(drawn.base);
+    EXPECT_LE(GetKeptBytes(), mostKeptBytes);
+  }
+  EXPECT_GT(GetKeptBytes(), 0U);
+  std::size_t kept = 0;
+  {
+    const LentMemory lent;
+    kept = GetKeptBytes();
+    (*lent).input.resize(mostKeptBytes + 1);
+  }
+  EXPECT_EQ(GetKeptBytes(), kept) << "more than is kept";
+  ReleaseCachedMemory();
+  EXPECT_EQ(GetKeptBytes(), 0U);
 }
 
 // Windows whose ranks are too many to be found one by one.
