@@ -18,6 +18,7 @@
 #include "LentMemory.h"
 
 #include <mutex>
+#include <new>
 #include <utility>
 #include <vector>
 
