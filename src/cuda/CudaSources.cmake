@@ -76,6 +76,7 @@ set(CudaMedian_CUDA_SRCS
   algorithm/rank/RankDevice.cxx
   algorithm/rank/RankKernels.cu
   algorithm/rank/RankThresholdKernels.cu
+  algorithm/rank/RankLargeKernels.cu
   algorithm/histogram/HistogramDevice.cxx
   algorithm/histogram/ByteHistogramKernels.cu
   algorithm/histogram/HistogramKernels.cu

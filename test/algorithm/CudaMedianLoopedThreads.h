@@ -120,6 +120,28 @@ public:
     }
     return before;
   }
+  template <typename T>
+  Value<T>
+  GetFrom(const Value<T> & value, int lane) const
+  {
+    Value<T> from;
+    for (int thread = 0; thread < VThreads; ++thread)
+    {
+      from[thread] = value[thread / 32 * 32 + lane];
+    }
+    return from;
+  }
+  int
+  FindFirst(const Value<bool> & flags) const
+  {
+    static_assert(VThreads == 32, "of one warp");
+    int lane = 0;
+    while (lane < 32 && !flags[lane])
+    {
+      ++lane;
+    }
+    return lane;
+  }
   int
   GetCommon(const Value<int> & value) const
   {
@@ -156,6 +178,17 @@ public:
     *counter += change;
     return before;
   }
+  static void
+  AddEach(std::uint32_t * const (&counters)[8], const std::uint32_t (&changes)[8], std::uint32_t (&before)[8])
+  {
+    for (int i = 0; i < 8; ++i)
+    {
+      before[i] = AddTo(counters[i], changes[i]);
+    }
+  }
+  static void
+  Prefetch(const void *)
+  {}
   static void
   ClearBits(std::uint32_t * word, std::uint32_t bits)
   {

@@ -101,7 +101,8 @@ SortRegion(const RankArguments &        arguments,
   }
 }
 
-/** How a block's region of wide pixels is sorted: by the test, with ranks shuffled here and there, or as kernels do. */
+/** How a block's region is sorted whose pixels have numbers: by the test, with ranks shuffled here and there, or as
+ * kernels do. */
 enum class SortWay
 {
   Ordered,
@@ -109,49 +110,95 @@ enum class SortWay
   Quantiles
 };
 
-/** Sorts a block's region in a way. */
-template <typename TBits, KeyMapping VMapping>
-void
-SortRegion(SortWay                      way,
-           RankArguments                arguments,
-           std::int64_t                 block,
-           std::vector<std::uint16_t> & ranks,
-           std::vector<TBits> &         sorted,
-           std::vector<std::uint32_t> & unordered,
-           std::mt19937_64 &            generator)
+/** What a kernel that slides windows knows of a block's region. */
+template <typename TBits>
+struct SortedRegion
 {
-  if constexpr (sizeof(TBits) > 2)
+  std::vector<std::uint16_t> ranks;
+  std::vector<std::uint32_t> places;
+  std::vector<TBits>         sorted; ///< none where a kernel sorted
+  std::vector<std::uint32_t> unordered;
+};
+
+/** Sorts a block's region as kernels do. */
+template <typename TBits, RegionForm VForm>
+void
+SortAsKernels(RankArguments arguments, std::int64_t block, SortedRegion<TBits> & region, std::mt19937_64 & generator)
+{
+  using Threads = LoopedThreads<1024>;
+  const auto              bytes = static_cast<std::size_t>(GetValueSortBytes(arguments.shape, sizeof(TBits)));
+  std::vector<WordVector> shared(bytes / sizeof(WordVector) + 2, { unwritten, unwritten, unwritten, unwritten });
+  region.unordered.assign(static_cast<std::size_t>(arguments.GetUnorderedWords()), unwritten);
+  arguments.firstBlock = block;
+  arguments.ranks = region.ranks.data();
+  arguments.unordered = region.unordered.data();
+  arguments.places = region.places.data();
+  constexpr auto counted = VForm == RegionForm::Large ? CountedBy::LargeNumbers
+                           : sizeof(TBits) > 2        ? CountedBy::Numbers
+                                                      : CountedBy::Values;
+  ValueSort<TBits, counted, Threads>(Threads(generator), arguments, 0, shared.data()).Run();
+  EXPECT_EQ(shared.back().w, unwritten);
+}
+
+/** Puts the places of a block's pixels where their ranks are. */
+template <RegionForm VForm>
+void
+StoreAllPlaces(const RankShape & shape, const std::vector<std::uint16_t> & ranks, std::uint32_t * places)
+{
+  using Places = RankPlaces<VForm == RegionForm::Narrow>;
+  for (std::size_t i = 0; i < ranks.size(); i += 8)
   {
-    if (way == SortWay::Quantiles)
+    std::uint16_t eight[8];
+    std::memcpy(eight, ranks.data() + i, sizeof(eight));
+    StorePlaces<VForm == RegionForm::Narrow>(shape, static_cast<int>(i), eight, places);
+  }
+  for (int i = shape.pixels - shape.firstRank; i < 32 * shape.words; ++i)
+  {
+    Places::Clear(places, static_cast<unsigned int>(i));
+  }
+}
+
+/** Sorts a block's region in a way. */
+template <typename TBits, KeyMapping VMapping, RegionForm VForm>
+void
+SortRegion(SortWay               way,
+           const RankArguments & arguments,
+           std::int64_t          block,
+           SortedRegion<TBits> & region,
+           std::mt19937_64 &     generator)
+{
+  const auto & shape = arguments.shape;
+  if (way == SortWay::Quantiles)
+  {
+    SortAsKernels<TBits, VForm>(arguments, block, region, generator);
+  }
+  else
+  {
+    SortRegion<TBits, VMapping>(arguments,
+                                RankBlock(arguments, block),
+                                region.ranks.data(),
+                                region.sorted.data(),
+                                way == SortWay::Ordered ? nullptr : &region.unordered,
+                                generator);
+  }
+  if (way != SortWay::Quantiles || VForm != RegionForm::Large)
+  {
+    StoreAllPlaces<VForm>(shape, region.ranks, region.places.data());
+    for (auto & rank : region.ranks)
     {
-      using Threads = LoopedThreads<1024>;
-      const auto              bytes = static_cast<std::size_t>(GetValueSortBytes(arguments.shape, sizeof(TBits)));
-      std::vector<WordVector> shared(bytes / sizeof(WordVector) + 2, { unwritten, unwritten, unwritten, unwritten });
-      unordered.assign(static_cast<std::size_t>(arguments.GetUnorderedWords()), unwritten);
-      arguments.firstBlock = block;
-      arguments.ranks = ranks.data();
-      arguments.unordered = unordered.data();
-      ValueSort<TBits, valueSortSamples, Threads>(Threads(generator), arguments, 0, shared.data()).Run();
-      EXPECT_EQ(shared.back().w, unwritten);
-      return;
+      rank = static_cast<std::uint16_t>(VForm == RegionForm::Large ? rank / 32 : rank);
     }
   }
-  SortRegion<TBits, VMapping>(arguments,
-                              RankBlock(arguments, block),
-                              ranks.data(),
-                              sorted.data(),
-                              way == SortWay::Ordered ? nullptr : &unordered,
-                              generator);
 }
 
 /** Slides all windows of a slab, a warp after the other. \param firstWay of the first block, where there are several.
  */
-template <typename TBits, KeyMapping VMapping, bool VHasEvenRows, bool VIsNarrow>
+template <typename TBits, KeyMapping VMapping, bool VHasEvenRows, RegionForm VForm>
 void
 RunThresholds(const KernelArguments & slab, const RankShape & shape, std::int64_t firstWay)
 {
   using Warp = LoopedThreads<32>;
-  using Windows = ThresholdWindows<TBits, VHasEvenRows, VIsNarrow, Warp>;
+  using Windows = ThresholdWindows<TBits, VHasEvenRows, VForm, Warp>;
   std::mt19937_64 generator(cudamediantest::Seed());
   const Warp      warp(generator);
   auto            arguments = MakeRankArguments(slab,
@@ -165,58 +212,69 @@ RunThresholds(const KernelArguments & slab, const RankShape & shape, std::int64_
   // What the planner has room for.
   const auto sumWords = static_cast<std::size_t>(Windows::CountSums(shape));
   const auto placeWords = static_cast<std::size_t>(4 * Windows::Places::Words * shape.words);
-  const bool marks = sizeof(TBits) > 2 && IsSortedByValues(shape);
+  const bool marks = HasNumbers(shape, sizeof(TBits));
   const auto markWords = static_cast<std::size_t>(marks ? arguments.GetUnorderedWords() : 0);
-  ASSERT_LE(4 * (placeWords + markWords + sumWords * static_cast<std::size_t>(shape.threads / 32)) + 2 * padded,
-            static_cast<std::size_t>(shape.sharedBytes));
+  const auto regionBytes = 4 * (placeWords + markWords) + 2 * padded;
+  const auto sumBytes = 4 * sumWords * static_cast<std::size_t>(shape.threads / 32);
+  if (VForm == RegionForm::Large)
+  {
+    ASSERT_LE(regionBytes, static_cast<std::size_t>(shape.scratchBytes));
+  }
+  else
+  {
+    ASSERT_LE(regionBytes + sumBytes, static_cast<std::size_t>(shape.sharedBytes));
+  }
   for (std::int64_t number = 0; number < blocks; ++number)
   {
-    const RankBlock            block(arguments, number);
-    std::vector<std::uint16_t> ranks(padded);
-    std::vector<TBits>         sorted(padded);
-    std::vector<std::uint32_t> unordered;
-    const auto                 way = static_cast<SortWay>(marks ? (number + firstWay) % 3 : 0);
-    const bool                 isOrdered = way == SortWay::Ordered;
-    SortRegion<TBits, VMapping>(way, arguments, number, ranks, sorted, unordered, generator);
-    std::vector<std::uint32_t> places(placeWords + 1, unwritten);
-    for (std::size_t i = 0; i < padded; i += 8)
-    {
-      std::uint16_t eight[8];
-      std::memcpy(eight, ranks.data() + i, sizeof(eight));
-      StorePlaces<VIsNarrow>(shape, static_cast<int>(i), eight, places.data());
-    }
-    for (int i = shape.pixels - shape.firstRank; i < 32 * shape.words; ++i)
-    {
-      Windows::Places::Clear(places.data(), static_cast<unsigned int>(i));
-    }
-    ASSERT_EQ(places.back(), unwritten);
+    const RankBlock     block(arguments, number);
+    const auto          way = static_cast<SortWay>(marks ? (number + firstWay) % 3 : 0);
+    const bool          isOrdered = way == SortWay::Ordered;
+    SortedRegion<TBits> region{ std::vector<std::uint16_t>(padded),
+                                std::vector<std::uint32_t>(placeWords + 1, unwritten),
+                                std::vector<TBits>(padded),
+                                {} };
+    SortRegion<TBits, VMapping, VForm>(way, arguments, number, region, generator);
+    ASSERT_EQ(region.places.back(), unwritten);
     std::vector<std::uint32_t> sums(sumWords + 1, unwritten);
     for (int i = 0; i < shape.threads / 32; ++i)
     {
       // Pixels are taken from the sorted ones, or from the image.
-      const auto * pixels = isOrdered && number % 2 == i % 2 ? sorted.data() : nullptr;
-      auto *       words = isOrdered ? nullptr : unordered.data();
-      Windows(warp, arguments, block, i, ranks.data(), places.data(), sums.data(), words, pixels).Run();
+      const auto * pixels = isOrdered && number % 2 == i % 2 ? region.sorted.data() : nullptr;
+      auto *       words = isOrdered ? nullptr : region.unordered.data();
+      Windows(warp, arguments, block, i, region.ranks.data(), region.places.data(), sums.data(), words, pixels).Run();
       ASSERT_EQ(sums.back(), unwritten);
     }
   }
+}
+
+template <typename TBits, KeyMapping VMapping, RegionForm VForm>
+void
+RunThresholds(const KernelArguments & slab, const RankShape & shape, std::int64_t firstWay)
+{
+  shape.window[0] % 2 == 0 ? RunThresholds<TBits, VMapping, true, VForm>(slab, shape, firstWay)
+                           : RunThresholds<TBits, VMapping, false, VForm>(slab, shape, firstWay);
 }
 
 template <typename TBits, KeyMapping VMapping>
 void
 RunThresholds(const KernelArguments & slab, const RankShape & shape, std::int64_t firstWay = 0)
 {
-  const bool even = shape.window[0] % 2 == 0;
-  if (IsNarrowRegion(shape))
-  {
-    even ? RunThresholds<TBits, VMapping, true, true>(slab, shape, firstWay)
-         : RunThresholds<TBits, VMapping, false, true>(slab, shape, firstWay);
-  }
-  else
-  {
-    even ? RunThresholds<TBits, VMapping, true, false>(slab, shape, firstWay)
-         : RunThresholds<TBits, VMapping, false, false>(slab, shape, firstWay);
-  }
+  const auto form = GetRegionForm(shape);
+  form == RegionForm::Narrow ? RunThresholds<TBits, VMapping, RegionForm::Narrow>(slab, shape, firstWay)
+  : form == RegionForm::Wide ? RunThresholds<TBits, VMapping, RegionForm::Wide>(slab, shape, firstWay)
+                             : RunThresholds<TBits, VMapping, RegionForm::Large>(slab, shape, firstWay);
+}
+
+/** The same block as it would be with another sort. */
+RankShape
+SortBy(RankShape shape, int sortPixels, int pixelBytes)
+{
+  const auto getMarks = [&] { return HasNumbers(shape, pixelBytes) ? 4 * ((shape.words + 3) / 4 * 4) : 0; };
+  const int  marks = getMarks();
+  shape.sortPixels = sortPixels;
+  shape.sharedBytes += getMarks() - marks;
+  shape.scratchBytes = 2 * ((shape.pixels + 7) / 8 * 8) + getMarks() + (IsLargeRegion(shape) ? 128 * shape.words : 0);
+  return shape;
 }
 
 template <typename TBits, KeyMapping VMapping>
@@ -227,12 +285,9 @@ CheckWindow(PixelType type, const Window & window)
   ASSERT_TRUE(FindThresholdShape(window, sizeof(TBits), shape, GetH200Traits()));
   ASSERT_TRUE(KeepsThresholds(shape));
   ASSERT_LE(shape.pixels, shape.sortPixels);
-  if (sizeof(TBits) > 2 && !IsSortedByValues(shape))
+  for (const int sort : { valueSortPixels, largeSortPixels })
   {
-    // The same block as it would be sorted by values.
-    RankShape other = shape;
-    other.sortPixels = valueSortPixels;
-    other.sharedBytes += 4 * ((shape.words + 3) / 4 * 4);
+    const auto other = SortBy(shape, sort, sizeof(TBits));
     CheckSlabs<TBits, VMapping>(
       { { 67, 41, 2, 1 } }, window, type, std::size_t{ 1 } << 30, [&](const KernelArguments & arguments) {
         RunThresholds<TBits, VMapping>(arguments, other, 1);
@@ -305,9 +360,40 @@ FindUnordered(std::size_t count, const std::uint32_t * unordered, int most)
   return { first, last };
 }
 
+/** The packed ranks of a region's pixels, of a large one by where the places of its ranks are. */
+template <CountedBy VCounted>
+std::vector<int>
+ListPacked(const RankShape & shape, const std::uint16_t * ranks, const std::uint32_t * places)
+{
+  std::vector<int> packed(ranks, ranks + shape.pixels);
+  if constexpr (VCounted == CountedBy::LargeNumbers)
+  {
+    const int last = 32 * shape.words - 1;
+    for (auto & rank : packed)
+    {
+      rank = rank == 0 ? 0 : last;
+    }
+    for (int rank = 32; rank < std::min(last, shape.pixels - shape.firstRank); ++rank)
+    {
+      int x = 0;
+      int y = 0;
+      RankPlaces<false>::Load(places, static_cast<unsigned int>(rank), x, y);
+      packed[static_cast<std::size_t>(y * shape.region[0] + x)] = rank;
+    }
+    for (std::size_t i = 0; i < packed.size(); ++i)
+    {
+      EXPECT_EQ(ranks[i], packed[i] / 32) << "pixel " << i;
+    }
+  }
+  return packed;
+}
+
+template <typename TBits>
+constexpr auto countedBy = sizeof(TBits) == 2 ? CountedBy::Values : CountedBy::Numbers;
+
 /** Sorts regions by values, the last one of which reaches beyond the image. \param most pixels that may be unordered
  * together, of those that are told apart. */
-template <typename TBits, KeyMapping VMapping = KeyMapping::Integer>
+template <typename TBits, KeyMapping VMapping = KeyMapping::Integer, CountedBy VCounted = countedBy<TBits>>
 void
 CheckValueSort(PixelType type, int width, int height, int values, std::mt19937_64 & generator, int most = 64)
 {
@@ -332,6 +418,7 @@ CheckValueSort(PixelType type, int width, int height, int values, std::mt19937_6
   std::copy(region, region + 3, shape.tile);
   std::copy(region, region + 3, shape.region);
   shape.pixels = width * height;
+  shape.sortPixels = VCounted == CountedBy::LargeNumbers ? largeSortPixels : valueSortPixels;
   shape.rankShift = 5;
   // Some ranks at both ends are not told apart.
   shape.firstRank = 64;
@@ -343,6 +430,9 @@ CheckValueSort(PixelType type, int width, int height, int values, std::mt19937_6
   const auto                 words = static_cast<std::size_t>(arguments.GetUnorderedWords());
   std::vector<std::uint32_t> unordered(2 * words, unwritten);
   arguments.unordered = unordered.data();
+  const auto                 count = static_cast<std::size_t>(32 * shape.words);
+  std::vector<std::uint32_t> places(2 * count, unwritten);
+  arguments.places = places.data();
   const Threads           threads(generator);
   constexpr int           pixelBytes = sizeof(TBits);
   std::vector<WordVector> shared(static_cast<std::size_t>(GetValueSortBytes(shape, pixelBytes)) / sizeof(WordVector) +
@@ -350,7 +440,7 @@ CheckValueSort(PixelType type, int width, int height, int values, std::mt19937_6
   for (std::uint32_t number = 0; number < 2; ++number)
   {
     std::fill(shared.begin(), shared.end(), WordVector{ unwritten, unwritten, unwritten, unwritten });
-    ValueSort<TBits, pixelBytes == 2 ? 0 : valueSortSamples, Threads>(threads, arguments, number, shared.data()).Run();
+    ValueSort<TBits, VCounted, Threads>(threads, arguments, number, shared.data()).Run();
     ASSERT_EQ(shared.back().w, unwritten);
     std::vector<TBits> keys;
     const RankBlock    block(arguments, number);
@@ -361,13 +451,13 @@ CheckValueSort(PixelType type, int width, int height, int values, std::mt19937_6
     }
     auto order = keys;
     std::sort(order.begin(), order.end());
-    const auto packedCount = static_cast<std::size_t>(32 * shape.words);
-    const auto [first, last] =
-      FindUnordered(packedCount, pixelBytes == 2 ? nullptr : unordered.data() + number * words, most);
-    std::vector<int> taken(packedCount);
+    const auto * marks = VCounted == CountedBy::Values ? nullptr : unordered.data() + number * words;
+    const auto [first, last] = FindUnordered(count, marks, most);
+    const auto       list = ListPacked<VCounted>(shape, ranks.data() + number * padded, places.data() + number * count);
+    std::vector<int> taken(count);
     for (std::size_t i = 0; i < keys.size(); ++i)
     {
-      const int packed = ranks[number * padded + i];
+      const int packed = list[i];
       ASSERT_LT(packed, 32 * shape.words);
       ++taken[static_cast<std::size_t>(packed)];
       if (packed >= 32 && packed < 32 * shape.words - 1)
@@ -385,7 +475,8 @@ CheckValueSort(PixelType type, int width, int height, int values, std::mt19937_6
   }
 }
 
-/** Bytes of any value, or of three; or narrow clusters of values that lie far apart, beside each other or anywhere. */
+/** Bytes of any value, or of three; or narrow clusters of values that lie far apart, beside each other or anywhere; or
+ * fields of two kinds, at whose edges medians move far. */
 std::vector<unsigned char>
 MakePixels(const MedianRequest & request, int image, std::mt19937_64 & random)
 {
@@ -394,8 +485,14 @@ MakePixels(const MedianRequest & request, int image, std::mt19937_64 & random)
   std::vector<unsigned char> pixels(count * bytes);
   for (std::size_t i = 0; i < count; ++i)
   {
-    auto value = random();
-    if (image >= 3)
+    auto       value = random();
+    const auto column = static_cast<std::int64_t>(i) % request.inputExtent[0];
+    const auto row = static_cast<std::int64_t>(i) / request.inputExtent[0];
+    if (image == 5)
+    {
+      value = (value >> 8 | ((column / 110 + row / 90) % 2 == 0 ? std::uint64_t{ 1 } << 60 : 0)) >> (64 - 8 * bytes);
+    }
+    else if (image >= 3)
     {
       const auto cluster = image == 3 ? i % static_cast<std::size_t>(request.inputExtent[0]) : random() % 1500;
       value = static_cast<std::uint64_t>(cluster) << (8 * bytes - 12) | value % (bytes == 2 ? 4 : 200);
@@ -467,12 +564,28 @@ TEST(CudaMedianRankThreshold, AreChosenWhereTheyWereFaster)
   {
     EXPECT_TRUE(keeps({ { 30, 30, 0, 0 } }, pixelBytes));
     EXPECT_TRUE(keeps({ { 90, 90, 0, 0 } }, pixelBytes));
-    EXPECT_FALSE(IsThresholdFaster(Extent{ { 91, 91, 0, 0 } }, pixelBytes));
+    EXPECT_FALSE(IsLargeRegionFaster(Extent{ { 90, 90, 0, 0 } }, pixelBytes));
+    EXPECT_TRUE(IsLargeRegionFaster(Extent{ { 91, 91, 0, 0 } }, pixelBytes));
   }
   EXPECT_FALSE(keeps({ { 25, 25, 0, 0 } }, 1));
   EXPECT_FALSE(keeps({ { 7, 7, 7, 0 } }, 2));
-  // Regions of so large windows have few outputs: histograms are faster.
-  EXPECT_FALSE(IsThresholdFaster(Extent{ { 106, 106, 0, 0 } }, 2));
+  for (const int pixelBytes : { 2, 4, 8 })
+  {
+    RankShape shape{};
+    for (const Extent & radius : { Extent{ { 106, 106, 0, 0 } }, Extent{ { 200, 200, 0, 0 } } })
+    {
+      EXPECT_TRUE(FindRankShape(radius, pixelBytes, shape, GetH200Traits()));
+      EXPECT_TRUE(IsLargeRegion(shape));
+    }
+    // Regions of so large windows have few outputs: histograms are faster.
+    EXPECT_FALSE(IsThresholdFaster(Extent{ { 201, 201, 0, 0 } }, pixelBytes));
+    // A multiprocessor sorts a large region alone.
+    EXPECT_TRUE(LeavesDeviceIdle(shape, { { 512, 512, 1, 1 } }, GetH200Traits()));
+    EXPECT_FALSE(LeavesDeviceIdle(shape, { { 512, 512, 9, 1 } }, GetH200Traits()));
+  }
+  RankShape small{};
+  ASSERT_TRUE(FindThresholdShape(Extent{ { 25, 25, 0, 0 } }, 2, small, GetH200Traits()));
+  EXPECT_FALSE(LeavesDeviceIdle(small, { { 32, 32, 1, 1 } }, GetH200Traits()));
 }
 
 /** Filters hard images by windows whose regions are sorted by values. */
@@ -484,19 +597,17 @@ CheckHardImages(PixelType type, int ways)
   {
     RankShape shape{};
     ASSERT_TRUE(FindThresholdShape(radius, sizeof(TBits), shape, GetH200Traits()));
-    if (!IsSortedByValues(shape))
-    {
-      shape.sortPixels = valueSortPixels;
-      shape.sharedBytes += 4 * ((shape.words + 3) / 4 * 4);
-    }
     for (auto & image : cudamediantest::MakeHardImages<TBits>())
     {
       for (int way = 3 - ways; way < 3; ++way)
       {
-        cudamediantest::CheckImage<TBits, VMapping>(
-          image, radius, type, std::size_t{ 1 } << 30, [&](const KernelArguments & arguments) {
-            RunThresholds<TBits, VMapping>(arguments, shape, way);
-          });
+        for (const int sort : { valueSortPixels, largeSortPixels })
+        {
+          cudamediantest::CheckImage<TBits, VMapping>(
+            image, radius, type, std::size_t{ 1 } << 30, [&](const KernelArguments & arguments) {
+              RunThresholds<TBits, VMapping>(arguments, SortBy(shape, sort, sizeof(TBits)), way);
+            });
+        }
       }
     }
   }
@@ -548,6 +659,50 @@ TEST(CudaMedianRankThreshold, SortByQuantiles)
   CheckValueSort<std::uint32_t, KeyMapping::Float>(PixelType::Float32, 34, 33, 0, generator);
 }
 
+// Regions of more pixels than 16 bits number have half as many numbers, for all pixels.
+TEST(CudaMedianRankThreshold, SortLargeRegions)
+{
+  CUDAMEDIAN_TRACE_SEED();
+  std::mt19937_64 generator(cudamediantest::Seed());
+  constexpr auto  large = CountedBy::LargeNumbers;
+  const auto      check = [&](int width, int height, int values, int most) {
+    CheckValueSort<std::uint16_t, KeyMapping::Integer, large>(PixelType::Int16, width, height, values, generator, most);
+    CheckValueSort<std::uint32_t, KeyMapping::Float, large>(PixelType::Float32, width, height, values, generator, most);
+    CheckValueSort<std::uint64_t, KeyMapping::Integer, large>(
+      PixelType::UInt64, width, height, values, generator, most);
+  };
+  for (const int values : { 0, 1, 5, 16000 })
+  {
+    check(138, 202, values, 400);
+  }
+  check(534, 530, 0, 100);
+  check(586, 586, 1, 0);
+  CheckValueSort<std::uint32_t, KeyMapping::Integer, large>(PixelType::UInt32, 587, 586, -1, generator, 400);
+}
+
+/** Filters an image by windows that the policy has large regions for. */
+template <typename TBits, KeyMapping VMapping>
+void
+CheckLargeWindow(PixelType type, const Extent & radius)
+{
+  RankShape shape{};
+  ASSERT_TRUE(FindLargeThresholdShape(radius, sizeof(TBits), shape, GetH200Traits()));
+  ASSERT_TRUE(IsLargeRegion(shape));
+  ASSERT_GT(shape.pixels, valueSortPixels);
+  CheckSlabs<TBits, VMapping>(
+    { { 70, 13, 1, 1 } }, radius, type, std::size_t{ 1 } << 30, [&](const KernelArguments & arguments) {
+      RunThresholds<TBits, VMapping>(arguments, shape, 2);
+    });
+}
+
+TEST(CudaMedianRankThreshold, LargeWindows)
+{
+  CUDAMEDIAN_TRACE_SEED();
+  CheckLargeWindow<std::uint16_t, KeyMapping::Integer>(PixelType::Int16, { { 150, 150, 0, 0 } });
+  CheckLargeWindow<std::uint32_t, KeyMapping::Float>(PixelType::Float32, { { 40, 270, 0, 0 } });
+  CheckLargeWindow<std::uint64_t, KeyMapping::Float>(PixelType::Float64, { { 200, 105, 0, 0 } });
+}
+
 // In slabs too, of medians and of other ranks, and windows of even size.
 TEST(CudaMedianRankThreshold, DevicesFindWhatTheHostFinds)
 {
@@ -567,14 +722,17 @@ TEST(CudaMedianRankThreshold, DevicesFindWhatTheHostFinds)
                                    Extent{ { 33, 41, 0, 0 } },
                                    Extent{ { 70, 70, 0, 0 } },
                                    Extent{ { 61, 105, 0, 0 } },
-                                   Extent{ { 105, 105, 0, 0 } } })
+                                   Extent{ { 105, 105, 0, 0 } },
+                                   Extent{ { 70, 200, 0, 0 } },
+                                   Extent{ { 150, 150, 0, 0 } },
+                                   Extent{ { 220, 120, 0, 0 } } })
     {
       RankShape shape{};
       if (!FindRankShape(radius, static_cast<int>(PixelBytes(type)), shape, GetH200Traits()))
       {
         continue; // no room for so many wide pixels
       }
-      for (int image = 0; image < 5; ++image)
+      for (int image = 0; image < 6; ++image)
       {
         MedianRequest request;
         request.pixelType = type;

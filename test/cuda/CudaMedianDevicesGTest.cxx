@@ -361,7 +361,7 @@ TEST_F(CudaMedianDevices, WhatCudaCannotDoTheCpuDoes)
   ExpectCpu(images, request, "CUDA failed, and the CPU");
   ClearCudaFaults();
   // Local ranks cover more on the CPU.
-  Case<std::int16_t> large({ { 300, 20, 1, 1 } }, { { 110, 110, 0, 0 } });
+  Case<std::int16_t> large({ { 40, 20, 9, 1 } }, { { 12, 12, 12, 0 } });
   request = MakeAutomatic(large);
   request.algorithm = Algorithm::LocalRank;
   ExpectCpu(large, request, "CUDA cannot run this: No block of local ranks");

@@ -291,13 +291,18 @@ TEST(CudaMedianRankPolicy, WindowsBeyondAnyBlock)
   {
     EXPECT_TRUE(cudamedian::FindRankShape({ { 70, 70, 0, 0 } }, bytes, shape, cudamedian::GetH200Traits()))
       << "windows that keep a threshold";
-    EXPECT_FALSE(cudamedian::FindRankShape({ { 110, 110, 0, 0 } }, bytes, shape, cudamedian::GetH200Traits()));
+    EXPECT_TRUE(cudamedian::FindRankShape({ { 200, 200, 0, 0 } }, bytes, shape, cudamedian::GetH200Traits()))
+      << "in large regions";
+    EXPECT_FALSE(cudamedian::FindRankShape({ { 201, 201, 0, 0 } }, bytes, shape, cudamedian::GetH200Traits()));
+    // Which take more memory than others.
+    auto medium = cudamedian::GetH200Traits();
+    medium.blockSharedBytes = 163 * 1024;
+    EXPECT_FALSE(cudamedian::FindRankShape({ { 110, 110, 0, 0 } }, bytes, shape, medium));
   }
   // Without the memory for as many counters as 16 bits have values.
   auto small = cudamedian::GetH200Traits();
   small.blockSharedBytes = 99 * 1024;
   EXPECT_FALSE(cudamedian::FindRankShape({ { 70, 70, 0, 0 } }, 4, shape, small));
-  EXPECT_FALSE(cudamedian::FindRankShape({ { 130, 130, 0, 0 } }, 2, shape, cudamedian::GetH200Traits()));
   EXPECT_FALSE(
     cudamedian::FindRankShape({ { std::int64_t{ 1 } << 40, 0, 0, 0 } }, 2, shape, cudamedian::GetH200Traits()));
   EXPECT_FALSE(cudamedian::FindHostRankShape({ { 130, 130, 0, 0 } }, 2, { { 512, 512, 1, 1 } }, 4, shape));
@@ -604,7 +609,7 @@ TEST(CudaMedianPlanner, OnCudaTheLargestWindowsSlideOverColumns)
   EXPECT_EQ(plan(PixelType::UInt8, { { 75, 75, 0, 0 } }, large).candidate.algorithm, Algorithm::SlidingHistogram);
   EXPECT_EQ(plan(PixelType::UInt8, { { 20, 20, 0, 0 } }, large).candidate.algorithm, Algorithm::LocalRank);
   EXPECT_EQ(plan(PixelType::Int16, { { 25, 25, 0, 0 } }, large).candidate.algorithm, Algorithm::LocalRank);
-  EXPECT_EQ(plan(PixelType::Float64, { { 91, 91, 0, 0 } }, large).candidate.algorithm, Algorithm::SlidingHistogram);
+  EXPECT_EQ(plan(PixelType::Float64, { { 201, 201, 0, 0 } }, large).candidate.algorithm, Algorithm::SlidingHistogram);
   const auto sorted = plan(PixelType::Int16, { { 12, 12, 12, 0 } }, large);
   EXPECT_EQ(sorted.candidate.algorithm, Algorithm::SlidingHistogram);
   cudamedian::HistogramShape histogram{};
@@ -758,14 +763,28 @@ TEST(CudaMedianPlanner, OnCudaTheWidthOfPixelsTellsWhereRanksBegin)
   EXPECT_EQ(choose(PixelType::UInt8, { { 5, 5, 5, 0 } }), Algorithm::SlidingHistogram);
   EXPECT_EQ(choose(PixelType::Int16, { { 45, 45, 0, 0 } }), Algorithm::LocalRank);
   EXPECT_EQ(choose(PixelType::Int16, { { 105, 105, 0, 0 } }), Algorithm::LocalRank);
-  EXPECT_EQ(choose(PixelType::Int16, { { 106, 106, 0, 0 } }), Algorithm::SlidingHistogram);
   EXPECT_EQ(choose(PixelType::Float32, { { 45, 45, 0, 0 } }), Algorithm::LocalRank);
-  for (const auto type : { PixelType::Float32, PixelType::Float64 })
+  for (const auto type : { PixelType::Int16, PixelType::Float32, PixelType::Float64 })
   {
-    EXPECT_EQ(choose(type, { { 90, 90, 0, 0 } }), Algorithm::LocalRank);
-    EXPECT_EQ(choose(type, { { 91, 91, 0, 0 } }), Algorithm::SlidingHistogram);
+    for (const int radius : { 90, 106, 200 })
+    {
+      EXPECT_EQ(choose(type, { { radius, radius, 0, 0 } }), Algorithm::LocalRank) << radius;
+    }
+    EXPECT_EQ(choose(type, { { 201, 201, 0, 0 } }), Algorithm::SlidingHistogram);
   }
   EXPECT_EQ(choose(PixelType::Float32, { { 7, 7, 7, 0 } }), Algorithm::SlidingHistogram);
+}
+
+TEST(CudaMedianPlanner, OnCudaFewLargeRegionsSlideOverColumns)
+{
+  for (const auto & [slices, algorithm] :
+       { std::pair{ 1, cudamedian::Algorithm::SlidingHistogram }, std::pair{ 30, cudamedian::Algorithm::LocalRank } })
+  {
+    auto request = MakeRequest({ { 300, 200, slices, 1 } }, { { 150, 150, 0, 0 } });
+    request.pixelType = cudamedian::PixelType::Float32;
+    EXPECT_EQ(cudamediantest::PlanOnH200(request, Backend::Cuda, std::size_t{ 1 } << 30).candidate.algorithm, algorithm)
+      << slices << " slices";
+  }
 }
 
 TEST(CudaMedianPlanner, OnTheCpuWidePixelsKeepThresholdsEarlier)

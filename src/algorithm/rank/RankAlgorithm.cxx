@@ -125,9 +125,9 @@ public:
                         EstimateRankPicoseconds(shape, problem.GetWindow(), pixelBytes, problem.device) * 1e-12 *
                         GetSlowness(problem);
     candidate.scratchBytes = GetRankScratchBytes(shape, request.outputExtent, std::max(problem.budget / 4, one));
-    candidate.standing = IsRankFastestOnDevice(problem.GetWindow(), pixelBytes) || KeepsThresholds(shape)
-                           ? Standing::Fastest
-                           : Standing::Overtaken;
+    const bool isFastest = KeepsThresholds(shape) ? !LeavesDeviceIdle(shape, request.outputExtent, problem.device)
+                                                  : IsRankFastestOnDevice(problem.GetWindow(), pixelBytes);
+    candidate.standing = isFastest ? Standing::Fastest : Standing::Overtaken;
     candidate.programBytes = GetRankListBytes(shape);
     candidate.hasLongBlocks = true;
     candidate.onDevice = MakeRankDeviceMethod(shape);
@@ -141,9 +141,21 @@ public:
   }
 
   std::vector<DeviceCheck>
-  ListDeviceChecks(PixelType) const override
+  ListDeviceChecks(PixelType type) const override
   {
-    return { { KernelMeans::Ranks, { { 10, 10, 0, 0 } } }, { KernelMeans::Ranks, { { 3, 3, 3, 0 } } } };
+    std::vector<DeviceCheck> checks{ { KernelMeans::Ranks, { { 10, 10, 0, 0 } } },
+                                     { KernelMeans::Ranks, { { 3, 3, 3, 0 } } } };
+    // Windows that keep a threshold, of a size that blocks of all devices have room for.
+    const auto bytes = PixelBytes(type);
+    if (bytes == 2)
+    {
+      checks.push_back({ KernelMeans::Ranks, { { 22, 22, 0, 0 } } });
+    }
+    else if (bytes == 4)
+    {
+      checks.push_back({ KernelMeans::Ranks, { { 30, 30, 0, 0 } } });
+    }
+    return checks;
   }
 
 private:

@@ -67,6 +67,18 @@ struct BlockThreads
   {
     return { __shfl_up_sync(allLanes, value.own, distance) };
   }
+  template <typename T>
+  __device__ __forceinline__ Value<T>
+                             GetFrom(const Value<T> & value, int lane) const
+  {
+    return { __shfl_sync(allLanes, value.own, lane) };
+  }
+  __device__ __forceinline__ int
+  FindFirst(const Value<bool> & flags) const
+  {
+    const auto set = __ballot_sync(allLanes, flags.own);
+    return set == 0 ? 32 : __ffs(static_cast<int>(set)) - 1;
+  }
   __device__ __forceinline__ int
   GetCommon(const Value<int> & value) const
   {
@@ -109,6 +121,43 @@ struct BlockThreads
     }
     return inside ? atomicAdd(counter, change) : 0;
   }
+  /** Additions to eight counters of each thread of a warp at once. Where all agree, one adds for all. */
+  static __device__ __forceinline__ void
+  AddEach(std::uint32_t * const (&counters)[8], const std::uint32_t (&changes)[8], std::uint32_t (&before)[8])
+  {
+    const auto getMark = [&](int i) {
+      return static_cast<std::uint32_t>(reinterpret_cast<std::uintptr_t>(counters[i])) + changes[i];
+    };
+    const auto first = __shfl_sync(allLanes, getMark(0), 0);
+    bool       alike = true;
+    CUDAMEDIAN_UNROLL
+    for (int i = 0; i < 8; ++i)
+    {
+      alike = alike && changes[i] != 0 && getMark(i) == first;
+    }
+    if (__all_sync(allLanes, alike) != 0)
+    {
+      const auto    lane = threadIdx.x % 32;
+      std::uint32_t start = 0;
+      if (lane == 0)
+      {
+        start = atomicAdd(counters[0], 256 * changes[0]);
+      }
+      start = __shfl_sync(allLanes, start, 0) + 8 * lane * changes[0];
+      CUDAMEDIAN_UNROLL
+      for (int i = 0; i < 8; ++i)
+      {
+        before[i] = start + i * changes[0];
+      }
+      return;
+    }
+    // Those that add nothing do so as well: no branch comes between them, and they do not wait for each other.
+    CUDAMEDIAN_UNROLL
+    for (int i = 0; i < 8; ++i)
+    {
+      before[i] = atomicAdd(counters[i], changes[i]);
+    }
+  }
   static __device__ __forceinline__ int
   CountLeadingZeros(unsigned long long number)
   {
@@ -146,6 +195,12 @@ struct BlockThreads
   {
     *reinterpret_cast<WordVector *>(to) = words;
   }
+  /** Memory brings a line of 128 bytes nearer. */
+  static __device__ __forceinline__ void
+  Prefetch(const void * line)
+  {
+    asm volatile("prefetch.global.L1 [%0];" : : "l"(line));
+  }
   static __device__ __forceinline__ void
   KeepLoads()
   {
@@ -156,6 +211,22 @@ struct BlockThreads
   KeepAddress(T *& pointer)
   {
     asm("" : "+l"(pointer));
+  }
+};
+
+/** A warp's threads: see ThresholdWindows. */
+struct WarpThreads : BlockThreads<32>
+{
+  template <typename TFunction>
+  __device__ __forceinline__ void
+  ForEachThread(const TFunction & function) const
+  {
+    function(static_cast<int>(threadIdx.x % 32));
+  }
+  __device__ __forceinline__ void
+  Synchronize() const
+  {
+    __syncwarp();
   }
 };
 

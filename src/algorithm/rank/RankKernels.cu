@@ -311,7 +311,9 @@ GetRankKernelsOf(const RankShape & shape, KeyFormat keyFormat)
     }
     else if (KeepsThresholds(shape))
     {
-      return { FindSortKernels<8 * sizeof(Bits)>(shape.sortPixels), FindThresholdKernel(shape, sizeof(Bits)) };
+      return { FindSortKernels<8 * sizeof(Bits)>(shape.sortPixels),
+               IsLargeRegion(shape) ? FindLargeThresholdKernel(shape, sizeof(Bits))
+                                    : FindThresholdKernel(shape, sizeof(Bits)) };
     }
     else
     {
@@ -358,7 +360,8 @@ LaunchSort(const RankKernels & kernels, const RankArguments & arguments, unsigne
   {
     const auto pixelBytes = static_cast<int>(GetPixelBytes(arguments.keyFormat));
     const auto bytes = static_cast<std::size_t>(GetValueSortBytes(shape, pixelBytes));
-    return Launch(FindValueKernel(pixelBytes), arguments, count, valueSortThreads, bytes, stream);
+    const auto kernel = IsLargeRegion(shape) ? FindLargeSortKernel(pixelBytes) : FindValueKernel(pixelBytes);
+    return Launch(kernel, arguments, count, valueSortThreads, bytes, stream);
   }
   const auto & [buckets, digits] = *kernels.sort;
   auto error = cudaMemsetAsync(arguments.left, 0, sizeof(*arguments.left), stream);
@@ -427,10 +430,13 @@ LaunchRankWindows(const KernelArguments & slab,
     arguments.left = reinterpret_cast<std::uint32_t *>(static_cast<char *>(arguments.sorted) +
                                                        batch * arguments.GetPaddedPixels() * pixelBytes);
   }
-  else if (sorts && GetPixelBytes(keyFormat) > 2)
+  else if (HasNumbers(shape, static_cast<int>(GetPixelBytes(keyFormat))))
   {
     arguments.unordered = reinterpret_cast<std::uint32_t *>(arguments.ranks + batch * arguments.GetPaddedPixels());
+    arguments.places = arguments.unordered + batch * arguments.GetUnorderedWords();
   }
+  const auto parts = static_cast<unsigned int>(IsLargeRegion(shape) ? shape.threads / largeThresholdThreads : 1);
+  const int  threads = IsLargeRegion(shape) ? largeThresholdThreads : shape.threads;
   for (; arguments.firstBlock < blocks; arguments.firstBlock += batch)
   {
     const auto count = static_cast<unsigned int>(std::min(batch, blocks - arguments.firstBlock));
@@ -442,7 +448,7 @@ LaunchRankWindows(const KernelArguments & slab,
     if (error == cudaSuccess)
     {
       error =
-        Launch(kernels.slide, arguments, count, shape.threads, static_cast<std::size_t>(shape.sharedBytes), stream);
+        Launch(kernels.slide, arguments, parts * count, threads, static_cast<std::size_t>(shape.sharedBytes), stream);
     }
     if (error != cudaSuccess)
     {

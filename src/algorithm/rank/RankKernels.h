@@ -56,6 +56,7 @@ struct RankArguments
   std::uint16_t *       ranks;      ///< of the launch's regions, each GetPaddedPixels() long
   void *                sorted;     ///< the pixels in order of rank, as long; null where regions are sorted by values
   std::uint32_t *       unordered;  ///< a bit for each packed rank, GetUnorderedWords() of each region; null: none is
+  std::uint32_t *       places;     ///< of each packed rank of large regions (RankPlaces.h)
   std::uint32_t *       left;       ///< how many of these regions are left to be sorted by digits, and which
   const std::uint32_t * lists;      ///< MakeRankLists() for a footprint
 
@@ -64,7 +65,7 @@ struct RankArguments
   {
     return RoundUp(shape.pixels, 8);
   }
-  /** Of a region whose wide pixels are sorted by values. */
+  /** Of a region whose pixels have numbers. */
   CUDAMEDIAN_HOST_DEVICE int
   GetUnorderedWords() const
   {

@@ -63,7 +63,13 @@ struct RankPlaces
   CUDAMEDIAN_HOST_DEVICE static void
   Load(const std::uint32_t * places, unsigned int rank, int & x, int & y)
   {
-    const std::uint32_t word = reinterpret_cast<const Element *>(places)[GetElement(rank)];
+    Unpack(reinterpret_cast<const Element *>(places)[GetElement(rank)], x, y);
+  }
+
+  /** The coordinates of a packed place. */
+  CUDAMEDIAN_HOST_DEVICE static void
+  Unpack(std::uint32_t word, int & x, int & y)
+  {
     x = static_cast<int>(word & ((1U << (Shift - 1)) - 1));
     y = static_cast<int>(word >> Shift & ((1U << (Shift - 1)) - 1));
   }
@@ -86,6 +92,19 @@ struct RankPlaces
       inside = (VIsNarrow ? inside >> 1 : inside << 1) + guards;
     }
     return inside & inside >> Shift & (VIsNarrow ? 0x00F000F0U : 0x0007F800U);
+  }
+
+  /** Which of 32 places lie in such a box. */
+  CUDAMEDIAN_HOST_DEVICE static std::uint32_t
+  FindAllInside(const std::uint32_t * places, std::uint32_t lowest, std::uint32_t highest)
+  {
+    std::uint32_t inside = 0;
+    CUDAMEDIAN_UNROLL
+    for (int i = 0; i < 4; ++i)
+    {
+      inside |= Order(FindInside(places + Words * i, lowest, highest)) << 8 * i;
+    }
+    return inside;
   }
 
   /** The mask with a bit for each of the eight, the first one lowest. */

@@ -149,9 +149,9 @@ FindFastestShape(const Window & window, int pixelBytes, const DeviceTraits & tra
   RankShape  counters{};
   RankShape  thresholds{};
   const bool counts = FindCounterShape(window, pixelBytes, counters, traits);
+  const auto find = IsLargeRegionFaster(window, pixelBytes) ? FindLargeThresholdShape : FindThresholdShape;
   // One threshold keeps to one rank.
-  if (window.ranks == 1 && IsThresholdFaster(window, pixelBytes) &&
-      FindThresholdShape(window, pixelBytes, thresholds, traits) &&
+  if (window.ranks == 1 && IsThresholdFaster(window, pixelBytes) && find(window, pixelBytes, thresholds, traits) &&
       (!counts || EstimateRankPicoseconds(thresholds, window, pixelBytes, traits) <
                     EstimateRankPicoseconds(counters, window, pixelBytes, traits)))
   {
@@ -429,14 +429,21 @@ CountRankBlocks(const RankShape & shape, const Extent & outputExtent)
   return blocks;
 }
 
+bool
+LeavesDeviceIdle(const RankShape & shape, const Extent & outputExtent, const DeviceTraits & traits)
+{
+  return IsLargeRegion(shape) && 2 * CountRankBlocks(shape, outputExtent) < traits.multiprocessors;
+}
+
 std::size_t
 GetRankScratchBytes(const RankShape & shape, const Extent & outputExtent, std::size_t available)
 {
   // Launches of few blocks wait for their last ones: 64, 128 and 256 MiB reach 24.4, 25.9 and 26.6 Gpixel/s at 21x21
   // with 16-bit pixels on an H200, bf48110, 7.3, 8.4 and 9.0 at 51x51 with float.
-  constexpr std::size_t enough = std::size_t{ 256 } << 20;
-  const auto            one = static_cast<std::size_t>(shape.scratchBytes);
-  const auto            most = one == 0 ? 0 : std::min(enough, available) / one;
+  // Large regions take a multiprocessor each.
+  const auto enough = std::size_t{ IsLargeRegion(shape) ? 512U : 256U } << 20;
+  const auto one = static_cast<std::size_t>(shape.scratchBytes);
+  const auto most = one == 0 ? 0 : std::min(enough, available) / one;
   if (most == 0)
   {
     return 0;

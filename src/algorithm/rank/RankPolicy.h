@@ -60,34 +60,64 @@ KeepsThresholds(const RankShape & shape)
 /** Pixels that a region can have which is sorted by values, or by numbers for them (RankValueSort.h). */
 constexpr int valueSortPixels = 65535;
 
+/** The same where counters have 32 bits: as many as there is room to mark. */
+constexpr int largeSortPixels = 32 * 10752;
+
+/** What windows that keep a threshold know of their region. */
+enum class RegionForm
+{
+  Narrow, ///< coordinates have 7 bits
+  Wide,   ///< coordinates have 11 bits
+  Large   ///< the same; the region has more pixels than 16 bits number, so that pixels have the word of their rank
+};
+
+inline RegionForm
+GetRegionForm(const RankShape & shape)
+{
+  return shape.sortPixels == largeSortPixels                ? RegionForm::Large
+         : shape.region[0] <= 127 && shape.region[2] <= 127 ? RegionForm::Narrow
+                                                            : RegionForm::Wide;
+}
+
+inline bool
+IsLargeRegion(const RankShape & shape)
+{
+  return GetRegionForm(shape) == RegionForm::Large;
+}
+
 /** Whether a region is sorted by values. */
 inline bool
 IsSortedByValues(const RankShape & shape)
 {
-  return shape.sortPixels == valueSortPixels;
+  return shape.sortPixels == valueSortPixels || IsLargeRegion(shape);
 }
 
-/** Wide pixels of such a region that are a sample of it (RankQuantiles.h). */
+/** Whether pixels of such a region have numbers for their values, which some may share. */
+inline bool
+HasNumbers(const RankShape & shape, int pixelBytes)
+{
+  return IsSortedByValues(shape) && (pixelBytes > 2 || IsLargeRegion(shape));
+}
+
+/** Pixels of a region with numbers that are a sample of it (RankQuantiles.h). */
 constexpr int valueSortSamples = 2048;
 
-/** Shared memory that a block takes which does: its counters, what its warps tell each other, a sample of wide pixels,
- * and where rows are. */
+/** Shared memory that a block takes which sorts by values: its counters, what its warps tell each other, a sample or
+ * the marks of ranks, and where rows are. */
 inline int
 GetValueSortBytes(const RankShape & shape, int pixelBytes)
 {
-  const int sample = pixelBytes == 2 ? 0 : 32 + valueSortSamples / 32 * 33 * pixelBytes;
-  return 65536 / 2 / 32 * 36 * 4 + 128 + sample + 8 * shape.region[1] * shape.region[2];
-}
-
-/** Whether the coordinates of a region's pixels have 7 bits (RankThreshold.h). */
-inline bool
-IsNarrowRegion(const RankShape & shape)
-{
-  return shape.region[0] <= 127 && shape.region[2] <= 127;
+  const int counters = 65536 / 2 / 32 * 36 * 4 + 128 + 8 * shape.region[1] * shape.region[2];
+  return counters + (IsLargeRegion(shape)            ? 32 + largeSortPixels / 8
+                     : HasNumbers(shape, pixelBytes) ? 32 + valueSortSamples / 32 * 33 * pixelBytes
+                                                     : 0);
 }
 
 /** Threads at most of a block whose windows keep a threshold. */
 constexpr int mostThresholdThreads = 512;
+
+/** Threads of each of the blocks that slide such windows over a large region. */
+constexpr int largeThresholdThreads = 128;
 
 /** Shared memory that the kernels take at most which sort a region: counters of buckets, keys and their pixels'
  * numbers, and what warps tell each other (RankBucketSort.h; sorting by digits takes less). */
@@ -130,6 +160,10 @@ GetMostRankSharedBytes();
 /** Pixels that a region of a block can have at most: of the largest sort. */
 int
 GetMostRankPixels(int pixelBytes);
+
+/** Whether an output box has so few large regions that most of a device is idle. */
+bool
+LeavesDeviceIdle(const RankShape & shape, const Extent & outputExtent, const DeviceTraits & traits);
 
 /** Finds the fastest block for a window by a model of its cost.
  *

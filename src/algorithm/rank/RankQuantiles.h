@@ -20,11 +20,11 @@
 
 #include "RankSort.h"
 
-/** Numbers of 16 bits for wider pixels, which rise with them: what a region is counted by in place of its values
+/** Numbers of 16 bits for pixels, which rise with them: what a region is counted by in place of its values
  * (RankValueSort.h).
  *
  * A random sample of the region, sorted, divides its pixels into as many parts as it has pixels, whatever the image is.
- * Each part has 32 numbers or more: the first for pixels that are equal to the sample's, the others divide the range up
+ * Each part has 16 numbers or 32: the first for pixels that are equal to the sample's, the others divide the range up
  * to the next one evenly. So a value that many pixels have is told apart from all others, and few other pixels share a
  * number: some 26 lie in a part of a region of 52,000 pixels.
  *
@@ -32,19 +32,20 @@
 namespace cudamedian
 {
 
-/** \tparam TBits of keys, unsigned integers of 4 or 8 bytes. \tparam VSamples pixels of a sample, the least of which is
- * not used. */
-template <typename TBits, int VSamples, typename TThreads>
+/** \tparam TBits of keys, unsigned integers of 4 or 8 bytes. \tparam VSamples pixels that divide the others, the least
+ * of which is not used. \tparam VTaken pixels of the sample, each so many of which give one of those: parts differ less
+ * the more there are. \tparam VNumbers that there are. */
+template <typename TBits, int VSamples, int VTaken, int VNumbers, typename TThreads>
 class RankQuantiles
 {
 public:
   /** Numbers of a part. */
-  static constexpr unsigned int Own = 65536 / VSamples;
+  static constexpr unsigned int Own = VNumbers / VSamples;
 
   /** Keys that a sample takes in shared memory: behind each 32 stands the one that follows, so that a search finds the
    * halves of halves in different banks. */
-  static constexpr int Keys = VSamples / 32 * 33;
-  static_assert(VSamples == 2 * TThreads::Count, "a pair of keys for each thread");
+  static constexpr int Keys = VTaken / 32 * 33;
+  static_assert(VTaken % (2 * TThreads::Count) == 0, "as many pairs of keys for each thread");
 
   /** \param sample shared memory for Keys keys. */
   CUDAMEDIAN_HOST_DEVICE explicit RankQuantiles(TBits * sample)
@@ -58,13 +59,17 @@ public:
   {
     threads.ForEachThread([&](int thread) {
       CUDAMEDIAN_UNROLL
-      for (int i = thread; i < VSamples; i += TThreads::Count)
+      for (int i = thread; i < VTaken; i += TThreads::Count)
       {
         m_Sample[GetSlot(i)] = getKey(GetPlace(static_cast<std::uint32_t>(i), static_cast<std::uint32_t>(pixels)));
       }
     });
     threads.Synchronize();
     Sort(threads);
+    if constexpr (VTaken > VSamples)
+    {
+      Thin(threads);
+    }
     threads.ForEachThread([&](int thread) {
       for (int i = thread; i < VSamples / 32; i += TThreads::Count)
       {
@@ -123,7 +128,31 @@ private:
     std::uint32_t mixed = (i + 1) * 0x9E3779B1U;
     mixed = (mixed ^ mixed >> 15) * 0x85EBCA77U;
     const auto at = static_cast<std::uint64_t>(i) << 16 | (mixed >> 16);
-    return static_cast<int>(at * pixels / (std::uint64_t{ VSamples } << 16));
+    return static_cast<int>(at * pixels / (std::uint64_t{ VTaken } << 16));
+  }
+
+  /** Keeps the last one of each so many keys. */
+  CUDAMEDIAN_HOST_DEVICE void
+  Thin(const TThreads & threads) const
+  {
+    constexpr int                                 own = VSamples / TThreads::Count;
+    typename TThreads::template Value<TBits[own]> kept;
+    threads.ForEachThread([&](int thread) {
+      CUDAMEDIAN_UNROLL
+      for (int i = 0; i < own; ++i)
+      {
+        kept[thread][i] = m_Sample[GetSlot((thread + i * TThreads::Count + 1) * (VTaken / VSamples) - 1)];
+      }
+    });
+    threads.Synchronize();
+    threads.ForEachThread([&](int thread) {
+      CUDAMEDIAN_UNROLL
+      for (int i = 0; i < own; ++i)
+      {
+        m_Sample[GetSlot(thread + i * TThreads::Count)] = kept[thread][i];
+      }
+    });
+    threads.Synchronize();
   }
 
   /** How many of Own - 1 equal parts of a range lie below a place in it, rounded alike for all places. */
@@ -140,27 +169,31 @@ private:
 #endif
   }
 
-  /** Bitonic, by Batcher (1968): a pair of keys to a thread. Pairs that lie less than 64 apart are of one warp's keys.
+  /** Bitonic, by Batcher (1968): pairs of keys to a thread. Those that lie less than 64 apart are of one warp's keys.
    */
   CUDAMEDIAN_HOST_DEVICE void
   Sort(const TThreads & threads) const
   {
     CUDAMEDIAN_KEEP_LOOP
-    for (int size = 2; size <= VSamples; size *= 2)
+    for (int size = 2; size <= VTaken; size *= 2)
     {
       CUDAMEDIAN_KEEP_LOOP
       for (int distance = size / 2; distance > 0; distance /= 2)
       {
         const int slots = GetSlot(distance);
         threads.ForEachThread([&](int thread) {
-          const int  lower = 2 * thread - (thread & (distance - 1));
-          TBits *    keys = m_Sample + GetSlot(lower);
-          const auto first = keys[0];
-          const auto second = keys[slots];
-          if ((first > second) == ((lower & size) == 0))
+          CUDAMEDIAN_UNROLL
+          for (int pair = thread; pair < VTaken / 2; pair += TThreads::Count)
           {
-            keys[0] = second;
-            keys[slots] = first;
+            const int  lower = 2 * pair - (pair & (distance - 1));
+            TBits *    keys = m_Sample + GetSlot(lower);
+            const auto first = keys[0];
+            const auto second = keys[slots];
+            if ((first > second) == ((lower & size) == 0))
+            {
+              keys[0] = second;
+              keys[slots] = first;
+            }
           }
         });
         if (distance > 32 || (distance == 1 && size > 32))

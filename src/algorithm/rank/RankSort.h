@@ -32,13 +32,16 @@
  *   warp;
  * - GetAcross(value, distance), GetBefore(value, distance): values of the lanes of the same warp whose number differs
  *   in the bit `distance`, or is less by it; GetCommon(value): the value that all threads have;
+ *   GetFrom(value, lane): that of a lane of a warp; FindFirst(flags): the warp's first lane with a flag, or 32;
  * - AddTo(counter, change): an addition that other threads may make at the same time, returns what was there before;
- *   ClearBits(word, bits): the same without bits;
+ *   AddAlike(counter, change, inside): the same by a warp's threads at once, those that are inside; AddEach(counters,
+ *   changes, before): for eight counters each, where changes may be 0; ClearBits(word, bits): without bits;
  * - RankDigits(storage, keys, ranks, bit): stable ranks of the digits that start at a bit, for keys that follow each
  *   other first in a warp's lanes, then in their arrays, then from warp to warp; Digits is its shared memory;
  * - CountLeadingZeros(number), GetHigherHalves(a, b), CountIfLess(number, less, than, change), LoadVector(from),
  *   StoreVector(to, words):
  *   what takes an instruction on a device;
+ * - Prefetch(line): memory brings a line of 128 bytes nearer;
  * - KeepLoads(), KeepAddress(pointer): what is before them is not moved behind them, nor computed anew. */
 namespace cudamedian
 {

@@ -19,6 +19,7 @@
 #define RankThreshold_h
 
 #include "RankPlaces.h"
+#include "WordBits.h"
 
 /** Windows that keep no counters of their pixels: see ThresholdWindows. For kernels and the host. */
 namespace cudamedian
@@ -34,15 +35,20 @@ namespace cudamedian
  * Wide pixels may be sorted but for some that follow each other (RankValueSort.h). Where the rank is one of such, the
  * window's pixels among them are compared.
  *
- * What a step costs depends on how many ranks of the region the median moves by. Windows lie in planes: those along
- * three axes move by too many (benchmark/README.md).
+ * In a large region pixels have the word of their rank in place of it, which is all that they are compared with, and
+ * ranks are looked through 32 at a time. Where a median moves far, all lanes look for it, since memory takes its time
+ * to answer.
  *
- * \tparam VIsNarrow see RankPlaces. */
-template <typename TPixelBits, bool VHasEvenRows, bool VIsNarrow, typename TThreads>
+ * What a step costs depends on how many ranks of the region the median moves by. Windows lie in planes: those along
+ * three axes move by too many (benchmark/README.md). */
+template <typename TPixelBits, bool VHasEvenRows, RegionForm VForm, typename TThreads>
 class ThresholdWindows
 {
 public:
-  using Places = RankPlaces<VIsNarrow>;
+  static constexpr bool IsLarge = VForm == RegionForm::Large;
+  using Places = RankPlaces<VForm == RegionForm::Narrow>;
+  /** Ranks that are looked through at a time; a threshold is the first of them. */
+  static constexpr int Group = IsLarge ? 32 : 8;
 
   /** Words that a warp needs to sum up its first windows. */
   CUDAMEDIAN_HOST_DEVICE static int
@@ -81,7 +87,14 @@ public:
   {
     FindLanes();
     FindStart();
-    m_Threads.ForEachThread([&](int lane) { Slide(lane); });
+    if constexpr (IsLarge)
+    {
+      SlideTogether();
+    }
+    else
+    {
+      m_Threads.ForEachThread([&](int lane) { Slide(lane); });
+    }
   }
 
 private:
@@ -117,16 +130,19 @@ private:
     corner[1] = thread / shape.lanes[0] * shape.steps;
   }
 
-  /** A threshold that the warp's medians are around, by bisection, and how many pixels of each window are below. */
+  /** A threshold that the warp's medians are around, by bisection, and how many pixels of each window are below. In
+   * large regions, where it takes long, first guesses are as far as medians would lie if the window's pixels were
+   * spread evenly over the ranks. */
   CUDAMEDIAN_HOST_DEVICE void
   FindStart()
   {
     // Windows this near to their median find it faster by themselves.
     constexpr int near = 32;
     const auto    wanted = static_cast<int>(m_Arguments.slab.rank);
-    int           low = 4;
-    int           high = 4 * (m_Arguments.shape.words - 1);
+    int           low = 32 / Group;
+    int           high = 32 / Group * (m_Arguments.shape.words - 1);
     m_Start = (low + high) / 2;
+    int guesses = 4;
     for (;;)
     {
       SumColumns();
@@ -163,11 +179,20 @@ private:
       {
         return;
       }
-      if (high - low < 4)
+      if (high - low < (IsLarge ? 2 : 4))
       {
         return;
       }
-      m_Start = (low + high) / 2;
+      int next = (low + high) / 2;
+      if constexpr (IsLarge)
+      {
+        const auto pixels = static_cast<float>(m_Arguments.shape.pixels);
+        const auto groups = pixels / static_cast<float>(Group * m_Window[0] * m_Window[1]);
+        const int  guess = m_Start - static_cast<int>(0.5F * static_cast<float>(least + most) * groups);
+        next = guesses > 0 && guess > low && guess < high ? guess : next;
+        --guesses;
+      }
+      m_Start = next;
     }
   }
 
@@ -186,7 +211,28 @@ private:
       {
         const auto *  ranks = first + 2 * i;
         std::uint32_t sum = 0;
-        for (int y = 0; y < m_Window[1]; ++y)
+        int           y = 0;
+        if constexpr (IsLarge)
+        {
+          // Memory takes its time to answer.
+          constexpr int loads = 16;
+          CUDAMEDIAN_KEEP_LOOP
+          for (; y + loads <= m_Window[1]; y += loads)
+          {
+            std::uint32_t pairs[loads];
+            CUDAMEDIAN_UNROLL
+            for (int k = 0; k < loads; ++k)
+            {
+              pairs[k] = LoadPair(ranks + (y + k) * row);
+            }
+            CUDAMEDIAN_UNROLL
+            for (int k = 0; k < loads; ++k)
+            {
+              sum += CompareBoth(pairs[k], threshold);
+            }
+          }
+        }
+        for (; y < m_Window[1]; ++y)
         {
           sum += CompareBoth(LoadPair(ranks + y * row), threshold);
         }
@@ -205,13 +251,45 @@ private:
     const int     whole = (m_Window[0] - odd) / 2;
     const auto *  words = m_Sums + lane / 2;
     std::uint32_t both = odd != 0 ? words[0] & 0xFFFF0000U : 0;
+    std::uint32_t upper = 0;
     words += odd;
     for (int i = 0; i < whole; ++i)
     {
       both += words[i];
+      if constexpr (IsLarge)
+      {
+        // Halves have room for no more.
+        upper += both >> 16;
+        both &= 0xFFFFU;
+      }
     }
     both += (m_Window[0] - odd) % 2 != 0 ? words[whole] & 0xFFFFU : 0;
-    return static_cast<int>((both & 0xFFFFU) + (both >> 16));
+    return static_cast<int>((both & 0xFFFFU) + (both >> 16) + upper);
+  }
+
+  /** Where a lane's first window has its output. */
+  CUDAMEDIAN_HOST_DEVICE TPixelBits *
+  GetOutput(int lane) const
+  {
+    const auto & slab = m_Arguments.slab;
+    const auto & axes = m_Arguments.shape.axes;
+    const auto & corner = m_Corner[lane];
+    return static_cast<TPixelBits *>(slab.output) + slab.outputOrigin[0] - slab.gridOrigin +
+           (m_Block.origin[0] + corner[0]) * slab.outputPitch[axes[0]] + m_Block.origin[1] * slab.outputPitch[axes[1]] +
+           (m_Block.origin[2] + corner[1]) * slab.outputPitch[axes[2]] + m_Block.origin[3] * slab.outputPitch[axes[3]];
+  }
+
+  /** The first corner of a lane's first window, as places are compared with it. */
+  CUDAMEDIAN_HOST_DEVICE std::uint32_t
+                         GetLowest(int lane) const
+  {
+    return Places::Pack(m_Corner[lane][0], m_Corner[lane][1]);
+  }
+  /** From there to the last corner. */
+  CUDAMEDIAN_HOST_DEVICE std::uint32_t
+                         GetReach() const
+  {
+    return Places::Pack(m_Window[0] - 1, m_Window[1] - 1) + 2 * Places::Guards;
   }
 
   CUDAMEDIAN_HOST_DEVICE void
@@ -223,23 +301,19 @@ private:
     {
       return;
     }
-    const auto &          corner = m_Corner[lane];
     const int             row = shape.region[0];
-    const std::uint16_t * leaving = m_Ranks + corner[1] * row + corner[0];
+    const std::uint16_t * leaving = m_Ranks + m_Corner[lane][1] * row + m_Corner[lane][0];
     const std::uint16_t * entering = leaving + m_Window[1] * row;
-    std::uint32_t         lowest = Places::Pack(corner[0], corner[1]);
-    std::uint32_t         highest = lowest + Places::Pack(m_Window[0] - 1, m_Window[1] - 1) + 2 * Places::Guards;
+    std::uint32_t         lowest = GetLowest(lane);
+    std::uint32_t         highest = lowest + GetReach();
 
     const auto & slab = m_Arguments.slab;
     const auto   pitch = slab.outputPitch[shape.axes[2]];
-    auto *       pixels = static_cast<TPixelBits *>(slab.output) + slab.outputOrigin[0] - slab.gridOrigin +
-                    (m_Block.origin[0] + corner[0]) * slab.outputPitch[shape.axes[0]] +
-                    m_Block.origin[1] * slab.outputPitch[shape.axes[1]] + (m_Block.origin[2] + corner[1]) * pitch +
-                    m_Block.origin[3] * slab.outputPitch[shape.axes[3]];
-    const auto wanted = static_cast<int>(slab.rank);
-    int        below = m_Below[lane];
-    int        eight = m_Start;
-    TPixelBits median = GetPixel(FindRank(eight, below, wanted, lowest, highest), lowest);
+    auto *       pixels = GetOutput(lane);
+    const auto   wanted = static_cast<int>(slab.rank);
+    int          below = m_Below[lane];
+    int          eight = m_Start;
+    TPixelBits   median = GetPixel(FindRank(eight, below, wanted, lowest, highest), lowest);
     CUDAMEDIAN_KEEP_LOOP
     while (--steps > 0)
     {
@@ -256,6 +330,179 @@ private:
     *pixels = median;
   }
 
+  /** The windows of all lanes, one output a step each. */
+  CUDAMEDIAN_HOST_DEVICE void
+  SlideTogether()
+  {
+    const auto & shape = m_Arguments.shape;
+    const int    row = shape.region[0];
+    const auto   pitch = m_Arguments.slab.outputPitch[shape.axes[2]];
+    int          corner[2];
+    GetCorner(32 * m_Warp, corner);
+    const auto * leaving = m_Ranks + corner[1] * row + corner[0];
+    const auto * entering = leaving + m_Window[1] * row;
+    const auto   rows = m_Arguments.slab.outputExtent[shape.axes[2]] - (m_Block.origin[2] + corner[1]);
+    const int    steps = static_cast<int>(rows < shape.steps ? rows : shape.steps);
+
+    Value<TPixelBits *> pixels;
+    Value<TPixelBits>   medians;
+    m_Threads.ForEachThread([&](int lane) {
+      m_Lowest[lane] = GetLowest(lane);
+      m_Words[lane] = m_Start;
+      pixels[lane] = GetOutput(lane);
+    });
+    CUDAMEDIAN_KEEP_LOOP
+    for (int step = 0; step < steps; ++step)
+    {
+      if (step > 0)
+      {
+        m_Threads.ForEachThread([&](int lane) {
+          if (m_Steps[lane] > 0)
+          {
+            // The rows of the next step are on their way meanwhile: each lane asks for 64 ranks.
+            const int ahead = lane % 16 * 64;
+            if (ahead < 32 + m_Window[0])
+            {
+              m_Threads.Prefetch((lane < 16 ? entering : leaving) + (row + ahead));
+            }
+            m_Below[lane] += Replace(entering + lane, leaving + lane, GetThreshold(m_Words[lane]));
+            m_Lowest[lane] += Places::Pack(0, 1);
+            // Now that memory has had the time to answer.
+            *pixels[lane] = medians[lane];
+            pixels[lane] += pitch;
+          }
+        });
+        entering += row;
+        leaving += row;
+      }
+      FindWords();
+      m_Threads.ForEachThread([&](int lane) {
+        if (m_Steps[lane] > 0)
+        {
+          const int left = static_cast<int>(m_Arguments.slab.rank) - m_Below[lane];
+          medians[lane] = GetPixel(32 * m_Words[lane] + FindBit<32>(m_Inside[lane], left), m_Lowest[lane]);
+        }
+      });
+    }
+    m_Threads.ForEachThread([&](int lane) {
+      if (m_Steps[lane] > 0)
+      {
+        *pixels[lane] = medians[lane];
+      }
+    });
+  }
+
+  /** Moves the thresholds to the words of the wanted ranks: each lane its own a little, and all together those that are
+   * far. */
+  CUDAMEDIAN_HOST_DEVICE void
+  FindWords()
+  {
+    constexpr int near = 12;
+    Value<bool>   isFar;
+    m_Threads.ForEachThread([&](int lane) { isFar[lane] = m_Steps[lane] > 0 && !Walk(lane, near); });
+    CUDAMEDIAN_KEEP_LOOP
+    for (;;)
+    {
+      const int owner = m_Threads.FindFirst(isFar);
+      if (owner == 32)
+      {
+        return;
+      }
+      Leap(owner);
+      m_Threads.ForEachThread([&](int lane) { isFar[lane] = isFar[lane] && lane != owner; });
+    }
+  }
+
+  /** Moves a lane's threshold until the wanted rank is one of its word, at most so many times. \returns whether it is.
+   */
+  CUDAMEDIAN_HOST_DEVICE bool
+  Walk(int lane, int most)
+  {
+    const auto wanted = static_cast<int>(m_Arguments.slab.rank);
+    const auto lowest = m_Lowest[lane];
+    int        word = m_Words[lane];
+    int        below = m_Below[lane];
+    bool       isFound = false;
+    CUDAMEDIAN_KEEP_LOOP
+    for (int i = 0; i < most && !isFound; ++i)
+    {
+      const bool down = below > wanted;
+      word -= down ? 1 : 0;
+      const auto inside = FindInside(word, lowest);
+      const int  count = CountBits(inside);
+      below -= down ? count : 0;
+      isFound = below <= wanted && below + count > wanted;
+      m_Inside[lane] = inside;
+      const bool up = !isFound && !down;
+      below += up ? count : 0;
+      word += up ? 1 : 0;
+    }
+    m_Words[lane] = word;
+    m_Below[lane] = below;
+    return isFound;
+  }
+
+  /** Which of a word's ranks lie in a window. */
+  CUDAMEDIAN_HOST_DEVICE std::uint32_t
+                         FindInside(int word, std::uint32_t lowest) const
+  {
+    return Places::FindAllInside(m_Places + 32 * word, lowest, lowest + GetReach());
+  }
+
+  /** Moves the threshold of a lane to the word of the wanted rank: each lane looks through another. */
+  CUDAMEDIAN_HOST_DEVICE void
+  Leap(int owner)
+  {
+    const auto wanted = static_cast<int>(m_Arguments.slab.rank);
+    const int  end = m_Arguments.shape.words - 1;
+    Value<int> words = m_Threads.GetFrom(m_Words, owner);
+    Value<int> below = m_Threads.GetFrom(m_Below, owner);
+    const auto lowest = m_Threads.GetFrom(m_Lowest, owner);
+    const bool down = m_Threads.GetCommon(below) > wanted;
+    CUDAMEDIAN_KEEP_LOOP
+    for (;;)
+    {
+      Value<std::uint32_t> inside;
+      Value<int>           counts;
+      Value<int>           sums;
+      Value<bool>          isReached;
+      m_Threads.ForEachThread([&](int lane) {
+        const int  word = words[lane] + (down ? -(lane + 1) : lane);
+        const bool exists = word >= 1 && word < end;
+        const auto found = FindInside(exists ? word : 1, lowest[lane]);
+        inside[lane] = exists ? found : 0;
+        sums[lane] = counts[lane] = CountBits(inside[lane]);
+      });
+      CUDAMEDIAN_UNROLL
+      for (int distance = 1; distance < 32; distance *= 2)
+      {
+        const auto before = m_Threads.GetBefore(sums, distance);
+        m_Threads.ForEachThread([&](int lane) { sums[lane] += lane >= distance ? before[lane] : 0; });
+      }
+      m_Threads.ForEachThread([&](int lane) {
+        isReached[lane] = down ? below[lane] - sums[lane] <= wanted : below[lane] + sums[lane] > wanted;
+      });
+      const int  reached = m_Threads.FindFirst(isReached);
+      const int  lane = reached < 32 ? reached : 31;
+      const auto sum = m_Threads.GetFrom(sums, lane);
+      const auto count = m_Threads.GetFrom(counts, lane);
+      const auto found = m_Threads.GetFrom(inside, lane);
+      m_Threads.ForEachThread([&](int other) {
+        words[other] += down ? -(lane + 1) : reached < 32 ? lane : 32;
+        below[other] += down ? -sum[other] : sum[other] - (reached < 32 ? count[other] : 0);
+        m_Inside[other] = other == owner ? found[other] : m_Inside[other];
+      });
+      if (reached < 32)
+      {
+        break;
+      }
+    }
+    m_Threads.ForEachThread([&](int lane) {
+      m_Words[lane] = lane == owner ? words[lane] : m_Words[lane];
+      m_Below[lane] = lane == owner ? below[lane] : m_Below[lane];
+    });
+  }
+
   /** The pixel of a packed rank: from the sorted ones, or where it is in the image. \param lowest of the window. */
   CUDAMEDIAN_HOST_DEVICE TPixelBits
   GetPixel(int rank, std::uint32_t lowest) const
@@ -264,7 +511,7 @@ private:
     {
       return m_Sorted[rank + m_Arguments.shape.firstRank];
     }
-    if constexpr (sizeof(TPixelBits) > 2)
+    if constexpr (sizeof(TPixelBits) > 2 || IsLarge)
     {
       if (m_Unordered != nullptr && (IsUnordered(rank) || IsUnordered(rank + 1)))
       {
@@ -320,7 +567,7 @@ private:
     {
       ends = ~m_Unordered[++word];
     }
-    return 32 * word + CountBits((ends - 1) & ~ends);
+    return 32 * word + CountTrailingZeros(ends);
   }
 
   /** The pixel of a rank, and whether it lies in the window with a corner. */
@@ -339,7 +586,7 @@ private:
   CUDAMEDIAN_HOST_DEVICE void
   ForEachKey(const TMapping & mapping, int first, int end, int left, int top, const TVisit & visit) const
   {
-    constexpr int loads = 4;
+    constexpr int loads = IsLarge ? 8 : 4;
     CUDAMEDIAN_KEEP_LOOP
     for (; first < end; first += loads)
     {
@@ -376,7 +623,7 @@ private:
       return FindInWindow(mapping, left, top);
     }
     constexpr int few = 8;
-    if (end - first <= 2 * few)
+    if (end - first <= (IsLarge ? 6 : 2) * few)
     {
       // The least keys, in order.
       TPixelBits keys[few];
@@ -580,26 +827,14 @@ private:
       below += count;
       ++eight;
     }
-    inside = Places::Order(inside);
-    int left = wanted - below;
-    int position = 0;
-    CUDAMEDIAN_UNROLL
-    for (int width = 4; width > 0; width /= 2)
-    {
-      const int lowerOnes = CountBits(inside & ((1U << width) - 1));
-      const int step = left >= lowerOnes ? width : 0;
-      left -= step != 0 ? lowerOnes : 0;
-      position += step;
-      inside >>= step;
-    }
-    return 8 * eight + position;
+    return 8 * eight + FindBit<8>(Places::Order(inside), wanted - below);
   }
 
-  /** The first of eight ranks, twice. */
+  /** The first rank of a group as pixels have it, twice. */
   CUDAMEDIAN_HOST_DEVICE static std::uint32_t
-  GetThreshold(int eight)
+  GetThreshold(int group)
   {
-    return static_cast<std::uint32_t>(eight) * 0x00080008U;
+    return static_cast<std::uint32_t>(group) * (IsLarge ? 0x00010001U : 0x00080008U);
   }
 
   /** -1 for either of two ranks below the threshold, summed up for both halves together: see GetLower(). */
@@ -640,36 +875,6 @@ private:
 #endif
   }
 
-  CUDAMEDIAN_HOST_DEVICE static int
-  CountLeadingZeros(std::uint32_t bits)
-  {
-#ifdef __CUDA_ARCH__
-    return __clz(static_cast<int>(bits));
-#else
-    int count = 32;
-    for (; bits != 0; bits /= 2)
-    {
-      --count;
-    }
-    return count;
-#endif
-  }
-
-  CUDAMEDIAN_HOST_DEVICE static int
-  CountBits(std::uint32_t bits)
-  {
-#ifdef __CUDA_ARCH__
-    return __popc(bits);
-#else
-    int count = 0;
-    for (; bits != 0; bits &= bits - 1)
-    {
-      ++count;
-    }
-    return count;
-#endif
-  }
-
   const TThreads &      m_Threads;
   const RankArguments & m_Arguments;
   const RankBlock &     m_Block;
@@ -683,10 +888,13 @@ private:
   RegionAxis            m_Columns; ///< of the region
   RegionAxis            m_Rows;
   int                   m_Window[2];  ///< along axes 0 and 2
-  int                   m_Start{ 0 }; ///< eights of ranks below the first threshold
+  int                   m_Start{ 0 }; ///< groups of ranks below the first threshold
   Value<int[2]>         m_Corner;     ///< of the first windows within the region
   Value<int>            m_Steps;      ///< outputs, none or fewer beyond the image
   Value<int>            m_Below;
+  Value<int>            m_Words;  ///< thresholds in large regions
+  Value<std::uint32_t>  m_Inside; ///< which ranks of the word lie in the window
+  Value<std::uint32_t>  m_Lowest; ///< see GetLowest()
 };
 
 } // namespace cudamedian

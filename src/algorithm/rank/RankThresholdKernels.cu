@@ -27,12 +27,12 @@ namespace
 {
 
 using ValueThreads = BlockThreads<valueSortThreads>;
-/** A sample is taken of wide pixels. */
+/** Wide pixels are counted by numbers. */
 template <typename TPixelBits>
-constexpr int valueSamples = sizeof(TPixelBits) == 2 ? 0 : valueSortSamples;
+constexpr auto countedBy = sizeof(TPixelBits) == 2 ? CountedBy::Values : CountedBy::Numbers;
 
 template <typename TPixelBits>
-constexpr std::size_t valueStorageBytes = sizeof(ValueStorage<TPixelBits, valueSamples<TPixelBits>, valueSortThreads>);
+constexpr std::size_t valueStorageBytes = sizeof(ValueStorage<TPixelBits, countedBy<TPixelBits>, valueSortThreads>);
 static_assert(valueStorageBytes<std::uint16_t> == 147584 &&
                 valueStorageBytes<std::uint32_t> == 147584 + 32 + valueSortSamples / 32 * 33 * 4 &&
                 valueStorageBytes<std::uint64_t> == 147584 + 32 + valueSortSamples / 32 * 33 * 8,
@@ -46,33 +46,17 @@ __launch_bounds__(valueSortThreads) ValueKernel(const __grid_constant__ RankArgu
   extern __shared__ __align__(16) unsigned char shared[];
 
   const ValueThreads threads;
-  ValueSort<TPixelBits, valueSamples<TPixelBits>, ValueThreads>(threads, arguments, blockIdx.x, shared).Run();
+  ValueSort<TPixelBits, countedBy<TPixelBits>, ValueThreads>(threads, arguments, blockIdx.x, shared).Run();
 }
 
-/** A warp's threads: see ThresholdWindows. */
-struct WarpThreads : BlockThreads<32>
-{
-  template <typename TFunction>
-  __device__ __forceinline__ void
-  ForEachThread(const TFunction & function) const
-  {
-    function(static_cast<int>(threadIdx.x % 32));
-  }
-  __device__ __forceinline__ void
-  Synchronize() const
-  {
-    __syncwarp();
-  }
-};
-
 /** Slides the windows of each block over its ranks. */
-template <typename TPixelBits, bool VHasEvenRows, bool VIsNarrow>
+template <typename TPixelBits, bool VHasEvenRows, RegionForm VForm>
 __global__ void
 __launch_bounds__(mostThresholdThreads) ThresholdKernel(const __grid_constant__ RankArguments arguments)
 {
   extern __shared__ __align__(16) std::uint32_t places[];
 
-  using Windows = ThresholdWindows<TPixelBits, VHasEvenRows, VIsNarrow, WarpThreads>;
+  using Windows = ThresholdWindows<TPixelBits, VHasEvenRows, VForm, WarpThreads>;
   const auto & shape = arguments.shape;
   const int    thread = static_cast<int>(threadIdx.x);
   const int    padded = arguments.GetPaddedPixels();
@@ -88,7 +72,7 @@ __launch_bounds__(mostThresholdThreads) ThresholdKernel(const __grid_constant__ 
                                     static_cast<std::uint16_t>(vector.y), static_cast<std::uint16_t>(vector.y >> 16),
                                     static_cast<std::uint16_t>(vector.z), static_cast<std::uint16_t>(vector.z >> 16),
                                     static_cast<std::uint16_t>(vector.w), static_cast<std::uint16_t>(vector.w >> 16) };
-    StorePlaces<VIsNarrow>(shape, 8 * i, eight, places);
+    StorePlaces<VForm == RegionForm::Narrow>(shape, 8 * i, eight, places);
   }
   // No pixel has the ranks behind the last one's.
   for (int i = shape.pixels - shape.firstRank + thread; i < 32 * shape.words; i += static_cast<int>(blockDim.x))
@@ -125,8 +109,8 @@ template <typename TPixelBits, bool VHasEvenRows>
 RankFunction
 FindThresholdKernelOf(const RankShape & shape)
 {
-  return IsNarrowRegion(shape) ? ThresholdKernel<TPixelBits, VHasEvenRows, true>
-                               : ThresholdKernel<TPixelBits, VHasEvenRows, false>;
+  return GetRegionForm(shape) == RegionForm::Narrow ? ThresholdKernel<TPixelBits, VHasEvenRows, RegionForm::Narrow>
+                                                    : ThresholdKernel<TPixelBits, VHasEvenRows, RegionForm::Wide>;
 }
 
 template <typename TPixelBits>

@@ -37,6 +37,12 @@ FindValueKernel(int pixelBytes);
 RankFunction
 FindThresholdKernel(const RankShape & shape, int pixelBytes);
 
+/** The same for large regions. The blocks of a region that slide windows have largeThresholdThreads each. */
+RankFunction
+FindLargeSortKernel(int pixelBytes);
+RankFunction
+FindLargeThresholdKernel(const RankShape & shape, int pixelBytes);
+
 } // namespace cudamedian
 
 #endif

@@ -31,11 +31,19 @@ namespace cudamedian
 bool
 FindThresholdShape(const Window & window, int pixelBytes, RankShape & shape, const DeviceTraits & traits);
 
+/** The same in regions of more than valueSortPixels. */
+bool
+FindLargeThresholdShape(const Window & window, int pixelBytes, RankShape & shape, const DeviceTraits & traits);
+
 /** Whether windows were measured to be faster with a threshold than with counters or histograms where there is such a
- * block: squares of 45 to 211 pixels of 16 bits were, and of 61 to 181 of more. Smaller ones are no faster on scans,
+ * block: squares of 45 to 401 pixels of 16 bits were, and of 61 to 401 of more. Smaller ones are no faster on scans,
  * and cubes are slower. */
 bool
 IsThresholdFaster(const Window & window, int pixelBytes);
+
+/** Whether they were so in large regions: beyond 211x211 with 16 bits, and 181x181 with more. */
+bool
+IsLargeRegionFaster(const Window & window, int pixelBytes);
 
 /** What an output of such a block takes in picoseconds, at the speed of an H200's multiprocessors. */
 double

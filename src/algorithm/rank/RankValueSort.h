@@ -19,15 +19,18 @@
 #define RankValueSort_h
 
 #include "DivideUp.h"
+#include "RankPlaces.h"
 #include "RankQuantiles.h"
 #include "RankSort.h"
+#include "WordBits.h"
 
-/** Sorts a region by counting each value of its pixels, or of the numbers that RankQuantiles gives to wide ones. See
+/** Sorts a region by counting each value of its pixels, or of the numbers that RankQuantiles gives to them. See
  * RankSort.h.
  *
  * Two passes over the pixels and one over 65,536 counters, whatever the pixels are: for regions that are too large for
- * buckets, or as large as pay for the counters. Wide pixels that share a number and are not equal stay in any order:
- * windows that find one of them look at the others (RankThreshold.h). */
+ * buckets, or as large as pay for the counters. Pixels that share a number and are not equal stay in any order: windows
+ * that find one of them look at the others (RankThreshold.h). Regions of more pixels than 16 bits count have half as
+ * many counters. */
 namespace cudamedian
 {
 
@@ -39,28 +42,50 @@ struct RankEnd
   int count;  ///< its pixels
 };
 
-/** What a block needs besides for wide pixels, of which it takes a sample. */
-template <typename TBits, int VSamples>
+/** What is counted. */
+enum class CountedBy
+{
+  Values,      ///< of 16 bits
+  Numbers,     ///< 65,536 for the values of 32 or 64 bits
+  LargeNumbers ///< 32,768, in regions of more pixels than 16 bits count
+};
+
+/** How a region's pixels get their numbers. */
+template <typename TBits, CountedBy VCounted>
+struct QuantileTraits
+{
+  static constexpr bool IsLarge = VCounted == CountedBy::LargeNumbers;
+  static constexpr int  Numbers = IsLarge ? 32768 : 65536;
+  using Bits = std::conditional_t<sizeof(TBits) == 2, std::uint32_t, TBits>;
+  /** Pixels of the sample: a large region has room for more. */
+  static constexpr int Taken = valueSortSamples * (!IsLarge ? 1 : sizeof(Bits) == 8 ? 2 : 4);
+  template <typename TThreads>
+  using Quantiles = RankQuantiles<Bits, valueSortSamples, Taken, Numbers, TThreads>;
+};
+
+/** What a block needs besides for numbers, for which it takes a sample. */
+template <typename TBits, CountedBy VCounted>
 struct QuantileStorage
 {
-  static constexpr int UnorderedWords = 2048;
+  using Traits = QuantileTraits<TBits, VCounted>;
+  static constexpr int UnorderedWords = Traits::IsLarge ? largeSortPixels / 32 : 2048;
 
   union
   {
-    TBits         sample[VSamples / 32 * 33];
-    std::uint32_t unordered[UnorderedWords]; ///< a bit for each rank, once the pixels are counted
+    typename Traits::Bits sample[Traits::Taken / 32 * 33];
+    std::uint32_t         unordered[UnorderedWords]; ///< a bit for each rank, once the pixels are counted
   };
   RankEnd ends[2];
 };
 template <typename TBits>
-struct QuantileStorage<TBits, 0>
+struct QuantileStorage<TBits, CountedBy::Values>
 {};
 
 /** Shared memory of a block that sorts by values. Counters of 16 bits: the lower half of a word is of one value, the
- * upper half of the one that is 32768 more. Four words are left out behind each 32, so that threads which read vectors
- * of their own 32 find them in different banks. */
-template <typename TBits, int VSamples, int VThreads>
-struct ValueStorage : QuantileStorage<TBits, VSamples>
+ * upper half of the one that is 32768 more; those of 32 bits are words. Four words are left out behind each 32, so that
+ * threads which read vectors of their own 32 find them in different banks. */
+template <typename TBits, CountedBy VCounted, int VThreads>
+struct ValueStorage : QuantileStorage<TBits, VCounted>
 {
   static constexpr int Words = 32768;
   static constexpr int Own = Words / VThreads; ///< words of a thread
@@ -86,16 +111,15 @@ struct ValueStorage : QuantileStorage<TBits, VSamples>
   }
 };
 
-/** Sorts a region of at most 65,535 pixels: their packed ranks. Equal pixels have ranks in any order. Of wide pixels
- * also which ranks are unordered: where the pixel of one may be less than that of the rank before.
- *
- * \tparam VSamples see RankQuantiles; 0 for pixels of 16 bits. */
-template <typename TBits, int VSamples, typename TThreads>
+/** Sorts a region of at most valueSortPixels, or largeSortPixels: their packed ranks. Equal pixels have ranks in any
+ * order. With numbers also which ranks are unordered: where the pixel of one may be less than that of the rank before.
+ * Of a large region the word of each packed rank, and the places. */
+template <typename TBits, CountedBy VCounted, typename TThreads>
 class ValueSort
 {
 public:
   static constexpr int VThreads = TThreads::Count;
-  using Storage = ValueStorage<TBits, VSamples, VThreads>;
+  using Storage = ValueStorage<TBits, VCounted, VThreads>;
 
   /** \param region number within the launch. \param shared a Storage, with the offsets of the region's rows behind it.
    */
@@ -113,16 +137,20 @@ public:
   Run()
   {
     Clear();
-    if constexpr (IsWide)
+    if constexpr (HasNumbers)
     {
       TakeSample();
     }
     CountValues();
     AddCounters();
     WriteResults();
-    if constexpr (IsWide)
+    if constexpr (HasNumbers)
     {
       OrderEnds();
+      if constexpr (IsLarge)
+      {
+        OrderRuns();
+      }
       WriteUnordered();
     }
   }
@@ -130,14 +158,20 @@ public:
 private:
   template <typename T>
   using Value = typename TThreads::template Value<T>;
-  static constexpr bool IsWide = VSamples > 0;
-  static_assert(IsWide == (sizeof(TBits) > 2), "values of 16 bits count as they are");
-  using Quantiles = RankQuantiles<TBits, IsWide ? VSamples : 2 * VThreads, TThreads>;
+  static constexpr bool HasNumbers = VCounted != CountedBy::Values;
+  static constexpr bool IsLarge = VCounted == CountedBy::LargeNumbers;
+  static_assert(HasNumbers || sizeof(TBits) == 2, "values of 16 bits count as they are");
+  using Quantiles = typename QuantileTraits<TBits, VCounted>::template Quantiles<TThreads>;
+  using Places = RankPlaces<false>;
   static constexpr int Warps = VThreads / 32;
   static constexpr int Own = Storage::Own;
   static_assert(Own % 32 == 0, "whole banks of counters");
   /** Pixels that a thread loads before it needs the first. */
   static constexpr int Loads = 8;
+  /** Ranks of a large region that are ordered at a time, and pixels at most that share a number and are. */
+  static constexpr int Items = 8;
+  static constexpr int Chunk = Items * VThreads;
+  static constexpr int mostOfRun = 32;
 
   CUDAMEDIAN_HOST_DEVICE void
   Clear()
@@ -191,27 +225,28 @@ private:
       static_cast<const TBits *>(m_Arguments.slab.input)[m_Rows[row] + columns.GetOffset(number - row * width)]);
   }
 
-  /** Calls visit(item, number, inside) for the thread's pixels of the region, by all threads of a warp at once, with
-   * what load(row, x, number) returns for each.
+  /** Calls visit(key, number, inside) for the thread's pixels of the region, by all threads of a warp at once.
    *
    * A warp takes pieces of rows, 32 pixels each, in an order that goes to and fro: ranks of equal pixels come to lie
    * all over the region, so that a window that slides over them has as many of the lower as before. */
-  template <typename TItem, typename TLoad, typename TVisit>
+  template <typename TVisit>
   CUDAMEDIAN_HOST_DEVICE void
-  ForEachPixel(int thread, const TLoad & load, const TVisit & visit) const
+  ForEachKey(int thread, const TVisit & visit) const
   {
-    const int width = m_Arguments.shape.region[0];
-    const int rows = m_Arguments.GetRows();
-    const int pieces = DivideUp(width, 32) * rows;
-    const int stride = (pieces % 1009 != 0 ? 1009 : 1013) % pieces;
-    const int step = stride * Warps % pieces;
-    int       place = thread / 32 * stride % pieces;
+    const auto *     input = static_cast<const TBits *>(m_Arguments.slab.input);
+    const RegionAxis columns(m_Arguments, m_Block, 0);
+    const int        width = m_Arguments.shape.region[0];
+    const int        rows = m_Arguments.GetRows();
+    const int        pieces = DivideUp(width, 32) * rows;
+    const int        stride = (pieces % 1009 != 0 ? 1009 : 1013) % pieces;
+    const int        step = stride * Warps % pieces;
+    int              place = thread / 32 * stride % pieces;
     // Divides numbers of 16 bits.
     const auto reciprocal = 0xFFFFFFFFU / static_cast<std::uint32_t>(rows) + 1;
     CUDAMEDIAN_KEEP_LOOP
     for (int first = thread / 32; first < pieces; first += Loads * Warps)
     {
-      TItem items[Loads];
+      TBits pixels[Loads];
       int   numbers[Loads];
       CUDAMEDIAN_UNROLL
       for (int i = 0; i < Loads; ++i)
@@ -221,29 +256,16 @@ private:
         const int row = place - column * rows;
         const int x = 32 * column + thread % 32;
         numbers[i] = piece < pieces && x < width ? row * width + x : -1;
-        items[i] = load(row, x, numbers[i]);
+        pixels[i] = input[m_Rows[row] + columns.GetOffset(x)];
         place += step;
         place -= place >= pieces ? pieces : 0;
       }
       CUDAMEDIAN_UNROLL
       for (int i = 0; i < Loads; ++i)
       {
-        visit(items[i], numbers[i], numbers[i] >= 0);
+        visit(GetKey(pixels[i]), numbers[i], numbers[i] >= 0);
       }
     }
-  }
-
-  /** Visits the thread's pixels themselves. */
-  template <typename TVisit>
-  CUDAMEDIAN_HOST_DEVICE void
-  ForEachKey(int thread, const TVisit & visit) const
-  {
-    const auto *     input = static_cast<const TBits *>(m_Arguments.slab.input);
-    const RegionAxis columns(m_Arguments, m_Block, 0);
-    ForEachPixel<TBits>(
-      thread,
-      [&](int row, int x, int) { return input[m_Rows[row] + columns.GetOffset(x)]; },
-      [&](TBits pixel, int number, bool inside) { visit(GetKey(pixel), number, inside); });
   }
 
   CUDAMEDIAN_HOST_DEVICE std::uint32_t
@@ -252,14 +274,14 @@ private:
     return TThreads::AddAlike(m_Storage.counters + Storage::GetWord(value), 1U << Storage::GetShift(value), inside);
   }
 
-  /** Wide pixels leave their numbers where their ranks will be. */
+  /** Numbers are left where the ranks will be. */
   CUDAMEDIAN_HOST_DEVICE void
   CountValues()
   {
     auto * values = GetRanks();
     m_Threads.ForEachThread([&](int thread) {
       ForEachKey(thread, [&](TBits key, int number, bool inside) {
-        if constexpr (IsWide)
+        if constexpr (HasNumbers)
         {
           const auto value = Quantiles(m_Storage.sample).GetNumber(key);
           Count(value, inside);
@@ -282,7 +304,7 @@ private:
   AddCounters()
   {
     m_Threads.ForEachThread([&](int thread) {
-      if constexpr (IsWide)
+      if constexpr (HasNumbers)
       {
         // The sample has served.
         for (int i = thread; i < Storage::UnorderedWords; i += VThreads)
@@ -322,7 +344,7 @@ private:
         all += m_Storage.totals[i];
       }
       // Values of upper halves come behind all of lower ones.
-      start += all << 16;
+      start += IsLarge ? 0 : all << 16;
       int        word = thread * Own;
       const auto add = [&](WordVector & four) {
         const WordVector counts = four;
@@ -331,7 +353,7 @@ private:
         four.z = four.y + counts.y;
         four.w = four.z + counts.z;
         start = four.w + counts.w;
-        if constexpr (IsWide)
+        if constexpr (HasNumbers)
         {
           MarkBoth(word, four.x, counts.x);
           MarkBoth(word + 1, four.y, counts.y);
@@ -340,7 +362,7 @@ private:
           word += 4;
         }
       };
-      if constexpr (IsWide)
+      if constexpr (HasNumbers)
       {
         CUDAMEDIAN_KEEP_LOOP
         for (int i = 0; i < Own / 4; ++i)
@@ -360,6 +382,14 @@ private:
   CUDAMEDIAN_HOST_DEVICE void
   MarkBoth(int word, std::uint32_t starts, std::uint32_t counts) const
   {
+    if constexpr (IsLarge)
+    {
+      if (!Quantiles::IsOfEqualPixels(static_cast<unsigned int>(word)))
+      {
+        MarkUnordered(word, starts, counts);
+      }
+      return;
+    }
     // Values of both halves are of equal pixels, or neither.
     if ((counts & 0xFFFEFFFEU) != 0 && !Quantiles::IsOfEqualPixels(static_cast<unsigned int>(word)))
     {
@@ -381,7 +411,7 @@ private:
     const int  behind = first + static_cast<int>(count);
     const int  last = 32 * m_Arguments.shape.words - 1;
     const bool isLower = first < 32 && behind > 32;
-    if ((isLower || (first < last && behind > last)) && static_cast<int>(count) <= m_Arguments.GetUnorderedWords())
+    if ((isLower || (first < last && behind > last)) && static_cast<int>(count) <= GetMostOfEnd())
     {
       m_Storage.ends[isLower ? 0 : 1] = RankEnd{ number, static_cast<int>(start), static_cast<int>(count) };
       return;
@@ -437,7 +467,11 @@ private:
   WriteResults()
   {
     auto * ranks = GetRanks();
-    if constexpr (IsWide)
+    if constexpr (IsLarge)
+    {
+      ClearPlaces();
+    }
+    if constexpr (HasNumbers)
     {
       WriteNumbered();
     }
@@ -462,54 +496,50 @@ private:
     return static_cast<int>(Count(value, inside) >> Storage::GetShift(value) & 0xFFFFU);
   }
 
+  /** What a pixel has whose rank is known: its packed rank, or the word of it in a large region. */
   CUDAMEDIAN_HOST_DEVICE std::uint16_t
                          Pack(int rank) const
   {
     const auto & shape = m_Arguments.shape;
-    return PackRank(rank - shape.firstRank, shape.rankShift, shape.words);
+    const int    packed = rank - shape.firstRank;
+    if constexpr (IsLarge)
+    {
+      return static_cast<std::uint16_t>((packed < 32 ? 0 : packed < GetLastPacked() ? packed : GetLastPacked()) / 32);
+    }
+    return PackRank(packed, shape.rankShift, shape.words);
   }
 
-  /** The same for the numbers of wide pixels, eight at a time, in an order that goes to and fro as well. */
+  /** Stores where a pixel of a large region is, if its rank is one that is looked up. */
   CUDAMEDIAN_HOST_DEVICE void
-  WriteNumbered()
+  StorePlace(int rank, int x, int y) const
   {
-    const int    pixels = m_Arguments.shape.pixels;
-    const int    vectors = DivideUp(pixels, 8);
-    const int    stride = vectors % 1009 != 0 ? 1009 : 1013;
-    const int    step = stride * VThreads % vectors;
-    const auto   ends = m_Storage.ends;
-    const int    lower = ends[0].number;
-    const int    upper = ends[1].number;
-    auto * const ranks = GetRanks();
+    const int packed = rank - m_Arguments.shape.firstRank;
+    if (packed >= 32 && packed < GetLastPacked())
+    {
+      Places::Store(GetPlaces(), static_cast<unsigned int>(packed), x, y);
+    }
+  }
+  CUDAMEDIAN_HOST_DEVICE int
+  GetLastPacked() const
+  {
+    return 32 * m_Arguments.shape.words - 1;
+  }
+
+  CUDAMEDIAN_HOST_DEVICE std::uint32_t *
+                         GetPlaces() const
+  {
+    return m_Arguments.places + static_cast<std::size_t>(m_Region) * (32 * m_Arguments.shape.words);
+  }
+
+  /** No pixel has the ranks behind the last one's. */
+  CUDAMEDIAN_HOST_DEVICE void
+  ClearPlaces() const
+  {
+    const auto & shape = m_Arguments.shape;
     m_Threads.ForEachThread([&](int thread) {
-      int vector = stride * thread % vectors;
-      CUDAMEDIAN_KEEP_LOOP
-      for (int first = thread / 32 * 32; first < vectors; first += VThreads)
+      for (int i = shape.pixels - shape.firstRank + thread; i < 32 * shape.words; i += VThreads)
       {
-        const bool          inside = first + thread % 32 < vectors;
-        const auto          loaded = TThreads::LoadVector(ranks + 8 * vector);
-        const std::uint32_t values[] = { loaded.x, loaded.y, loaded.z, loaded.w };
-        std::uint32_t       packed[4];
-        CUDAMEDIAN_UNROLL
-        for (int i = 0; i < 8; ++i)
-        {
-          const int  number = 8 * vector + i;
-          const auto value = static_cast<int>(values[i / 2] >> i % 2 * 16 & 0xFFFFU);
-          const bool counts = inside && number < pixels;
-          const int  rank = FindRank(static_cast<unsigned int>(value), counts);
-          packed[i / 2] = i % 2 == 0 ? Pack(rank) : packed[i / 2] | std::uint32_t{ Pack(rank) } << 16;
-          if (counts && (value == lower || value == upper))
-          {
-            const int end = value == lower ? 0 : 1;
-            GetEnd(end)[rank - ends[end].start] = static_cast<std::uint16_t>(number);
-          }
-        }
-        if (inside)
-        {
-          TThreads::StoreVector(ranks + 8 * vector, WordVector{ packed[0], packed[1], packed[2], packed[3] });
-        }
-        vector += step;
-        vector -= vector >= vectors ? vectors : 0;
+        Places::Clear(GetPlaces(), static_cast<unsigned int>(i));
       }
     });
   }
@@ -521,11 +551,101 @@ private:
     return m_Arguments.unordered + static_cast<std::size_t>(m_Region) * m_Arguments.GetUnorderedWords();
   }
 
-  /** Which pixels have the number of an end: until there are marks. */
-  CUDAMEDIAN_HOST_DEVICE std::uint16_t *
-                         GetEnd(int end) const
+  /** The same for numbers, in an order that goes to and fro as well: two threads take sixteen that follow each other,
+   * which memory moves at once, and ask for the next ones early. */
+  CUDAMEDIAN_HOST_DEVICE void
+  WriteNumbered()
   {
-    return reinterpret_cast<std::uint16_t *>(GetMarks()) + end * m_Arguments.GetUnorderedWords();
+    const int    pixels = m_Arguments.shape.pixels;
+    const int    width = m_Arguments.shape.region[0];
+    const int    vectors = m_Arguments.GetPaddedPixels() / 8;
+    const int    pairs = DivideUp(vectors, 2);
+    const int    stride = pairs % 1009 != 0 ? 1009 : 1013;
+    const int    step = stride * (VThreads / 2) % pairs;
+    const int    lower = m_Storage.ends[0].number;
+    const int    upper = m_Storage.ends[1].number;
+    auto * const ranks = GetRanks();
+    m_Threads.ForEachThread([&](int thread) {
+      int        pair = stride * (thread / 2) % pairs;
+      const auto load = [&] { return TThreads::LoadVector(ranks + 8 * GetVectorOfPair(pair, thread, vectors)); };
+      auto       next = load();
+      CUDAMEDIAN_KEEP_LOOP
+      for (int first = thread / 32 * 16; first < pairs; first += VThreads / 2)
+      {
+        const int  vector = 2 * pair + thread % 2;
+        const bool inside = first + thread % 32 / 2 < pairs && vector < vectors;
+        const auto loaded = next;
+        pair += step;
+        pair -= pair >= pairs ? pairs : 0;
+        next = load();
+        const std::uint32_t words[] = { loaded.x, loaded.y, loaded.z, loaded.w };
+        std::uint32_t *     counters[8];
+        std::uint32_t       changes[8];
+        std::uint32_t       found[8];
+        const auto          getValue = [&](int i) { return words[i / 2] >> i % 2 * 16 & 0xFFFFU; };
+        CUDAMEDIAN_UNROLL
+        for (int i = 0; i < 8; ++i)
+        {
+          counters[i] = m_Storage.counters + Storage::GetWord(getValue(i));
+          changes[i] = inside && 8 * vector + i < pixels ? 1U << Storage::GetShift(getValue(i)) : 0;
+        }
+        TThreads::AddEach(counters, changes, found);
+        int           y = IsLarge ? 8 * vector / width : 0;
+        int           x = 8 * vector - y * width;
+        std::uint32_t packed[4];
+        CUDAMEDIAN_UNROLL
+        for (int i = 0; i < 8; ++i)
+        {
+          const auto value = static_cast<int>(getValue(i));
+          const auto rank = static_cast<int>(IsLarge ? found[i] : found[i] >> Storage::GetShift(getValue(i)) & 0xFFFFU);
+          const std::uint32_t own = Pack(rank);
+          packed[i / 2] = i % 2 == 0 ? own : packed[i / 2] | own << 16;
+          if (changes[i] != 0)
+          {
+            if constexpr (IsLarge)
+            {
+              StorePlace(rank, x, y);
+            }
+            if (value == lower || value == upper)
+            {
+              const int end = value == lower ? 0 : 1;
+              GetEnd(end)[rank - m_Storage.ends[end].start] = static_cast<PixelNumber>(8 * vector + i);
+            }
+          }
+          ++x;
+          y += x == width ? 1 : 0;
+          x = x == width ? 0 : x;
+        }
+        if (inside)
+        {
+          TThreads::StoreVector(ranks + 8 * vector, WordVector{ packed[0], packed[1], packed[2], packed[3] });
+        }
+      }
+    });
+  }
+
+  /** One of a pair's vectors: the last of all in place of those behind it. */
+  CUDAMEDIAN_HOST_DEVICE static int
+  GetVectorOfPair(int pair, int thread, int vectors)
+  {
+    const int vector = 2 * pair + thread % 2;
+    return vector < vectors ? vector : vectors - 1;
+  }
+
+  using PixelNumber = std::conditional_t<IsLarge, std::uint32_t, std::uint16_t>;
+
+  /** How many pixels of an end there is room for. */
+  CUDAMEDIAN_HOST_DEVICE int
+  GetMostOfEnd() const
+  {
+    return m_Arguments.GetUnorderedWords() * 2 / static_cast<int>(sizeof(PixelNumber));
+  }
+
+  /** Which pixels have the number of an end: until there are marks. */
+  CUDAMEDIAN_HOST_DEVICE PixelNumber *
+  GetEnd(int end) const
+  {
+    return reinterpret_cast<PixelNumber *>(GetMarks()) + end * GetMostOfEnd();
   }
 
   /** Orders the pixels of the ends by comparing each with all. */
@@ -542,18 +662,153 @@ private:
         const auto * numbers = GetEnd(end);
         for (int i = thread; i < found.count; i += VThreads)
         {
-          const auto key = LoadKey(columns, numbers[i]);
+          const auto number = static_cast<int>(numbers[i]);
+          const auto key = LoadKey(columns, number);
           int        rank = found.start;
           for (int other = 0; other < found.count; ++other)
           {
-            const auto otherKey = LoadKey(columns, numbers[other]);
+            const auto otherKey = LoadKey(columns, static_cast<int>(numbers[other]));
             rank += otherKey < key || (otherKey == key && other < i) ? 1 : 0;
           }
-          ranks[numbers[i]] = Pack(rank);
+          ranks[number] = Pack(rank);
+          if constexpr (IsLarge)
+          {
+            const int y = number / m_Arguments.shape.region[0];
+            StorePlace(rank, number - y * m_Arguments.shape.region[0], y);
+          }
         }
       }
     });
     m_Threads.Synchronize();
+  }
+
+  /** Orders the pixels of a large region that share a number, where they are few. Some ranks at a time have their keys
+   * where the counters were. */
+  CUDAMEDIAN_HOST_DEVICE void
+  OrderRuns()
+  {
+    m_Threads.Synchronize();
+    for (int first = 32; first < GetLastPacked(); first += Chunk - mostOfRun)
+    {
+      LoadRuns(first);
+      m_Threads.ForEachThread([&](int thread) {
+        // The places of the next ones.
+        const int ahead = first + Chunk - mostOfRun + 32 * thread;
+        if (thread < Chunk / 32 && ahead < GetLastPacked())
+        {
+          m_Threads.Prefetch(GetPlaces() + ahead);
+        }
+      });
+      m_Threads.ForEachThread([&](int thread) {
+        CUDAMEDIAN_UNROLL
+        for (int i = 0; i < Items; ++i)
+        {
+          m_Target[thread][i] = FindTarget(first, first + thread + i * VThreads);
+        }
+      });
+      m_Threads.Synchronize();
+      m_Threads.ForEachThread([&](int thread) {
+        CUDAMEDIAN_UNROLL
+        for (int i = 0; i < Items; ++i)
+        {
+          Move(first + thread + i * VThreads, m_Target[thread][i], m_Place[thread][i]);
+        }
+      });
+      m_Threads.Synchronize();
+    }
+  }
+
+  /** The places and keys of a chunk of packed ranks. */
+  CUDAMEDIAN_HOST_DEVICE void
+  LoadRuns(int first)
+  {
+    m_Threads.ForEachThread([&](int thread) {
+      const RegionAxis columns(m_Arguments, m_Block, 0);
+      CUDAMEDIAN_UNROLL
+      for (int i = 0; i < Items; ++i)
+      {
+        const int rank = first + thread + i * VThreads;
+        m_Place[thread][i] = GetPlaces()[rank < GetLastPacked() ? rank : first];
+      }
+      CUDAMEDIAN_UNROLL
+      for (int i = 0; i < Items; ++i)
+      {
+        int x = 0;
+        int y = 0;
+        Places::Unpack(m_Place[thread][i], x, y);
+        GetStaged()[thread + i * VThreads] =
+          GetKey(static_cast<const TBits *>(m_Arguments.slab.input)[m_Rows[y] + columns.GetOffset(x)]);
+      }
+    });
+    m_Threads.Synchronize();
+  }
+
+  CUDAMEDIAN_HOST_DEVICE TBits *
+  GetStaged() const
+  {
+    return reinterpret_cast<TBits *>(m_Storage.counters);
+  }
+
+  /** The marks of 32 ranks from one on. */
+  CUDAMEDIAN_HOST_DEVICE std::uint32_t
+                         GetMarksFrom(int rank) const
+  {
+    if (rank < 0)
+    {
+      return m_Storage.unordered[0] << -rank;
+    }
+    const auto lower = m_Storage.unordered[rank / 32];
+    const auto upper = m_Storage.unordered[rank / 32 + 1];
+    return static_cast<std::uint32_t>((lower | static_cast<std::uint64_t>(upper) << 32) >> rank % 32);
+  }
+
+  /** The packed rank of a pixel among those that share its number; -1 where they stay as they are. */
+  CUDAMEDIAN_HOST_DEVICE int
+  FindTarget(int chunk, int rank) const
+  {
+    const int last = GetLastPacked();
+    const int behind = chunk + Chunk < last ? chunk + Chunk : last;
+    if (rank >= behind)
+    {
+      return -1;
+    }
+    const int absolute = rank + m_Arguments.shape.firstRank;
+    const int first = rank - CountLeadingZeros(~GetMarksFrom(absolute - 31));
+    const int end = rank + 1 + CountTrailingZeros(~GetMarksFrom(absolute + 1));
+    // None, too many, or not all of them are at hand.
+    if (end - first == 1 || end - first > mostOfRun || first < chunk || end > behind)
+    {
+      return -1;
+    }
+    const auto * keys = GetStaged();
+    const auto   key = keys[rank - chunk];
+    int          target = first;
+    CUDAMEDIAN_KEEP_LOOP
+    for (int i = first - chunk; i < end - chunk; ++i)
+    {
+      target += keys[i] < key || (keys[i] == key && i < rank - chunk) ? 1 : 0;
+    }
+    return target;
+  }
+
+  /** Gives a pixel another rank. */
+  CUDAMEDIAN_HOST_DEVICE void
+  Move(int rank, int target, std::uint32_t place) const
+  {
+    if (target < 0)
+    {
+      return;
+    }
+    const int absolute = rank + m_Arguments.shape.firstRank;
+    TThreads::ClearBits(m_Storage.unordered + absolute / 32, 1U << absolute % 32);
+    GetPlaces()[target] = place;
+    if (target / 32 != rank / 32)
+    {
+      int x = 0;
+      int y = 0;
+      Places::Unpack(place, x, y);
+      GetRanks()[y * m_Arguments.shape.region[0] + x] = static_cast<std::uint16_t>(target / 32);
+    }
   }
 
   /** The marks of the ranks that are told apart. */
@@ -571,13 +826,15 @@ private:
     });
   }
 
-  const TThreads &      m_Threads;
-  const RankArguments & m_Arguments;
-  std::uint32_t         m_Region;
-  Storage &             m_Storage;
-  std::int64_t *        m_Rows;
-  RankBlock             m_Block;
-  Value<std::uint32_t>  m_Total;
+  const TThreads &                          m_Threads;
+  const RankArguments &                     m_Arguments;
+  std::uint32_t                             m_Region;
+  Storage &                                 m_Storage;
+  std::int64_t *                            m_Rows;
+  RankBlock                                 m_Block;
+  Value<std::uint32_t>                      m_Total;
+  Value<std::uint32_t[IsLarge ? Items : 1]> m_Place;
+  Value<int[IsLarge ? Items : 1]>           m_Target;
 };
 
 } // namespace cudamedian

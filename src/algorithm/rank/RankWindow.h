@@ -19,6 +19,7 @@
 #define RankWindow_h
 
 #include "PixelKey.h"
+#include "WordBits.h"
 
 /** A sliding window as counters of its pixels. For both backends.
  *
@@ -268,15 +269,7 @@ private:
     int position = 0;
     if constexpr (VCounterBits == 1)
     {
-      CUDAMEDIAN_UNROLL
-      for (int width = 16; width > 0; width /= 2)
-      {
-        const int lower = CountBits(word & ((1U << width) - 1));
-        const int step = left >= lower ? width : 0;
-        left -= step != 0 ? lower : 0;
-        position += step;
-        word >>= step;
-      }
+      position = FindBit<32>(word, left);
     }
     else
     {
@@ -289,19 +282,6 @@ private:
       }
     }
     return position;
-  }
-
-  CUDAMEDIAN_HOST_DEVICE static int
-  CountBits(std::uint32_t word)
-  {
-#ifdef __CUDA_ARCH__
-    return __popc(word);
-#else
-    // Compilers for plain x86-64 call a function for __builtin_popcount.
-    word -= word >> 1 & 0x55555555U;
-    word = (word & 0x33333333U) + (word >> 2 & 0x33333333U);
-    return static_cast<int>(((word + (word >> 4)) & 0x0F0F0F0FU) * 0x01010101U >> 24);
-#endif
   }
 
   /** Adds a number of pixels, 1 or -1, to a counter. On a device only the lower half of `packedRank` counts. */
