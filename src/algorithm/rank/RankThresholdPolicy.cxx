@@ -101,7 +101,6 @@ SetBlock(const Window & window, int pixelBytes, bool byValues, RankShape & shape
 bool
 SetLargeBlock(const Window & window, int pixelBytes, RankShape & shape, const DeviceTraits & traits)
 {
-  static_assert(96 * 8 % largeThresholdThreads == 0, "blocks of threads divide those of all widths");
   shape.sortPixels = largeSortPixels;
   if (!SetRegion(window, shape) || shape.pixels > largeSortPixels - 128 || shape.words > mostCompared ||
       GetValueSortBytes(shape, pixelBytes) > traits.blockSharedBytes)
@@ -162,21 +161,16 @@ Estimate(const RankShape &    shape,
   return sort / outputs + 1.95 * instructions / (3.8 * warps / (1 + 0.103 * warps));
 }
 
-/** The same for a large region, fitted to 36 blocks of 5 windows, 183x183 to 401x401, with 32 bits on an H200: within
- * 20 % of random pixels where a region has at most 300,000, and within 28 % beyond.
- *
- * \param isScan for the mean of random pixels and of a scan, whose medians move further. */
+/** The same for random pixels in a large region, fitted to 36 blocks of 5 windows, 183x183 to 401x401, with 32 bits on
+ * an H200: within 20 % where a region has at most 300,000 pixels, and within 28 % beyond. */
 double
-EstimateLarge(const RankShape & shape, const Window & window, bool isScan)
+EstimateLarge(const RankShape & shape, const Window & window)
 {
   const auto   width = static_cast<double>(window.GetSize(shape.axes[0]));
   const auto   height = static_cast<double>(window.GetSize(shape.axes[2]));
   const double outputs = static_cast<double>(shape.tile[0]) * shape.tile[2];
-  const double start = width * height / shape.steps;
-  const double drift = shape.pixels / height;
-  const double random = 4.7 * shape.pixels / outputs + 1.67 * width + 0.017 * start + 0.076 * drift;
-  const double scan = 2.73 * width + 0.0228 * start + 0.51 * drift;
-  return isScan ? (random + scan) / 2 : random;
+  return 4.7 * shape.pixels / outputs + 1.67 * width + 0.017 * width * height / shape.steps +
+         0.076 * shape.pixels / height;
 }
 
 /** \returns false if windows of a shape keep no threshold. */
@@ -205,7 +199,7 @@ EstimateThresholdPicoseconds(const RankShape &    shape,
                              int                  pixelBytes,
                              const DeviceTraits & traits)
 {
-  return IsLargeRegion(shape) ? EstimateLarge(shape, window, false) : Estimate(shape, window, pixelBytes, traits, 1);
+  return IsLargeRegion(shape) ? EstimateLarge(shape, window) : Estimate(shape, window, pixelBytes, traits, 1);
 }
 
 bool
@@ -261,31 +255,22 @@ FindLargeThresholdShape(const Window & window, int pixelBytes, RankShape & shape
   {
     return false;
   }
-  double cost = 0;
-  bool   found = false;
-  for (const int width : { 96, 128, 192, 256 })
+  // Of 14 blocks the best at 301x301, or near to it, with random pixels and a scan, and so at 251x251 and 351x351.
+  // Memory takes its time to answer: fewer threads wait for it, and more start anew too often.
+  constexpr int rows = 8;
+  candidate.lanes[0] = candidate.tile[0] = 128;
+  candidate.threads = rows * candidate.lanes[0];
+  static_assert(rows * 128 % largeThresholdThreads == 0, "whole blocks slide over a region");
+  for (candidate.steps = 20; candidate.steps > 0; --candidate.steps)
   {
-    // Memory takes its time to answer: fewer threads wait for it, and more start anew too often.
-    constexpr int rows = 8;
-    candidate.lanes[0] = candidate.tile[0] = width;
-    candidate.threads = rows * width;
-    for (candidate.steps = 4; candidate.steps <= 128; ++candidate.steps)
+    candidate.tile[2] = rows * candidate.steps;
+    if (SetLargeBlock(window, pixelBytes, candidate, traits))
     {
-      candidate.tile[2] = candidate.steps * rows;
-      if (!SetLargeBlock(window, pixelBytes, candidate, traits))
-      {
-        break;
-      }
-      const auto estimate = EstimateLarge(candidate, window, true);
-      if (!found || estimate < cost)
-      {
-        shape = candidate;
-        cost = estimate;
-        found = true;
-      }
+      shape = candidate;
+      return true;
     }
   }
-  return found;
+  return false;
 }
 
 bool
