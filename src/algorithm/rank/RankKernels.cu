@@ -311,9 +311,7 @@ GetRankKernelsOf(const RankShape & shape, KeyFormat keyFormat)
     }
     else if (KeepsThresholds(shape))
     {
-      return { FindSortKernels<8 * sizeof(Bits)>(shape.sortPixels),
-               IsLargeRegion(shape) ? FindLargeThresholdKernel(shape, sizeof(Bits))
-                                    : FindThresholdKernel(shape, sizeof(Bits)) };
+      return { FindSortKernels<8 * sizeof(Bits)>(shape.sortPixels), FindThresholdKernel(shape, sizeof(Bits)) };
     }
     else
     {
@@ -360,8 +358,7 @@ LaunchSort(const RankKernels & kernels, const RankArguments & arguments, unsigne
   {
     const auto pixelBytes = static_cast<int>(GetPixelBytes(arguments.keyFormat));
     const auto bytes = static_cast<std::size_t>(GetValueSortBytes(shape, pixelBytes));
-    const auto kernel = IsLargeRegion(shape) ? FindLargeSortKernel(pixelBytes) : FindValueKernel(pixelBytes);
-    return Launch(kernel, arguments, count, valueSortThreads, bytes, stream);
+    return Launch(FindValueKernel(shape, pixelBytes), arguments, count, valueSortThreads, bytes, stream);
   }
   const auto & [buckets, digits] = *kernels.sort;
   auto error = cudaMemsetAsync(arguments.left, 0, sizeof(*arguments.left), stream);

@@ -149,9 +149,9 @@ FindFastestShape(const Window & window, int pixelBytes, const DeviceTraits & tra
   RankShape  counters{};
   RankShape  thresholds{};
   const bool counts = FindCounterShape(window, pixelBytes, counters, traits);
-  const auto find = IsLargeRegionFaster(window, pixelBytes) ? FindLargeThresholdShape : FindThresholdShape;
   // One threshold keeps to one rank.
-  if (window.ranks == 1 && IsThresholdFaster(window, pixelBytes) && find(window, pixelBytes, thresholds, traits) &&
+  if (window.ranks == 1 && IsThresholdFaster(window, pixelBytes) &&
+      FindThresholdShape(window, pixelBytes, thresholds, traits) &&
       (!counts || EstimateRankPicoseconds(thresholds, window, pixelBytes, traits) <
                     EstimateRankPicoseconds(counters, window, pixelBytes, traits)))
   {

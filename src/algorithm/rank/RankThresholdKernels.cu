@@ -124,19 +124,21 @@ FindThresholdKernelOf(const RankShape & shape)
 } // namespace
 
 RankFunction
-FindValueKernel(int pixelBytes)
+FindValueKernel(const RankShape & shape, int pixelBytes)
 {
-  return pixelBytes == 2   ? ValueKernel<std::uint16_t>
-         : pixelBytes == 4 ? ValueKernel<std::uint32_t>
-                           : ValueKernel<std::uint64_t>;
+  return IsLargeRegion(shape) ? FindLargeSortKernel(pixelBytes)
+         : pixelBytes == 2    ? ValueKernel<std::uint16_t>
+         : pixelBytes == 4    ? ValueKernel<std::uint32_t>
+                              : ValueKernel<std::uint64_t>;
 }
 
 RankFunction
 FindThresholdKernel(const RankShape & shape, int pixelBytes)
 {
-  return pixelBytes == 2   ? FindThresholdKernelOf<std::uint16_t>(shape)
-         : pixelBytes == 4 ? FindThresholdKernelOf<std::uint32_t>(shape)
-                           : FindThresholdKernelOf<std::uint64_t>(shape);
+  return IsLargeRegion(shape) ? FindLargeThresholdKernel(shape, pixelBytes)
+         : pixelBytes == 2    ? FindThresholdKernelOf<std::uint16_t>(shape)
+         : pixelBytes == 4    ? FindThresholdKernelOf<std::uint32_t>(shape)
+                              : FindThresholdKernelOf<std::uint64_t>(shape);
 }
 
 } // namespace cudamedian

@@ -31,13 +31,14 @@ constexpr int valueSortThreads = 1024;
 
 /** The kernel that sorts regions by the values of pixels of 2, 4 or 8 bytes. */
 RankFunction
-FindValueKernel(int pixelBytes);
+FindValueKernel(const RankShape & shape, int pixelBytes);
 
 /** The kernel whose windows keep a threshold (RankThreshold.h), for such pixels. */
 RankFunction
 FindThresholdKernel(const RankShape & shape, int pixelBytes);
 
-/** The same for large regions. The blocks of a region that slide windows have largeThresholdThreads each. */
+/** Those for large regions, which the others return for such a shape. The blocks of a region that slide windows have
+ * largeThresholdThreads each. */
 RankFunction
 FindLargeSortKernel(int pixelBytes);
 RankFunction

@@ -97,7 +97,7 @@ SetBlock(const Window & window, int pixelBytes, bool byValues, RankShape & shape
   return 32 * shape.words <= mostCompared && shape.sharedBytes <= traits.blockSharedBytes;
 }
 
-/** The same for a large region, of whose ranks the eights are compared. */
+/** The same for a large region, of whose ranks the words are compared. */
 bool
 SetLargeBlock(const Window & window, int pixelBytes, RankShape & shape, const DeviceTraits & traits)
 {
@@ -191,6 +191,34 @@ SetThresholdAxes(const Window & window, int pixelBytes, RankShape & shape)
   return shape.axes[0] == 0;
 }
 
+/** Whether large regions were measured to be faster than others, whose blocks then have few outputs. */
+bool
+IsLargeRegionFaster(const Window & window, int pixelBytes)
+{
+  return window.CountPixels() > (pixelBytes == 2 ? 211 * 211 : 181 * 181);
+}
+
+/** The block of a large region. \param shape with its axes; its lanes and steps are set. */
+bool
+FindLargeBlock(const Window & window, int pixelBytes, RankShape & shape, const DeviceTraits & traits)
+{
+  // Of 14 blocks the best at 301x301, or near to it, with random pixels and a scan, and so at 251x251 and 351x351.
+  // Memory takes its time to answer: fewer threads wait for it, and more start anew too often.
+  constexpr int rows = 8;
+  shape.lanes[0] = shape.tile[0] = 128;
+  shape.threads = rows * shape.lanes[0];
+  static_assert(rows * 128 % largeThresholdThreads == 0, "whole blocks slide over a region");
+  for (shape.steps = 20; shape.steps > 0; --shape.steps)
+  {
+    shape.tile[2] = rows * shape.steps;
+    if (SetLargeBlock(window, pixelBytes, shape, traits))
+    {
+      return true;
+    }
+  }
+  return false;
+}
+
 } // namespace
 
 double
@@ -209,6 +237,12 @@ FindThresholdShape(const Window & window, int pixelBytes, RankShape & shape, con
   if (!SetThresholdAxes(window, pixelBytes, candidate))
   {
     return false;
+  }
+  if (IsLargeRegionFaster(window, pixelBytes))
+  {
+    const bool fits = FindLargeBlock(window, pixelBytes, candidate, traits);
+    shape = fits ? candidate : shape;
+    return fits;
   }
   constexpr double restlessness = 4;
   double           cost = 0;
@@ -248,32 +282,6 @@ FindThresholdShape(const Window & window, int pixelBytes, RankShape & shape, con
 }
 
 bool
-FindLargeThresholdShape(const Window & window, int pixelBytes, RankShape & shape, const DeviceTraits & traits)
-{
-  RankShape candidate{};
-  if (!SetThresholdAxes(window, pixelBytes, candidate))
-  {
-    return false;
-  }
-  // Of 14 blocks the best at 301x301, or near to it, with random pixels and a scan, and so at 251x251 and 351x351.
-  // Memory takes its time to answer: fewer threads wait for it, and more start anew too often.
-  constexpr int rows = 8;
-  candidate.lanes[0] = candidate.tile[0] = 128;
-  candidate.threads = rows * candidate.lanes[0];
-  static_assert(rows * 128 % largeThresholdThreads == 0, "whole blocks slide over a region");
-  for (candidate.steps = 20; candidate.steps > 0; --candidate.steps)
-  {
-    candidate.tile[2] = rows * candidate.steps;
-    if (SetLargeBlock(window, pixelBytes, candidate, traits))
-    {
-      shape = candidate;
-      return true;
-    }
-  }
-  return false;
-}
-
-bool
 IsThresholdFaster(const Window & window, int pixelBytes)
 {
   const auto shorter = std::min(window.GetSize(0), window.GetSize(1));
@@ -281,12 +289,6 @@ IsThresholdFaster(const Window & window, int pixelBytes)
   const auto least = pixelBytes == 2 ? 45 : 61;
   const bool isTooLarge = window.CountPixels() > 401 * 401 || longer > 2 * shorter;
   return pixelBytes > 1 && shorter >= least && !(IsLargeRegionFaster(window, pixelBytes) && isTooLarge);
-}
-
-bool
-IsLargeRegionFaster(const Window & window, int pixelBytes)
-{
-  return window.CountPixels() > (pixelBytes == 2 ? 211 * 211 : 181 * 181);
 }
 
 } // namespace cudamedian

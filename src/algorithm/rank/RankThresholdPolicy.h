@@ -24,26 +24,19 @@
 namespace cudamedian
 {
 
-/** Finds the fastest block for a window by a model of its cost.
+/** Finds the fastest block for a window by a model of its cost: beyond 211x211 with 16 bits, and 181x181 with more, the
+ * one that was measured to be in large regions (RegionForm::Large).
  *
  * \returns false if there is none: the window is no box in a plane with the image's rows, or pixels have 8 bits, whose
  * values are counted. */
 bool
 FindThresholdShape(const Window & window, int pixelBytes, RankShape & shape, const DeviceTraits & traits);
 
-/** The same in regions of more than valueSortPixels. */
-bool
-FindLargeThresholdShape(const Window & window, int pixelBytes, RankShape & shape, const DeviceTraits & traits);
-
 /** Whether windows were measured to be faster with a threshold than with counters or histograms where there is such a
  * block: squares of 45 to 401 pixels of 16 bits were, and of 61 to 401 of more. Smaller ones are no faster on scans,
  * and cubes are slower. In large regions windows are not long: they were not measured. */
 bool
 IsThresholdFaster(const Window & window, int pixelBytes);
-
-/** Whether they were so in large regions: beyond 211x211 with 16 bits, and 181x181 with more. */
-bool
-IsLargeRegionFaster(const Window & window, int pixelBytes);
 
 /** What an output of such a block takes in picoseconds, at the speed of an H200's multiprocessors. */
 double
