@@ -190,6 +190,11 @@ public:
   Prefetch(const void *)
   {}
   static void
+  SetBits(std::uint32_t * word, std::uint32_t bits)
+  {
+    *word |= bits;
+  }
+  static void
   ClearBits(std::uint32_t * word, std::uint32_t bits)
   {
     *word &= ~bits;
@@ -238,6 +243,10 @@ public:
   template <typename T>
   static void
   KeepAddress(T *&)
+  {}
+  template <typename T>
+  static void
+  KeepNumber(T &)
   {}
 
 private:

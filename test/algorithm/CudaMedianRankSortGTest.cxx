@@ -46,11 +46,13 @@ enum class Content
   Sorted,
   Reversed,
   OneBucket,
-  Extremes
+  Extremes,
+  Repeated,
+  Concentrated
 };
-constexpr Content contents[] = { Content::FullRange, Content::Even,      Content::Narrow,
-                                 Content::Equal,     Content::Few,       Content::Sorted,
-                                 Content::Reversed,  Content::OneBucket, Content::Extremes };
+constexpr Content contents[] = { Content::FullRange, Content::Even,     Content::Narrow,      Content::Equal,
+                                 Content::Few,       Content::Sorted,   Content::Reversed,    Content::OneBucket,
+                                 Content::Extremes,  Content::Repeated, Content::Concentrated };
 
 template <typename TBits>
 std::vector<TBits>
@@ -60,6 +62,8 @@ MakePixels(Content content, std::size_t count, std::mt19937_64 & generator)
   constexpr int      width = 8 * sizeof(TBits);
   const auto         step = static_cast<TBits>(static_cast<TBits>(~TBits{ 0 }) / count);
   const auto         base = static_cast<TBits>(generator());
+  std::vector<TBits> some(count / 20 + 1);
+  std::generate(some.begin(), some.end(), [&]() { return static_cast<TBits>(generator()); });
   for (std::size_t i = 0; i < count; ++i)
   {
     const auto any = generator();
@@ -83,6 +87,14 @@ MakePixels(Content content, std::size_t count, std::mt19937_64 & generator)
         break;
       case Content::Extremes:
         pixels[i] = static_cast<TBits>(any % 3 == 0 ? 0 : any % 3 == 1 ? ~std::uint64_t{ 0 } : any >> 8);
+        break;
+      case Content::Repeated:
+        // As where a border repeats pixels. Some other keys are between.
+        pixels[i] = any % 8 == 0 ? static_cast<TBits>(generator()) : some[any / 8 % some.size()];
+        break;
+      case Content::Concentrated:
+        pixels[i] = static_cast<TBits>(any);
+        pixels[i] >>= generator() % 4 == 0 ? 0 : 12;
         break;
       default:
         pixels[i] = static_cast<TBits>(any);
@@ -373,6 +385,11 @@ CheckSort(PixelType type)
       {
         EXPECT_EQ(left, 0U) << "where a bucket is one value nothing is compared";
       }
+      if (content == Content::Repeated || content == Content::Concentrated)
+      {
+        // The region that reaches beyond the image may have more equal keys, and another between them.
+        EXPECT_LE(left, 1U) << "where buckets have many keys they are divided";
+      }
       if (content == Content::OneBucket && pixels == size && bits > 16)
       {
         EXPECT_GT(left, 0U) << "one bucket has nearly all keys";
@@ -428,7 +445,13 @@ TEST(CudaMedianRankSort, BucketsAsLongAsAreComparedAreNotLeft)
   using Case = SortCase<std::uint32_t>;
   using Buckets = BucketSort<32, 8, LoopedThreads<256>>;
   using Digits = DigitSort<32, 16, LoopedThreads<128>>;
-  for (const int length : { Buckets::Storage::Longest - 1, Buckets::Storage::Longest, Buckets::Storage::Longest + 1 })
+  using Storage = Buckets::Storage;
+  for (const int length : { Storage::Longest - 1,
+                            Storage::Longest,
+                            Storage::Longest + 1,
+                            Storage::LongestMixed - 1,
+                            Storage::LongestMixed,
+                            Storage::LongestMixed + 1 })
   {
     // The first region has a key in each bucket, but for one bucket that has more of them. The others have equal keys.
     std::vector<std::uint32_t> keys(size);
@@ -448,8 +471,7 @@ TEST(CudaMedianRankSort, BucketsAsLongAsAreComparedAreNotLeft)
       pixels[i / width * columns + i % width] = keys[i];
     }
     Case sortCase(PixelType::UInt32, width, size / width, pixels);
-    EXPECT_EQ((sortCase.Run<Buckets, Digits>(bucketThreads, digitThreads)),
-              length > Buckets::Storage::Longest ? 1U : 0U)
+    EXPECT_EQ((sortCase.Run<Buckets, Digits>(bucketThreads, digitThreads)), length > Storage::LongestMixed ? 1U : 0U)
       << "a bucket of " << length;
   }
 }

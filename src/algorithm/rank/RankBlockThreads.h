@@ -98,6 +98,11 @@ struct BlockThreads
   }
   /** Clears bits in a word that other threads may change at the same time. */
   static __device__ __forceinline__ void
+  SetBits(std::uint32_t * word, std::uint32_t bits)
+  {
+    atomicOr(word, bits);
+  }
+  static __device__ __forceinline__ void
   ClearBits(std::uint32_t * word, std::uint32_t bits)
   {
     atomicAnd(word, ~bits);
@@ -211,6 +216,13 @@ struct BlockThreads
   KeepAddress(T *& pointer)
   {
     asm("" : "+l"(pointer));
+  }
+  /** What follows from a number is found anew from here on, which takes fewer registers. */
+  template <typename T>
+  static __device__ __forceinline__ void
+  KeepNumber(T & number)
+  {
+    asm("" : "+r"(number));
   }
 };
 

@@ -20,7 +20,8 @@
 
 #include "RankSort.h"
 
-/** Sorts a region by buckets, as many as pixels, that divide the range of keys evenly. See RankSort.h. */
+/** Sorts a region by buckets, as many as pixels at least, that divide the range of keys evenly, or as densely as keys
+ * lie. See RankSort.h. */
 namespace cudamedian
 {
 
@@ -40,8 +41,12 @@ struct BucketStorage
   }
   static constexpr unsigned int Buckets = GetBuckets();
   static constexpr int          Warps = VThreads / 32;
-  /** Keys that a bucket may have at most where they are compared with each other. */
-  static constexpr int Longest = 16;
+  /** Keys that a bucket may have at most where all keys are compared with those around them. */
+  static constexpr int Longest = 13;
+  /** The same where those of a bucket are compared with each other alone. */
+  static constexpr int LongestMixed = 64;
+  /** Set in the upper half of a bucket's counter, or the lower one, if its keys are not all equal. */
+  static constexpr std::uint32_t Mixed = 0x8000U;
 
   /** A key; one of 16 bits has its pixel's number below it. */
   using Element = std::conditional_t<VKeyBits == 16, std::uint32_t, SortedBits<VKeyBits>>;
@@ -74,7 +79,11 @@ struct BucketStorage
   }
 };
 
-/** Sorts a region by buckets: its pixels' packed ranks, and its pixels in order. Equal keys have ranks in any order. */
+/** Sorts a region by buckets: its pixels' packed ranks, and its pixels in order. Equal keys have ranks in any order.
+ *
+ * Buckets divide the range of keys evenly at first. Where some have many keys, as those of most scans do, each bucket
+ * is divided evenly into as many as it has keys. What is left in a bucket then is mostly of one value, and need not be
+ * compared. */
 template <int VKeyBits, int VItems, typename TThreads>
 class BucketSort
 {
@@ -92,31 +101,39 @@ public:
     , m_Storage(*static_cast<Storage *>(shared))
   {}
 
-  /** Lists the region and leaves it if it has more keys in a bucket than are worth comparing. */
+  /** Lists the region and leaves it if it has more different keys in a bucket than are worth comparing. */
   CUDAMEDIAN_HOST_DEVICE void
   Run()
   {
     LoadKeys<Bits, VItems>(
       m_Threads, m_Arguments, m_Region, &m_Storage, [](int thread) { return thread; }, VThreads, m_Keys);
     FindRange();
-    CountKeys();
+    CountKeys<false>();
     AddCounters();
     FindStarts();
     const int longest = m_Threads.GetCommon(m_Longest);
-    if (longest > Storage::Longest)
+    WriteStarts();
+    if (longest <= Storage::Longest)
     {
-      m_Threads.ForEachThread([&](int thread) {
-        if (thread == 0)
-        {
-          m_Arguments.left[1 + TThreads::AddTo(m_Arguments.left, 1U)] = m_Region;
-        }
-      });
+      FillBuckets();
+      CompareKeys(longest);
+      WriteResults();
       return;
     }
+    DivideBuckets();
+    CountKeys<true>();
+    AddCounters();
+    FindStarts();
     WriteStarts();
-    FillBuckets();
-    CompareKeys(longest);
-    WriteResults();
+    FillDividedBuckets();
+    FindMixedBuckets();
+    if (m_Threads.GetCommon(m_Longest) > Storage::LongestMixed)
+    {
+      LeaveRegion();
+      return;
+    }
+    CompareMixedKeys();
+    WriteDividedResults();
   }
 
 private:
@@ -128,6 +145,17 @@ private:
   /** Words of counters that a thread adds up. */
   static constexpr int Own = static_cast<int>(Storage::Buckets / 2 / VThreads);
   static_assert(Own % 4 == 0, "whole vectors of counters");
+
+  CUDAMEDIAN_HOST_DEVICE void
+  LeaveRegion() const
+  {
+    m_Threads.ForEachThread([&](int thread) {
+      if (thread == 0)
+      {
+        m_Arguments.left[1 + TThreads::AddTo(m_Arguments.left, 1U)] = m_Region;
+      }
+    });
+  }
 
   template <typename T>
   CUDAMEDIAN_HOST_DEVICE static T
@@ -143,9 +171,44 @@ private:
   }
 
   CUDAMEDIAN_HOST_DEVICE unsigned int
+  GetCounter(unsigned int bucket) const
+  {
+    return m_Storage.counters[Storage::GetWord(bucket)] >> Storage::GetShift(bucket) & 0xFFFFU;
+  }
+
+  /** Where the keys of a bucket start among the sorted ones. */
+  CUDAMEDIAN_HOST_DEVICE unsigned int
+  GetStart(unsigned int bucket) const
+  {
+    return GetCounter(bucket) & (Storage::Mixed - 1);
+  }
+
+  CUDAMEDIAN_HOST_DEVICE unsigned int
+  GetEnd(unsigned int bucket) const
+  {
+    return bucket + 1 < Storage::Buckets ? GetStart(bucket + 1) : static_cast<unsigned int>(m_Arguments.shape.pixels);
+  }
+
+  /** The bucket of a key, of those that divide the range evenly, or of what these are divided into. */
+  template <bool VIsDivided>
+  CUDAMEDIAN_HOST_DEVICE unsigned int
   FindBucket(int thread, int item) const
   {
-    return static_cast<unsigned int>(static_cast<Bits>(m_Keys[thread][item] - m_Lowest[thread]) >> m_Shift[thread]);
+    return VIsDivided ? m_Places[thread][item] >> 16
+                      : static_cast<unsigned int>(m_Keys[thread][item] >> m_Shift[thread]);
+  }
+
+  /** Where a key of a divided bucket is among the sorted ones. */
+  CUDAMEDIAN_HOST_DEVICE unsigned int
+  GetPlace(int thread, int item) const
+  {
+    return GetStart(FindBucket<true>(thread, item)) + (m_Places[thread][item] & 0xFFFFU);
+  }
+
+  CUDAMEDIAN_HOST_DEVICE bool
+  HasPixel(int thread, int item) const
+  {
+    return thread + item * VThreads < m_Arguments.shape.pixels;
   }
 
   /** The range of a warp's keys. Where a thread has no pixel it has read some other. */
@@ -174,6 +237,16 @@ private:
     }
   }
 
+  CUDAMEDIAN_HOST_DEVICE void
+  EmptyCounters(int thread) const
+  {
+    CUDAMEDIAN_UNROLL
+    for (int i = 0; i < Own / 4; ++i)
+    {
+      m_Storage.vectors[i * VThreads + thread] = WordVector{ 0, 0, 0, 0 };
+    }
+  }
+
   /** How buckets divide the range of keys. Empties their counters, and puts keys around the place for the sorted. */
   CUDAMEDIAN_HOST_DEVICE void
   FindRange()
@@ -186,11 +259,7 @@ private:
         m_Storage.lowest[thread / 32] = m_Lowest[thread];
         m_Storage.highest[thread / 32] = highest[thread];
       }
-      CUDAMEDIAN_UNROLL
-      for (int i = 0; i < Own / 4; ++i)
-      {
-        m_Storage.vectors[i * VThreads + thread] = WordVector{ 0, 0, 0, 0 };
-      }
+      EmptyCounters(thread);
       if (thread < Storage::Longest)
       {
         m_Storage.sorted[thread] = 0;
@@ -207,27 +276,67 @@ private:
       }
       const auto range = static_cast<unsigned long long>(highest[thread] - m_Lowest[thread]) / Storage::Buckets;
       m_Shift[thread] = 64 - TThreads::CountLeadingZeros(range);
+      CUDAMEDIAN_UNROLL
+      for (int i = 0; i < VItems; ++i)
+      {
+        m_Keys[thread][i] = static_cast<Bits>(m_Keys[thread][i] - m_Lowest[thread]);
+      }
     });
   }
 
+  /** Where a key lies within its bucket, which is of more than one value, in units of 2^-32 of that. */
+  CUDAMEDIAN_HOST_DEVICE std::uint32_t
+                         GetWithin(int thread, int item) const
+  {
+    const auto above = m_Keys[thread][item];
+    return VKeyBits == 64
+             ? static_cast<std::uint32_t>(static_cast<std::uint64_t>(above) << (64 - m_Shift[thread]) >> 32)
+             : static_cast<std::uint32_t>(above) << (32 - m_Shift[thread]);
+  }
+
+  /** Divides each bucket, a part of the range of keys, into as many as it has keys, and empties their counters. */
+  CUDAMEDIAN_HOST_DEVICE void
+  DivideBuckets()
+  {
+    m_Threads.ForEachThread([&](int thread) {
+      CUDAMEDIAN_UNROLL
+      for (int i = 0; i < VItems; ++i)
+      {
+        const auto    bucket = FindBucket<false>(thread, i);
+        const auto    start = GetStart(bucket);
+        std::uint64_t part = GetWithin(thread, i);
+        part *= GetEnd(bucket) - start;
+        m_Places[thread][i] = (start + static_cast<std::uint32_t>(part >> 32)) << 16;
+      }
+    });
+    m_Threads.Synchronize();
+    m_Threads.ForEachThread([&](int thread) { EmptyCounters(thread); });
+    m_Threads.Synchronize();
+  }
+
   /** A bucket's keys come in no particular order. */
+  template <bool VIsDivided>
   CUDAMEDIAN_HOST_DEVICE void
   CountKeys()
   {
     m_Threads.ForEachThread([&](int thread) {
-      auto & slots = m_Slots[thread];
+      auto & places = m_Places[thread];
       CUDAMEDIAN_UNROLL
       for (int i = 0; i < VItems; ++i)
       {
-        const auto bucket = FindBucket(thread, i);
-        const auto half = Storage::GetShift(bucket);
-        slots[i] = 0;
-        if (thread + i * VThreads < m_Arguments.shape.pixels)
+        const auto    bucket = FindBucket<VIsDivided>(thread, i);
+        const auto    half = Storage::GetShift(bucket);
+        std::uint32_t before = 0;
+        if (HasPixel(thread, i))
         {
-          slots[i] = TThreads::AddTo(m_Storage.counters + Storage::GetWord(bucket), 1U << half);
+          before = TThreads::AddTo(m_Storage.counters + Storage::GetWord(bucket), 1U << half);
         }
-        slots[i] = slots[i] >> half & 0xFFFFU;
+        before = before >> half & 0xFFFFU;
+        places[i] = VIsDivided ? places[i] | before : before;
+        TThreads::KeepNumber(places[i]);
       }
+      // What follows from buckets is found anew for each purpose: registers have no room for it.
+      TThreads::KeepNumber(m_Shift[thread]);
     });
     m_Threads.Synchronize();
   }
@@ -326,10 +435,8 @@ private:
       for (int i = 0; i < VItems; ++i)
       {
         const int  number = thread + i * VThreads;
-        const auto bucket = FindBucket(thread, i);
-        const auto start = m_Storage.counters[Storage::GetWord(bucket)] >> Storage::GetShift(bucket) & 0xFFFFU;
-        const auto place = start + m_Slots[thread][i];
-        if (number < m_Arguments.shape.pixels)
+        const auto place = GetStart(FindBucket<false>(thread, i)) + m_Places[thread][i];
+        if (HasPixel(thread, i))
         {
           if constexpr (VKeyBits == 16)
           {
@@ -377,6 +484,14 @@ private:
     });
   }
 
+  /** The pixel of a key that is so far above the lowest. */
+  template <typename TMapping>
+  CUDAMEDIAN_HOST_DEVICE Bits
+  GetPixel(const TMapping & mapping, int thread, Bits above) const
+  {
+    return mapping.ToBits(static_cast<Bits>(above + m_Lowest[thread]), static_cast<Bits>(m_Arguments.slab.signMask));
+  }
+
   CUDAMEDIAN_HOST_DEVICE void
   WriteResults()
   {
@@ -399,13 +514,19 @@ private:
               VKeyBits == 16 ? static_cast<unsigned int>(elements[i] & 0xFFFFU) : m_Storage.numbers[place];
             m_Storage.ranks[number] = PackRank(ranks[i] - shape.firstRank, shape.rankShift, shape.words);
             pixels[static_cast<unsigned int>(ranks[i])] =
-              mapping.ToBits(static_cast<Bits>(elements[i] >> (VKeyBits == 16 ? 16 : 0)),
-                             static_cast<Bits>(m_Arguments.slab.signMask));
+              GetPixel(mapping, thread, static_cast<Bits>(elements[i] >> (VKeyBits == 16 ? 16 : 0)));
           }
         }
       });
     });
     m_Threads.Synchronize();
+    WriteRanks();
+  }
+
+  CUDAMEDIAN_HOST_DEVICE void
+  WriteRanks() const
+  {
+    const auto first = static_cast<std::size_t>(m_Region) * m_Arguments.GetPaddedPixels();
     m_Threads.ForEachThread([&](int thread) {
       std::uint16_t * results = m_Arguments.ranks + first;
       const int       vectors = m_Arguments.GetPaddedPixels() / 8;
@@ -416,20 +537,139 @@ private:
     });
   }
 
-  const TThreads &            m_Threads;
-  const RankArguments &       m_Arguments;
-  std::uint32_t               m_Region;
-  Storage &                   m_Storage;
-  Value<Bits[VItems]>         m_Keys;
-  Value<Bits>                 m_Lowest;
-  Value<int>                  m_Shift; ///< of a key above the lowest to its bucket
-  Value<unsigned int[VItems]> m_Slots; ///< of the keys in their buckets
-  Value<std::uint32_t[Own]>   m_Words; ///< sums of the thread's counters before each
-  Value<std::uint32_t>        m_Total;
-  Value<std::uint32_t>        m_Start;
-  Value<int>                  m_Longest;
-  Value<Element[VItems]>      m_Elements;
-  Value<int[VItems]>          m_Ranks;
+  CUDAMEDIAN_HOST_DEVICE void
+  FillDividedBuckets()
+  {
+    m_Threads.ForEachThread([&](int thread) {
+      CUDAMEDIAN_UNROLL
+      for (int i = 0; i < VItems; ++i)
+      {
+        if (HasPixel(thread, i))
+        {
+          m_Storage.sorted[GetPlace(thread, i)] = m_Keys[thread][i];
+        }
+        TThreads::KeepNumber(m_Places[thread][i]);
+      }
+    });
+    m_Threads.Synchronize();
+  }
+
+  /** Marks the buckets with different keys, and finds how many keys the longest of them has. */
+  CUDAMEDIAN_HOST_DEVICE void
+  FindMixedBuckets()
+  {
+    m_Threads.ForEachThread([&](int thread) {
+      unsigned int longest = 1;
+      CUDAMEDIAN_UNROLL
+      for (int i = 0; i < VItems; ++i)
+      {
+        const auto bucket = FindBucket<true>(thread, i);
+        const auto start = GetStart(bucket);
+        if (HasPixel(thread, i) && m_Keys[thread][i] != m_Storage.sorted[start])
+        {
+          TThreads::SetBits(m_Storage.counters + Storage::GetWord(bucket), Storage::Mixed << Storage::GetShift(bucket));
+          longest = GetHigher(longest, GetEnd(bucket) - start);
+        }
+        TThreads::KeepNumber(m_Places[thread][i]);
+      }
+      m_Longest[thread] = static_cast<int>(longest);
+    });
+    CUDAMEDIAN_UNROLL
+    for (int distance = 16; distance > 0; distance /= 2)
+    {
+      const auto across = m_Threads.GetAcross(m_Longest, distance);
+      m_Threads.ForEachThread([&](int thread) { m_Longest[thread] = GetHigher(m_Longest[thread], across[thread]); });
+    }
+    m_Threads.ForEachThread([&](int thread) {
+      if (thread % 32 == 0)
+      {
+        m_Storage.longest[thread / 32] = m_Longest[thread];
+      }
+    });
+    m_Threads.Synchronize();
+    m_Threads.ForEachThread([&](int thread) {
+      CUDAMEDIAN_UNROLL
+      for (int i = 0; i < Storage::Warps; ++i)
+      {
+        m_Longest[thread] = GetHigher(m_Longest[thread], m_Storage.longest[i]);
+      }
+    });
+  }
+
+  /** The ranks of the threads' own keys: their places, but in mixed buckets. */
+  CUDAMEDIAN_HOST_DEVICE void
+  CompareMixedKeys()
+  {
+    m_Threads.ForEachThread([&](int thread) {
+      CUDAMEDIAN_UNROLL
+      for (int i = 0; i < VItems; ++i)
+      {
+        const auto bucket = FindBucket<true>(thread, i);
+        const auto place = GetPlace(thread, i);
+        const auto key = m_Keys[thread][i];
+        auto       rank = place;
+        if (HasPixel(thread, i) && (GetCounter(bucket) & Storage::Mixed) != 0)
+        {
+          const auto end = GetEnd(bucket);
+          rank = GetStart(bucket);
+          CUDAMEDIAN_KEEP_LOOP
+          for (auto other = rank; other < end; ++other)
+          {
+            const auto otherKey = m_Storage.sorted[other];
+            rank += otherKey < key || (otherKey == key && other < place) ? 1U : 0U;
+          }
+        }
+        m_Ranks[thread][i] = static_cast<int>(rank);
+      }
+    });
+    m_Threads.Synchronize();
+  }
+
+  CUDAMEDIAN_HOST_DEVICE void
+  WriteDividedResults()
+  {
+    const auto & shape = m_Arguments.shape;
+    const auto   first = static_cast<std::size_t>(m_Region) * m_Arguments.GetPaddedPixels();
+    m_Threads.ForEachThread([&](int thread) {
+      CUDAMEDIAN_UNROLL
+      for (int i = 0; i < VItems; ++i)
+      {
+        const auto rank = m_Ranks[thread][i];
+        if (HasPixel(thread, i))
+        {
+          m_Storage.sorted[rank] = m_Keys[thread][i];
+          m_Storage.ranks[thread + i * VThreads] = PackRank(rank - shape.firstRank, shape.rankShift, shape.words);
+        }
+      }
+    });
+    m_Threads.Synchronize();
+    m_Threads.ForEachThread([&](int thread) {
+      CallWithMapping<Bits>(m_Arguments.keyFormat, [&](auto mapping) {
+        auto * pixels = static_cast<Bits *>(m_Arguments.sorted) + first;
+        CUDAMEDIAN_KEEP_LOOP
+        for (int i = thread; i < shape.pixels; i += VThreads)
+        {
+          pixels[i] = GetPixel(mapping, thread, static_cast<Bits>(m_Storage.sorted[i]));
+        }
+      });
+    });
+    WriteRanks();
+  }
+
+  const TThreads &             m_Threads;
+  const RankArguments &        m_Arguments;
+  std::uint32_t                m_Region;
+  Storage &                    m_Storage;
+  Value<Bits[VItems]>          m_Keys;
+  Value<Bits>                  m_Lowest;
+  Value<int>                   m_Shift;  ///< of a key above the lowest to its bucket
+  Value<std::uint32_t[VItems]> m_Places; ///< of the keys in their buckets; the upper halves are divided buckets
+  Value<std::uint32_t[Own]>    m_Words;  ///< sums of the thread's counters before each
+  Value<std::uint32_t>         m_Total;
+  Value<std::uint32_t>         m_Start;
+  Value<int>                   m_Longest;
+  Value<Element[VItems]>       m_Elements;
+  Value<int[VItems]>           m_Ranks;
 };
 
 } // namespace cudamedian
