@@ -584,7 +584,7 @@ TEST(CudaMedianRankThreshold, AreChosenWhereTheyWereFaster)
     // Regions of so large windows have few outputs: histograms are faster.
     EXPECT_FALSE(IsThresholdFaster(Extent{ { 201, 201, 0, 0 } }, pixelBytes));
     EXPECT_FALSE(IsThresholdFaster(Extent{ { 75, 160, 0, 0 } }, pixelBytes)) << "a long window, not measured";
-    EXPECT_TRUE(IsThresholdFaster(Extent{ { 100, 200, 0, 0 } }, pixelBytes));
+    EXPECT_TRUE(IsThresholdFaster(Extent{ { 120, 200, 0, 0 } }, pixelBytes));
     // A multiprocessor sorts a large region alone.
     EXPECT_TRUE(LeavesDeviceIdle(shape, { { 512, 512, 1, 1 } }, GetH200Traits()));
     EXPECT_FALSE(LeavesDeviceIdle(shape, { { 512, 512, 9, 1 } }, GetH200Traits()));
@@ -729,7 +729,7 @@ TEST(CudaMedianRankThreshold, DevicesFindWhatTheHostFinds)
                                    Extent{ { 70, 70, 0, 0 } },
                                    Extent{ { 61, 105, 0, 0 } },
                                    Extent{ { 105, 105, 0, 0 } },
-                                   Extent{ { 100, 200, 0, 0 } },
+                                   Extent{ { 120, 200, 0, 0 } },
                                    Extent{ { 150, 150, 0, 0 } },
                                    Extent{ { 220, 120, 0, 0 } } })
     {

@@ -19,6 +19,7 @@
 #define RankPlaces_h
 
 #include "RankKernels.h"
+#include "WordBits.h"
 
 #include <type_traits>
 
@@ -105,6 +106,18 @@ struct RankPlaces
       inside |= Order(FindInside(places + Words * i, lowest, highest)) << 8 * i;
     }
     return inside;
+  }
+
+  /** How many of 32 places lie in such a box. */
+  CUDAMEDIAN_HOST_DEVICE static int
+  CountInside(const std::uint32_t * places, std::uint32_t lowest, std::uint32_t highest)
+  {
+    // Masks of eight have room for each other.
+    auto inside = FindInside(places, lowest, highest) >> (VIsNarrow ? 4 : 11);
+    inside |= FindInside(places + Words, lowest, highest) >> (VIsNarrow ? 0 : 3);
+    inside |= FindInside(places + 2 * Words, lowest, highest) << (VIsNarrow ? 4 : 5);
+    inside |= FindInside(places + 3 * Words, lowest, highest) << (VIsNarrow ? 8 : 13);
+    return CountBits(inside);
   }
 
   /** The mask with a bit for each of the eight, the first one lowest. */

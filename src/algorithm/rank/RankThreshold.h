@@ -112,6 +112,8 @@ private:
       const int shorter = i == 0 && !VHasEvenRows ? 0 : slab.shorter[axes[i]];
       m_Window[i] = 2 * static_cast<int>(slab.radius[axes[i]]) + 1 - shorter;
     }
+    // As far as 32 ranks where a window's pixels are spread evenly over them.
+    m_Far = 32 * m_Window[0] * m_Window[1] / shape.pixels;
     m_Threads.ForEachThread([&](int lane) {
       auto & corner = m_Corner[lane];
       GetCorner(32 * m_Warp + lane, corner);
@@ -130,79 +132,91 @@ private:
     corner[1] = thread / shape.lanes[0] * shape.steps;
   }
 
-  /** A threshold that the warp's medians are around, by bisection, and how many pixels of each window are below. In
-   * large regions, where it takes long, first guesses are as far as medians would lie if the window's pixels were
-   * spread evenly over the ranks. */
+  /** A threshold for each window that is near to its wanted rank, and how many of its pixels are below.
+   *
+   * All windows of a warp count with the same threshold, which takes little, since columns are summed up once for all.
+   * It is the one that suits the window best that is farthest off: where its wanted rank would lie if its pixels were
+   * spread evenly over the ranks between the nearest ones that have been tried. Others may gain from it too. */
   CUDAMEDIAN_HOST_DEVICE void
   FindStart()
   {
-    // Windows this near to their median find it faster by themselves.
-    constexpr int near = 32;
-    const auto    wanted = static_cast<int>(m_Arguments.slab.rank);
-    int           low = 32 / Group;
-    int           high = 32 / Group * (m_Arguments.shape.words - 1);
-    m_Start = (low + high) / 2;
-    int guesses = 4;
-    for (;;)
+    constexpr int mostTries = 6;
+    // Windows this near, in groups of ranks, find their wanted rank as fast by themselves.
+    constexpr auto near = IsLarge ? 12.0F : 24.0F;
+    const auto &   shape = m_Arguments.shape;
+    const auto     wanted = static_cast<int>(m_Arguments.slab.rank);
+    const int      pixels = m_Window[0] * m_Window[1];
+    const int      least = 32 / Group;
+    const int      last = 32 / Group * (shape.words - 1);
+    const auto     groups = static_cast<float>(shape.pixels) / static_cast<float>(Group * pixels);
+    // The nearest thresholds on either side, and how many pixels are below them: at first the ends of all ranks.
+    Value<int> lower;
+    Value<int> upper;
+    Value<int> lowerBelow;
+    Value<int> upperBelow;
+    m_Threads.ForEachThread([&](int lane) {
+      lower[lane] = -shape.firstRank / Group;
+      upper[lane] = (shape.pixels - shape.firstRank) / Group;
+      lowerBelow[lane] = 0;
+      upperBelow[lane] = pixels;
+      m_Groups[lane] = m_Below[lane] = 1 << 24;
+    });
+    int start = (least + last) / 2;
+    CUDAMEDIAN_KEEP_LOOP
+    for (int tries = 1;; ++tries)
     {
-      SumColumns();
-      Value<int> lowest;
-      Value<int> highest;
+      SumColumns(start);
+      Value<int> farthest;
+      Value<int> next;
       m_Threads.ForEachThread([&](int lane) {
-        m_Below[lane] = AddColumns(lane);
-        const bool active = m_Steps[lane] > 0;
-        lowest[lane] = active ? m_Below[lane] - wanted : 1 << 30;
-        highest[lane] = active ? m_Below[lane] - wanted : -(1 << 30);
+        const int  below = AddColumns(lane);
+        const bool isNearer = GetDistance(below, wanted) < GetDistance(m_Below[lane], wanted);
+        m_Groups[lane] = isNearer ? start : m_Groups[lane];
+        m_Below[lane] = isNearer ? below : m_Below[lane];
+        const bool isLower = below <= wanted && start > lower[lane];
+        const bool isUpper = below > wanted && start < upper[lane];
+        lower[lane] = isLower ? start : lower[lane];
+        lowerBelow[lane] = isLower ? below : lowerBelow[lane];
+        upper[lane] = isUpper ? start : upper[lane];
+        upperBelow[lane] = isUpper ? below : upperBelow[lane];
+        farthest[lane] = (m_Steps[lane] > 0 ? 32 * GetDistance(m_Below[lane], wanted) : 0) + lane;
+        const auto part =
+          static_cast<float>(wanted - lowerBelow[lane]) / static_cast<float>(upperBelow[lane] - lowerBelow[lane]);
+        next[lane] = lower[lane] + static_cast<int>(part * static_cast<float>(upper[lane] - lower[lane]) + 0.5F);
       });
       m_Threads.Synchronize();
       CUDAMEDIAN_UNROLL
       for (int distance = 16; distance > 0; distance /= 2)
       {
-        const auto lowestAcross = m_Threads.GetAcross(lowest, distance);
-        const auto highestAcross = m_Threads.GetAcross(highest, distance);
-        m_Threads.ForEachThread([&](int lane) {
-          lowest[lane] = lowestAcross[lane] < lowest[lane] ? lowestAcross[lane] : lowest[lane];
-          highest[lane] = highestAcross[lane] > highest[lane] ? highestAcross[lane] : highest[lane];
-        });
+        const auto across = m_Threads.GetAcross(farthest, distance);
+        m_Threads.ForEachThread(
+          [&](int lane) { farthest[lane] = across[lane] > farthest[lane] ? across[lane] : farthest[lane]; });
       }
-      const int least = m_Threads.GetCommon(lowest);
-      const int most = m_Threads.GetCommon(highest);
-      if (least >= near && least <= most)
-      {
-        high = m_Start;
-      }
-      else if (most <= -near && least <= most)
-      {
-        low = m_Start;
-      }
-      else
+      const int  farthestLane = m_Threads.GetCommon(farthest);
+      const auto owner = farthestLane % 32;
+      const int  tried = start;
+      start = m_Threads.GetCommon(m_Threads.GetFrom(next, owner));
+      start = start < least ? least : start > last ? last : start;
+      if (static_cast<float>(farthestLane / 32) * groups <= near || tries == mostTries || start == tried)
       {
         return;
       }
-      if (high - low < (IsLarge ? 2 : 4))
-      {
-        return;
-      }
-      int next = (low + high) / 2;
-      if constexpr (IsLarge)
-      {
-        const auto pixels = static_cast<float>(m_Arguments.shape.pixels);
-        const auto groups = pixels / static_cast<float>(Group * m_Window[0] * m_Window[1]);
-        const int  guess = m_Start - static_cast<int>(0.5F * static_cast<float>(least + most) * groups);
-        next = guesses > 0 && guess > low && guess < high ? guess : next;
-        --guesses;
-      }
-      m_Start = next;
     }
   }
 
-  /** Counts the ranks below the start in each column that the warp's first windows have. */
+  CUDAMEDIAN_HOST_DEVICE static int
+  GetDistance(int a, int b)
+  {
+    return a < b ? b - a : a - b;
+  }
+
+  /** Counts the ranks below a threshold in each column that the warp's first windows have. */
   CUDAMEDIAN_HOST_DEVICE void
-  SumColumns() const
+  SumColumns(int start) const
   {
     const int  row = m_Arguments.shape.region[0];
     const int  count = CountSums(m_Arguments.shape);
-    const auto threshold = GetThreshold(m_Start);
+    const auto threshold = GetThreshold(start);
     int        corner[2];
     GetCorner(32 * m_Warp, corner);
     const auto * first = m_Ranks + corner[1] * row + corner[0];
@@ -312,7 +326,7 @@ private:
     auto *       pixels = GetOutput(lane);
     const auto   wanted = static_cast<int>(slab.rank);
     int          below = m_Below[lane];
-    int          eight = m_Start;
+    int          eight = m_Groups[lane];
     TPixelBits   median = GetPixel(FindRank(eight, below, wanted, lowest, highest), lowest);
     CUDAMEDIAN_KEEP_LOOP
     while (--steps > 0)
@@ -348,7 +362,6 @@ private:
     Value<TPixelBits>   medians;
     m_Threads.ForEachThread([&](int lane) {
       m_Lowest[lane] = GetLowest(lane);
-      m_Words[lane] = m_Start;
       pixels[lane] = GetOutput(lane);
     });
     CUDAMEDIAN_KEEP_LOOP
@@ -365,7 +378,7 @@ private:
             {
               m_Threads.Prefetch((lane < 16 ? entering : leaving) + (row + ahead));
             }
-            m_Below[lane] += Replace(entering + lane, leaving + lane, GetThreshold(m_Words[lane]));
+            m_Below[lane] += Replace(entering + lane, leaving + lane, GetThreshold(m_Groups[lane]));
             m_Lowest[lane] += Places::Pack(0, 1);
             // Now that memory has had the time to answer.
             *pixels[lane] = medians[lane];
@@ -380,7 +393,7 @@ private:
         if (m_Steps[lane] > 0)
         {
           const int left = static_cast<int>(m_Arguments.slab.rank) - m_Below[lane];
-          medians[lane] = GetPixel(32 * m_Words[lane] + FindBit<32>(m_Inside[lane], left), m_Lowest[lane]);
+          medians[lane] = GetPixel(32 * m_Groups[lane] + FindBit<32>(m_Inside[lane], left), m_Lowest[lane]);
         }
       });
     }
@@ -420,7 +433,7 @@ private:
   {
     const auto wanted = static_cast<int>(m_Arguments.slab.rank);
     const auto lowest = m_Lowest[lane];
-    int        word = m_Words[lane];
+    int        word = m_Groups[lane];
     int        below = m_Below[lane];
     bool       isFound = false;
     CUDAMEDIAN_KEEP_LOOP
@@ -437,7 +450,7 @@ private:
       below += up ? count : 0;
       word += up ? 1 : 0;
     }
-    m_Words[lane] = word;
+    m_Groups[lane] = word;
     m_Below[lane] = below;
     return isFound;
   }
@@ -455,7 +468,7 @@ private:
   {
     const auto wanted = static_cast<int>(m_Arguments.slab.rank);
     const int  end = m_Arguments.shape.words - 1;
-    Value<int> words = m_Threads.GetFrom(m_Words, owner);
+    Value<int> words = m_Threads.GetFrom(m_Groups, owner);
     Value<int> below = m_Threads.GetFrom(m_Below, owner);
     const auto lowest = m_Threads.GetFrom(m_Lowest, owner);
     const bool down = m_Threads.GetCommon(below) > wanted;
@@ -498,7 +511,7 @@ private:
       }
     }
     m_Threads.ForEachThread([&](int lane) {
-      m_Words[lane] = lane == owner ? words[lane] : m_Words[lane];
+      m_Groups[lane] = lane == owner ? words[lane] : m_Groups[lane];
       m_Below[lane] = lane == owner ? below[lane] : m_Below[lane];
     });
   }
@@ -802,32 +815,52 @@ private:
   }
 
   /** The packed rank that `wanted` pixels of a window are below. Moves the threshold to the eight ranks that it is one
-   * of.
-   */
+   * of. */
   CUDAMEDIAN_HOST_DEVICE int
   FindRank(int & eight, int & below, int wanted, std::uint32_t lowest, std::uint32_t highest) const
   {
+    GoFar(eight, below, wanted, lowest, highest);
     std::uint32_t inside = 0;
+    bool          isFound = false;
     CUDAMEDIAN_KEEP_LOOP
-    for (;;)
+    while (!isFound)
     {
       const bool lower = below > wanted;
       eight -= lower ? 1 : 0;
       inside = Places::FindInside(m_Places + Places::Words * eight, lowest, highest);
       const int count = CountBits(inside);
       below -= lower ? count : 0;
-      if (below > wanted)
-      {
-        continue;
-      }
-      if (below + count > wanted)
-      {
-        break;
-      }
-      below += count;
-      ++eight;
+      isFound = below <= wanted && below + count > wanted;
+      const bool higher = !isFound && !lower;
+      below += higher ? count : 0;
+      eight += higher ? 1 : 0;
     }
     return 8 * eight + FindBit<8>(Places::Order(inside), wanted - below);
+  }
+
+  /** Moves a threshold that is far from the wanted rank by 32 ranks at a time, whose places are loaded together. */
+  CUDAMEDIAN_HOST_DEVICE void
+  GoFar(int & eight, int & below, int wanted, std::uint32_t lowest, std::uint32_t highest) const
+  {
+    const int end = 4 * m_Arguments.shape.words;
+    CUDAMEDIAN_KEEP_LOOP
+    for (;;)
+    {
+      const bool lower = below > wanted;
+      const int  first = lower ? eight - 4 : eight;
+      if (GetDistance(below, wanted) < m_Far || first < 0 || first + 4 > end)
+      {
+        return;
+      }
+      const int count = Places::CountInside(m_Places + Places::Words * first, lowest, highest);
+      const int next = lower ? below - count : below + count;
+      if (lower ? next <= wanted : next > wanted)
+      {
+        return;
+      }
+      below = next;
+      eight = lower ? first : first + 4;
+    }
   }
 
   /** The first rank of a group as pixels have it, twice. */
@@ -887,12 +920,12 @@ private:
   const TPixelBits *    m_Input;   ///< where the region's places of 0 along axes 1 and 3 are
   RegionAxis            m_Columns; ///< of the region
   RegionAxis            m_Rows;
-  int                   m_Window[2];  ///< along axes 0 and 2
-  int                   m_Start{ 0 }; ///< groups of ranks below the first threshold
-  Value<int[2]>         m_Corner;     ///< of the first windows within the region
-  Value<int>            m_Steps;      ///< outputs, none or fewer beyond the image
+  int                   m_Window[2]; ///< along axes 0 and 2
+  int                   m_Far{ 0 };  ///< pixels of a window that mostly have more than 32 ranks between them
+  Value<int[2]>         m_Corner;    ///< of the first windows within the region
+  Value<int>            m_Steps;     ///< outputs, none or fewer beyond the image
   Value<int>            m_Below;
-  Value<int>            m_Words;  ///< thresholds in large regions
+  Value<int>            m_Groups; ///< of ranks below the thresholds
   Value<std::uint32_t>  m_Inside; ///< which ranks of the word lie in the window
   Value<std::uint32_t>  m_Lowest; ///< see GetLowest()
 };
