@@ -564,8 +564,10 @@ TEST(CudaMedianRankThreshold, AreChosenWhereTheyWereFaster)
   EXPECT_FALSE(keeps({ { 21, 22, 0, 0 } }, 2));
   EXPECT_TRUE(keeps({ { 75, 75, 0, 0 } }, 2));
   EXPECT_TRUE(keeps({ { 105, 105, 0, 0 } }, 2));
-  EXPECT_FALSE(keeps({ { 25, 25, 0, 0 } }, 4)) << "slower on scans";
-  EXPECT_FALSE(keeps({ { 25, 25, 0, 0 } }, 8)) << "slower on scans";
+  EXPECT_TRUE(keeps({ { 20, 20, 0, 0 } }, 4));
+  EXPECT_FALSE(keeps({ { 19, 20, 0, 0 } }, 4)) << "slower on scans";
+  EXPECT_TRUE(keeps({ { 22, 22, 0, 0 } }, 8));
+  EXPECT_FALSE(keeps({ { 21, 22, 0, 0 } }, 8)) << "slower on scans";
   for (const int pixelBytes : { 4, 8 })
   {
     EXPECT_TRUE(keeps({ { 30, 30, 0, 0 } }, pixelBytes));

@@ -286,7 +286,7 @@ IsThresholdFaster(const Window & window, int pixelBytes)
 {
   const auto shorter = std::min(window.GetSize(0), window.GetSize(1));
   const auto longer = std::max(window.GetSize(0), window.GetSize(1));
-  const auto least = pixelBytes == 2 ? 45 : 61;
+  const auto least = pixelBytes == 4 ? 41 : 45;
   const bool isTooLarge = window.CountPixels() > 401 * 401 || longer > 2 * shorter;
   return pixelBytes > 1 && shorter >= least && !(IsLargeRegionFaster(window, pixelBytes) && isTooLarge);
 }
