@@ -52,6 +52,7 @@ struct Options
   bool                     tune{ false };
   std::size_t              shapes{ 60 };
   bool                     small{ false };
+  bool                     scans{ false };
   bool                     count{ false };
   bool                     rows{ false };
   std::size_t              random{ 0 };
@@ -302,6 +303,7 @@ AddOptions(CLI::App & application, Options & options)
                 "published programs to sweep beside the window's own: all, or names such as forgetful1x2, network94")
     ->delimiter(',');
   application.add_flag("--small", options.small, "512x512 images against an empty kernel");
+  application.add_flag("--scans", options.scans, "images that are like scans, in whole numbers, for random bits");
   application.add_flag("--rows",
                        options.rows,
                        "print the rows for the tables of src/algorithm too: of rates, or with --tune of TileTuning.inc "
@@ -369,6 +371,7 @@ Run(const Options & options)
 {
   Benchmark benchmark(options.scratchMebibytes << 20);
   benchmark.SetRegionBytes(options.regionMebibytes << 20);
+  benchmark.SetScans(options.scans);
   const auto &             device = benchmark.GetDevice();
   Json                     table = Json::array();
   std::vector<std::string> tableRows;

@@ -64,6 +64,13 @@ public:
                 m_Device.copyBytes * 1e-12);
   }
 
+  /** Whether images are like scans instead of random bits. */
+  void
+  SetScans(bool hasScans)
+  {
+    m_HasScans = hasScans;
+  }
+
   const DeviceTraits &
   GetDevice() const
   {
@@ -391,6 +398,10 @@ private:
        const TLaunch &   launch,
        std::int64_t      rank = -1)
   {
+    if (m_HasScans)
+    {
+      m_Memory.PutScans(size, pixel.type);
+    }
     const auto pixels = static_cast<std::size_t>(Volume(size));
     row.differences = CountDifferences(radius, size, pixel, m_Memory, launch, rank);
     auto arguments = MakeArguments(size, radius, pixel);
@@ -408,6 +419,7 @@ private:
   Memory                                             m_Memory;
   DeviceTraits                                       m_Device;
   std::size_t                                        m_ScratchBytes;
+  bool                                               m_HasScans{ false };
   std::size_t                                        m_RegionBytes{ 0 };
   std::map<std::pair<Extent, std::string>, Compiled> m_Compiled;
 };

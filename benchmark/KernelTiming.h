@@ -22,6 +22,7 @@
 #include "EmittedKernel.h"
 #include "SelectionLaunch.h"
 #include "KernelRow.h"
+#include "ScanImages.h"
 
 #include <algorithm>
 #include <cstdint>
@@ -45,7 +46,8 @@ Check(cudaError_t error, const char * call)
   }
 }
 
-/** Device memory full of random bits, in which images lie, and room for one output. */
+/** Device memory full of random bits, in which images lie, or with images that are like scans, and room for one output.
+ */
 class Memory
 {
 public:
@@ -75,11 +77,34 @@ public:
   Memory &
   operator=(const Memory &) = delete;
 
+  /** Puts two images that are like scans where the random bits begin: see MakeScan(). */
+  void
+  PutScans(const Extent & size, PixelType type)
+  {
+    switch (type)
+    {
+      case PixelType::UInt8:
+        PutScansOf<std::uint8_t>(size);
+        break;
+      case PixelType::Int16:
+        PutScansOf<std::int16_t>(size);
+        break;
+      case PixelType::Float32:
+        PutScansOf<float>(size);
+        break;
+      case PixelType::Float64:
+        PutScansOf<double>(size);
+        break;
+      default:
+        throw std::runtime_error(std::string("no scans of ") + ToString(type));
+    }
+  }
+
   /** Image number `index` of those that fit, which follow each other around. */
   const void *
   GetInput(std::size_t index, std::size_t imageBytes) const
   {
-    const auto images = std::max<std::size_t>(1, std::min<std::size_t>(8, bytes / imageBytes));
+    const auto images = std::max<std::size_t>(1, std::min<std::size_t>(m_MostImages, bytes / imageBytes));
     return static_cast<const char *>(m_Input) + index % images * imageBytes;
   }
   void *
@@ -89,8 +114,26 @@ public:
   }
 
 private:
-  void * m_Input{ nullptr };
-  void * m_Output{ nullptr };
+  template <typename TPixel>
+  void
+  PutScansOf(const Extent & size)
+  {
+    m_MostImages = 2;
+    for (std::size_t image = 0; image < m_MostImages; ++image)
+    {
+      const auto pixels = MakeScan<TPixel>(size, image + 1);
+      const auto imageBytes = pixels.size() * sizeof(TPixel);
+      Check(cudaMemcpy(static_cast<char *>(m_Input) + image * imageBytes,
+                       pixels.data(),
+                       std::min(imageBytes, bytes - image * imageBytes),
+                       cudaMemcpyHostToDevice),
+            "cudaMemcpy");
+    }
+  }
+
+  void *      m_Input{ nullptr };
+  void *      m_Output{ nullptr };
+  std::size_t m_MostImages{ 8 };
 };
 
 inline DeviceTraits
