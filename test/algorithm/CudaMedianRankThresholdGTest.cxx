@@ -725,7 +725,11 @@ TEST(CudaMedianRankThreshold, DevicesFindWhatTheHostFinds)
                            PixelType::Float64,
                            PixelType::Int64 })
   {
-    for (const Extent & radius : { Extent{ { 25, 25, 0, 0 } },
+    // The first three count the ranks of their windows, the others keep thresholds.
+    for (const Extent & radius : { Extent{ { 10, 10, 0, 0 } },
+                                   Extent{ { 15, 15, 0, 0 } },
+                                   Extent{ { 5, 6, 2, 0 } },
+                                   Extent{ { 25, 25, 0, 0 } },
                                    Extent{ { 37, 37, 0, 0 } },
                                    Extent{ { 33, 41, 0, 0 } },
                                    Extent{ { 70, 70, 0, 0 } },
@@ -748,7 +752,8 @@ TEST(CudaMedianRankThreshold, DevicesFindWhatTheHostFinds)
         request.inputExtent = { { 310 + static_cast<std::int64_t>(random() % 40), 207, 2, 1 } };
         request.outputOrigin = { { static_cast<std::int64_t>(random() % 20), 5, 0, 0 } };
         request.outputExtent = { { 271, 190, 2, 1 } };
-        request.rank = image == 1 ? static_cast<std::int64_t>(random() % 2500) : -1;
+        const auto ranks = static_cast<std::uint64_t>(Window(radius).CountPixels());
+        request.rank = image == 1 ? static_cast<std::int64_t>(random() % std::min<std::uint64_t>(2500, ranks)) : -1;
         request.shorter[0] = image == 2 ? 1 : 0;
         request.deviceMemoryBudget = random() % 2 == 0 ? 0 : std::size_t{ 64 } << 20;
         const auto                 pixels = MakePixels(request, image, random);
