@@ -81,6 +81,12 @@ public:
   void
   PutScans(const Extent & size, PixelType type)
   {
+    if (m_ScanSize == size && m_ScanType == type)
+    {
+      return;
+    }
+    m_ScanSize = size;
+    m_ScanType = type;
     switch (type)
     {
       case PixelType::UInt8:
@@ -134,6 +140,8 @@ private:
   void *      m_Input{ nullptr };
   void *      m_Output{ nullptr };
   std::size_t m_MostImages{ 8 };
+  Extent      m_ScanSize{}; ///< of those that are there
+  PixelType   m_ScanType{};
 };
 
 inline DeviceTraits
