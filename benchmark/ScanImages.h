@@ -18,7 +18,7 @@
 #ifndef ScanImages_h
 #define ScanImages_h
 
-#include "itkCudaMedianExtent.h"
+#include "Extents.h"
 
 #include <algorithm>
 #include <cmath>
@@ -44,30 +44,40 @@ MakeScan(const Extent & size, std::uint64_t seed)
   const int           scale = isVolume ? 4 : 1;
   constexpr bool      isUnsigned = !(static_cast<TPixel>(-1) < TPixel{ 0 });
   constexpr double    divisor = sizeof(TPixel) == 1 ? 20 : 1;
-  std::uint64_t       state = seed * 0x9E3779B97F4A7C15ULL + 1;
   std::vector<TPixel> pixels;
-  pixels.reserve(static_cast<std::size_t>(size[0] * size[1] * size[2]));
+  pixels.reserve(static_cast<std::size_t>(Volume(size)));
+  // Waves along the rows; a wave askew is a sum of two products.
+  std::vector<double> slow;
+  std::vector<double> sines;
+  std::vector<double> cosines;
+  for (std::int64_t x = 0; x < size[0] * scale + 5 * size[2]; ++x)
+  {
+    slow.push_back(std::sin(static_cast<double>(x) * 0.004));
+    sines.push_back(std::sin(static_cast<double>(x) * 0.021));
+    cosines.push_back(std::cos(static_cast<double>(x) * 0.021));
+  }
+  std::uint64_t state = seed * 0x9E3779B97F4A7C15ULL + 1;
   for (std::int64_t z = 0; z < size[2]; ++z)
   {
     for (std::int64_t row = 0; row < size[1]; ++row)
     {
       const auto y = static_cast<int>(row * scale + 3 * z);
       const auto vertical = 900 * std::cos(y * 0.0031);
+      const auto sine = 400 * std::sin(y * 0.013);
+      const auto cosine = 400 * std::cos(y * 0.013);
       for (std::int64_t column = 0; column < size[0]; ++column)
       {
         const auto x = static_cast<int>(column * scale + 5 * z);
+        const auto at = static_cast<std::size_t>(x);
         state ^= state << 13;
         state ^= state >> 7;
         state ^= state << 17;
         // A sum of four even numbers is nearly normal. Its deviation is 40.
-        double noise = -2;
-        for (int part = 0; part < 64; part += 16)
-        {
-          noise += static_cast<double>(state >> part & 0xFFFFU) / 65536;
-        }
-        const int across = x % 1500 - 750;
-        const int down = y % 1200 - 600;
-        double    value = 1000 + vertical * std::sin(x * 0.004) + 400 * std::sin(x * 0.021 + y * 0.013) + 69.3 * noise;
+        const auto parts = (state & 0xFFFFU) + (state >> 16 & 0xFFFFU) + (state >> 32 & 0xFFFFU) + (state >> 48);
+        const auto noise = static_cast<double>(parts) / 65536 - 2;
+        const int  across = x % 1500 - 750;
+        const int  down = y % 1200 - 600;
+        double     value = 1000 + vertical * slow[at] + sines[at] * cosine + cosines[at] * sine + 69.3 * noise;
         value -= (x / 700 + y / 500) % 3 == 0 ? 1500 : 0;
         value += across * across + down * down < 200 * 200 ? 700 : 0;
         value = y / 900 % 4 == 3 ? 0 : value;
