@@ -426,6 +426,27 @@ private:
     }
   }
 
+  /** Finds which ranks of a group lie in the window, of the one below the threshold where that is too high, and moves
+   * the threshold on unless the wanted rank is one of them.
+   *
+   * \param below pixels of the window below the threshold. \param findInside the ranks of a group, a bit each.
+   * \returns whether it is. */
+  template <typename TFindInside>
+  CUDAMEDIAN_HOST_DEVICE static bool
+  LookAtGroup(int & group, int & below, std::uint32_t & inside, int wanted, const TFindInside & findInside)
+  {
+    const bool down = below > wanted;
+    group -= down ? 1 : 0;
+    inside = findInside(group);
+    const int count = CountBits(inside);
+    below -= down ? count : 0;
+    const bool isFound = below <= wanted && below + count > wanted;
+    const bool up = !isFound && !down;
+    below += up ? count : 0;
+    group += up ? 1 : 0;
+    return isFound;
+  }
+
   /** Moves a lane's threshold until the wanted rank is one of its word, at most so many times. \returns whether it is.
    */
   CUDAMEDIAN_HOST_DEVICE bool
@@ -439,16 +460,7 @@ private:
     CUDAMEDIAN_KEEP_LOOP
     for (int i = 0; i < most && !isFound; ++i)
     {
-      const bool down = below > wanted;
-      word -= down ? 1 : 0;
-      const auto inside = FindInside(word, lowest);
-      const int  count = CountBits(inside);
-      below -= down ? count : 0;
-      isFound = below <= wanted && below + count > wanted;
-      m_Inside[lane] = inside;
-      const bool up = !isFound && !down;
-      below += up ? count : 0;
-      word += up ? 1 : 0;
+      isFound = LookAtGroup(word, below, m_Inside[lane], wanted, [&](int group) { return FindInside(group, lowest); });
     }
     m_Groups[lane] = word;
     m_Below[lane] = below;
@@ -825,15 +837,9 @@ private:
     CUDAMEDIAN_KEEP_LOOP
     while (!isFound)
     {
-      const bool lower = below > wanted;
-      eight -= lower ? 1 : 0;
-      inside = Places::FindInside(m_Places + Places::Words * eight, lowest, highest);
-      const int count = CountBits(inside);
-      below -= lower ? count : 0;
-      isFound = below <= wanted && below + count > wanted;
-      const bool higher = !isFound && !lower;
-      below += higher ? count : 0;
-      eight += higher ? 1 : 0;
+      isFound = LookAtGroup(eight, below, inside, wanted, [&](int group) {
+        return Places::FindInside(m_Places + Places::Words * group, lowest, highest);
+      });
     }
     return 8 * eight + FindBit<8>(Places::Order(inside), wanted - below);
   }
