@@ -168,7 +168,7 @@ public:
     row.size = JoinShort(size);
     row.how = "sliding histograms, " + std::to_string(shape.pixels) + " pixels sorted, blocks of " +
               std::to_string(shape.width) + "x" + std::to_string(shape.rows) + ", model " +
-              std::to_string(1e3 / EstimateHistogramPicoseconds(shape, pixelBytes, m_Device)).substr(0, 4);
+              std::to_string(1e3 / EstimateHistogramPicoseconds(shape, m_Device)).substr(0, 4);
     row.policy.tile = GetHistogramTile(shape);
     row.policy.tiling.root = row.policy.tile;
     row.policy.blockX = 32;

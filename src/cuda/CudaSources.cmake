@@ -78,8 +78,8 @@ set(CudaMedian_CUDA_SRCS
   algorithm/rank/RankThresholdKernels.cu
   algorithm/rank/RankLargeKernels.cu
   algorithm/histogram/HistogramDevice.cxx
-  algorithm/histogram/ByteHistogramKernels.cu
   algorithm/histogram/HistogramKernels.cu
+  algorithm/histogram/HistogramLaunch.cu
   algorithm/merge/MergeDevice.cxx
   algorithm/merge/MergeKernels.cu
   algorithm/selection/SelectionDevice.cxx

@@ -20,8 +20,8 @@
 #include "CudaMedianTestSlabs.h"
 #include "DeviceProfiles.h"
 #include "DivideUp.h"
-#include "ByteHistogramKernels.h"
 #include "HistogramKernels.h"
+#include "HistogramRuns.h"
 #include "RankEdges.h"
 #include "RankKernels.h"
 #include "itkCudaMedianFootprint.h"
@@ -30,6 +30,7 @@
 
 #include <array>
 #include <bitset>
+#include <cstring>
 #include <numeric>
 #include <random>
 #include <vector>
@@ -310,16 +311,23 @@ struct LoopedWarp
     }
     return bits;
   }
+  static Value<std::uint32_t>
+  Exchange(const Value<std::uint32_t> & value)
+  {
+    Value<std::uint32_t> exchanged{};
+    for (int lane = 0; lane < 32; ++lane)
+    {
+      for (int bit = 0; bit < 32; ++bit)
+      {
+        exchanged[bit] |= (value[lane] >> bit & 1) << lane;
+      }
+    }
+    return exchanged;
+  }
   static int
   CountBits(std::uint32_t word)
   {
     return static_cast<int>(std::bitset<32>(word).count());
-  }
-  template <typename TCounter>
-  static void
-  AddTo(TCounter * histogram, int bin, int change)
-  {
-    histogram[bin] = static_cast<TCounter>(histogram[bin] + change);
   }
   static void
   Synchronize()
@@ -347,48 +355,17 @@ struct PlainMemory
 };
 
 /** Runs every block of a launch, with its threads and warps in turns between the barriers. */
-template <typename TBits, typename TColumn, typename TCounter, bool VHasMap>
+template <BinSource VSource, typename TColumn, typename TCounter, bool VHasMap>
 void
 RunHistogramBlocks(const HistogramArguments & arguments, std::int64_t regions)
 {
+  using Block = HistogramBlock<VSource, TColumn, TCounter, PlainMemory, VHasMap>;
   const auto &     shape = arguments.shape;
   const LoopedWarp warp;
   for (std::int64_t number = 0; number < regions * shape.CountBlocks(); ++number)
   {
-    std::vector<std::uint64_t> shared(static_cast<std::size_t>(DivideUp(shape.sharedBytes, 8)));
-    std::vector<std::uint64_t> scratch(shape.columnsInScratch ? static_cast<std::size_t>(shape.GetColumnsBytes()) / 8
-                                                              : 0);
-    char * const               windows = reinterpret_cast<char *>(shared.data()) + shape.GetWindowsOffset();
-    void * const               columns = shape.columnsInScratch ? scratch.data() : shared.data();
-    const HistogramBlock<TBits, TColumn, TCounter, VHasMap> block(arguments, number, columns, windows);
-    for (int row = 0; row < block.GetRows(); ++row)
-    {
-      for (int thread = 0; thread < shape.GetThreads(); ++thread)
-      {
-        row == 0 ? block.FillColumns(thread) : block.MoveColumns(thread, row);
-      }
-      for (int w = 0; w < shape.GetThreads() / 32; ++w)
-      {
-        row == 0 ? block.FillWindow(warp, w) : block.MoveWindow(warp, w, row);
-        block.Slide(warp, w, row);
-      }
-    }
-  }
-}
-
-/** The same for 8-bit pixels. */
-template <typename TColumn, typename TCounter, bool VHasMap>
-void
-RunByteHistogramBlocks(const HistogramArguments & arguments, std::int64_t regions)
-{
-  using Block = ByteHistogramBlock<TColumn, TCounter, PlainMemory, VHasMap>;
-  const auto &     shape = arguments.shape;
-  const LoopedWarp warp;
-  ASSERT_EQ(shape.CountBlocks(), 1);
-  for (std::int64_t number = 0; number < regions; ++number)
-  {
     std::vector<std::uint32_t>         columns(static_cast<std::size_t>(shape.GetColumnsBytes() / 4), 0xDEADBEEFU);
-    const Block                        block(arguments, arguments.firstRegion + number, columns.data());
+    const Block                        block(arguments, number, columns.data());
     std::vector<int>                   quads(static_cast<std::size_t>(shape.GetThreads() / 32), Block::FirstQuad);
     std::vector<typename Block::Moves> moves;
     for (int row = 0; row < block.GetRows(); ++row)
@@ -413,22 +390,12 @@ RunByteHistogramBlocks(const HistogramArguments & arguments, std::int64_t region
   }
 }
 
-template <typename TBits, typename TColumn, typename TCounter>
+template <BinSource VSource, typename TColumn, typename TCounter>
 void
 RunHistogramBlocksBy(const HistogramArguments & arguments, std::int64_t regions)
 {
-  const auto run = [&](auto hasMap) {
-    constexpr bool hasRankMap = decltype(hasMap)::value;
-    if constexpr (sizeof(TBits) == 1)
-    {
-      RunByteHistogramBlocks<TColumn, TCounter, hasRankMap>(arguments, regions);
-    }
-    else
-    {
-      RunHistogramBlocks<TBits, TColumn, TCounter, hasRankMap>(arguments, regions);
-    }
-  };
-  arguments.slab.rankMap != nullptr ? run(std::true_type()) : run(std::false_type());
+  arguments.slab.rankMap != nullptr ? RunHistogramBlocks<VSource, TColumn, TCounter, true>(arguments, regions)
+                                    : RunHistogramBlocks<VSource, TColumn, TCounter, false>(arguments, regions);
 }
 
 /** Sorts the regions of a launch as the device does, and runs its blocks. */
@@ -440,17 +407,20 @@ RunHistogramLaunch(HistogramArguments arguments, std::int64_t regions)
   const auto                 count = static_cast<std::size_t>(regions * shape.pixels);
   std::vector<TBits>         keys(count);
   std::vector<std::uint32_t> positions(count);
-  std::vector<TBits>         sorted(count);
-  std::vector<std::uint32_t> sortedPositions(count + histogramRunPixels);
+  std::vector<std::uint32_t> sortedPositions(count);
   std::vector<std::uint8_t>  bins(count);
   if constexpr (sizeof(TBits) > 1)
   {
     std::vector<std::size_t> order(count);
     std::iota(order.begin(), order.end(), std::size_t{ 0 });
-    const auto rows = static_cast<int>(regions * shape.region[1] * shape.region[2]);
-    for (int i = 0; i < 32 * rows; ++i)
+    for (int number = 0; number < regions; ++number)
     {
-      ListRegionRow(arguments, i / 32, i % 32, 32, keys.data(), positions.data());
+      const HistogramRegion region(arguments, arguments.firstRegion + number);
+      for (int i = 0; i < 32 * shape.region[1] * shape.region[2]; ++i)
+      {
+        const auto row = FindRegionRow(arguments, region, number, i / 32);
+        ListRegionRow(arguments, region, row, i % 32, 32, keys.data(), positions.data());
+      }
     }
     std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return keys[a] < keys[b]; });
     std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
@@ -458,26 +428,46 @@ RunHistogramLaunch(HistogramArguments arguments, std::int64_t regions)
     });
     for (std::size_t i = 0; i < count; ++i)
     {
-      sorted[i] = keys[order[i]];
       sortedPositions[i] = positions[order[i]];
     }
-    for (std::size_t i = 0; i < count; ++i)
+    for (std::int64_t region = 0; region < regions * shape.pixels; region += shape.pixels)
     {
-      ScatterBin(shape, static_cast<int>(i), sortedPositions.data(), bins.data());
+      for (int i = 0; i < 96; ++i)
+      {
+        ForEachBinned(shape, i / 32, 3, i % 32, [&](int rank, std::uint8_t bin) {
+          const auto place = static_cast<std::size_t>(region + rank);
+          bins[static_cast<std::size_t>(region + GetPixelNumber(shape, sortedPositions[place]))] = bin;
+        });
+      }
     }
   }
   arguments.bins = bins.data();
   arguments.positions = sortedPositions.data();
-  arguments.sorted = sorted.data();
+  std::vector<std::uint32_t> found(static_cast<std::size_t>(regions * shape.CountOutputs()), 0xDEADBEEFU);
+  arguments.found = found.data();
+  constexpr auto source = sizeof(TBits) == 1 ? BinSource::Pixels : BinSource::SortedRegion;
   if (shape.columnBytes == 1)
   {
-    shape.counterBytes == 2 ? RunHistogramBlocksBy<TBits, std::uint8_t, std::uint16_t>(arguments, regions)
-                            : RunHistogramBlocksBy<TBits, std::uint8_t, std::uint32_t>(arguments, regions);
+    shape.counterBytes == 2 ? RunHistogramBlocksBy<source, std::uint8_t, std::uint16_t>(arguments, regions)
+                            : RunHistogramBlocksBy<source, std::uint8_t, std::uint32_t>(arguments, regions);
   }
   else
   {
-    shape.counterBytes == 2 ? RunHistogramBlocksBy<TBits, std::uint16_t, std::uint16_t>(arguments, regions)
-                            : RunHistogramBlocksBy<TBits, std::uint16_t, std::uint32_t>(arguments, regions);
+    shape.counterBytes == 2 ? RunHistogramBlocksBy<source, std::uint16_t, std::uint16_t>(arguments, regions)
+                            : RunHistogramBlocksBy<source, std::uint16_t, std::uint32_t>(arguments, regions);
+  }
+  if (sizeof(TBits) > 1)
+  {
+    const LoopedWarp warp;
+    for (int region = 0; region < regions; ++region)
+    {
+      for (int number = 0; number < shape.CountOutputs() / (32 * histogramRunRows); ++number)
+      {
+        HistogramRunStorage storage;
+        std::memset(&storage, 0xDE, sizeof(storage));
+        HistogramRuns<LoopedWarp>(warp, arguments, region, number, storage).Run();
+      }
+    }
   }
 }
 
@@ -508,7 +498,7 @@ FindSmallHistogramShape(const Window & window, const DeviceTraits & traits = Get
   if (sizeof(TBits) > 1)
   {
     const int depth = shape.window[2] > 1 ? 3 : 1;
-    EXPECT_TRUE(SetHistogramTile({ { shape.width, 2 * shape.rows, depth } }, sizeof(TBits), shape));
+    EXPECT_TRUE(SetHistogramTile({ { shape.width, 2 * shape.rows, depth } }, shape));
   }
   return shape;
 }
@@ -600,7 +590,7 @@ CheckSegmentsOfHistograms()
       shape.width = width;
       shape.segment = segment;
       shape.rows = 4;
-      EXPECT_TRUE(SetHistogramTile({ { width, shape.rows, 1 } }, 1, shape));
+      EXPECT_TRUE(SetHistogramTile({ { width, shape.rows, 1 } }, shape));
       CheckSlabs<std::uint8_t, Integer>(
         size, radius, PixelType::UInt8, std::size_t{ 1 } << 30, [&, &shape = shape](const KernelArguments & arguments) {
           RunHistograms<std::uint8_t>(arguments, shape, GetKeyFormat(PixelType::UInt8));
@@ -684,35 +674,6 @@ TEST(CudaMedianRegionKernels, SlidingHistograms64)
 {
   CheckHardHistograms<std::uint64_t, Float>(PixelType::Float64);
   CheckHistogramsInScratch<std::uint64_t, Float>(PixelType::Float64);
-}
-
-template <typename TCounter>
-void
-CheckLaneBins()
-{
-  alignas(16) const std::uint8_t entering[8] = { 3, 0, 255, 1, 0, 0, 9, 2 };
-  alignas(16) const std::uint8_t leaving[8] = { 2, 0, 255, 0, 0, 0, 4, 2 };
-  alignas(16) const TCounter     counts[8] = { 0, 2, 300, 0, 0, 0, 7, 1 };
-  auto                           bins = LaneBins<TCounter>::Load(counts);
-  bins.Replace(LaneBins<TCounter>::Load(entering), LaneBins<TCounter>::Load(leaving));
-  const std::uint32_t expected[8] = { 1, 2, 300, 1, 0, 0, 12, 1 };
-  std::uint32_t       rank = 0;
-  for (int bin = 0; bin < 8; ++bin)
-  {
-    for (std::uint32_t i = 0; i < expected[bin]; ++i, ++rank)
-    {
-      auto inBin = rank;
-      ASSERT_EQ(bins.FindBin(inBin), bin) << "rank " << rank;
-      ASSERT_EQ(inBin, i);
-    }
-  }
-  EXPECT_EQ(bins.GetSum(), rank);
-}
-
-TEST(CudaMedianRegionKernels, LaneBins)
-{
-  CheckLaneBins<std::uint16_t>();
-  CheckLaneBins<std::uint32_t>();
 }
 
 /** Random pixels come and go in two columns; what is counted of them is what a plain histogram has. */

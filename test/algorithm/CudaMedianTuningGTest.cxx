@@ -466,7 +466,7 @@ TEST(CudaMedianTuning, ModelsAreAsFarOffAsTheySay)
   const auto histograms = CompareModel(Algorithm::SlidingHistogram, [](const RateRow & row) {
     HistogramShape shape{};
     EXPECT_TRUE(FindHistogramShape(GetRadius(row.window), row.pixelBytes, shape, GetH200Traits()));
-    return EstimateHistogramPicoseconds(shape, row.pixelBytes, GetH200Traits());
+    return EstimateHistogramPicoseconds(shape, GetH200Traits());
   });
   EXPECT_GE(histograms.first, 1 / 1.9);
   EXPECT_LE(histograms.second, 1.6);

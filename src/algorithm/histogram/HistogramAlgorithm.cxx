@@ -105,7 +105,7 @@ public:
                false };
     }
     Candidate  candidate;
-    const auto each = EstimateHistogramPicoseconds(shape, pixelBytes, problem.device, problem.CountOutputs());
+    const auto each = EstimateHistogramPicoseconds(shape, problem.device, problem.CountOutputs());
     candidate.seconds = problem.CountOutputs() * each * 1e-12 * GetSlowness(problem);
     candidate.tile = GetHistogramTile(shape);
     candidate.scratchBytes = GetHistogramScratchBytes(shape, request.outputExtent, std::max(problem.budget / 4, least));

@@ -90,7 +90,7 @@ SetWindow(const Window & window, int pixelBytes, HistogramShape & shape)
   {
     return false;
   }
-  shape.isOfBytes = pixelBytes == 1;
+  shape.pixelBytes = pixelBytes;
   for (int axis = 0; axis < 3; ++axis)
   {
     shape.window[axis] = static_cast<int>(window.GetSize(shape.axes[axis]));
@@ -99,9 +99,6 @@ SetWindow(const Window & window, int pixelBytes, HistogramShape & shape)
   shape.columnBytes = column <= 255 ? 1 : 2;
   shape.counterBytes = window.CountPixels() <= largestCount ? 2 : 4;
   shape.columnsInScratch = false;
-  // Instructions for a row of 32 pixels that enters and one that leaves, and for a column.
-  const auto byPixels = 28.0 * shape.window[2] * DivideUp(shape.window[0], 32);
-  shape.movesByPixels = byPixels < 12.0 * shape.window[0];
   return column <= largestCount;
 }
 
@@ -115,51 +112,64 @@ MoveColumnsToScratch(HistogramShape & shape)
   shape.counterBytes = 4;
 }
 
-/** What it takes to change a counter of a column that lies in scratch memory, in picoseconds of a whole device.
- * Measured on an H100 with 8 bits and blocks of 128x128 outputs: 76 at 151x151, 68 at 301x301 and 401x401, 57 at
- * 1001x1001; 28 at 31x31x31 and 36 at 63x63x63, where a thread changes a counter for each slice, one after the other.
- */
-double
-GetScratchUpdatePicoseconds(const HistogramShape & shape)
-{
-  return shape.window[2] == 1 ? 68 : 32;
-}
-
-/** Blocks of a device at once: what its memory and the request allow, where columns lie in scratch memory. */
+/** Blocks of a multiprocessor at once: what its memory allows, and of wider pixels what the request has, since their
+ * regions are large. Where columns lie in scratch memory also what that has room for. */
 double
 CountBlocksAtOnce(const HistogramShape & shape, const DeviceTraits & traits, double requested)
 {
-  const auto blocks = static_cast<double>(traits.CountBlocks(shape.sharedBytes, shape.GetThreads()));
-  if (!shape.columnsInScratch)
+  auto blocks = static_cast<double>(traits.CountBlocks(shape.sharedBytes, shape.GetThreads()));
+  if (shape.columnsInScratch || shape.pixelBytes > 1)
   {
-    return blocks;
+    const auto there = std::ceil(requested / (static_cast<double>(shape.width) * shape.rows));
+    blocks = std::min(blocks, there / traits.multiprocessors);
   }
-  // 512x128 outputs of 16 bits reach 0.30 Gpixel/s at 301x301, as 48 such blocks are all that scratch memory holds.
-  const auto atOnce =
-    static_cast<double>(mostScratchBytes) / static_cast<double>(shape.scratchBytes) * shape.CountBlocks();
-  const auto there = std::ceil(requested / (static_cast<double>(shape.width) * shape.rows));
-  return std::min(blocks, std::min(atOnce, there) / traits.multiprocessors);
-}
-
-/** What an output of 8 bits takes. Fitted to 324 blocks of 15 windows, 7x7x7 to 301x301, with random pixels on an H200:
- * within 9 % of it. With columns in scratch memory fitted to 301x301,
- * 401x401 and 601x601: within 6 %. */
-double
-EstimateBytePicoseconds(const HistogramShape & shape, const DeviceTraits & traits, double requested)
-{
-  const double slices = shape.window[2];
-  // How many times four bins are looked at: medians of 32 neighbours are further apart the fewer pixels windows have.
-  const double pixels = slices * shape.window[0] * shape.window[1];
-  const double looks = 1.5 + 42 / std::sqrt(pixels) * std::min(1.0, std::sqrt(64.0 / shape.window[0]));
-  const double blocks = CountBlocksAtOnce(shape, traits, requested);
-  const double warps = blocks * shape.GetThreads() / 32;
   if (shape.columnsInScratch)
   {
-    const double columns = static_cast<double>(shape.GetColumns()) / shape.width;
-    const double changes = columns * slices * (2 + static_cast<double>(shape.window[1]) / shape.rows);
-    // Measured with 16 warps and more; fewer leave the memory waiting.
-    return 15 * looks + 48 * changes * std::max(1.0, 16 / warps);
+    // 512x128 outputs of 16 bits reach 0.30 Gpixel/s at 301x301, as 48 such blocks are all that scratch memory holds.
+    const auto atOnce =
+      static_cast<double>(mostScratchBytes) / static_cast<double>(shape.scratchBytes) * shape.CountBlocks();
+    blocks = std::min(blocks, atOnce / traits.multiprocessors);
   }
+  return blocks;
+}
+
+/** Bins in which 32 neighbours have their medians, in addition to one, are this many divided by the square root of the
+ * window's pixels. */
+constexpr double binSpread = 840;
+
+/** How many times four bins are looked at: medians of 32 neighbours are further apart the fewer pixels windows have. */
+double
+CountLooks(const HistogramShape & shape)
+{
+  return 1.5 + 42 / std::sqrt(shape.CountWindow()) * std::min(1.0, std::sqrt(64.0 / shape.window[0]));
+}
+
+/** What an output takes with columns in scratch memory: fitted to 301x301, 401x401 and 601x601 with 8 bits, within 6 %,
+ * and to 251x251, 301x301 and 401x401 with more. */
+double
+EstimateScratchPicoseconds(const HistogramShape & shape, const DeviceTraits & traits, double requested)
+{
+  const double warps = CountBlocksAtOnce(shape, traits, requested) * shape.GetThreads() / 32;
+  const double columns = static_cast<double>(shape.GetColumns()) / shape.width;
+  const double changes = columns * shape.window[2] * (2 + static_cast<double>(shape.window[1]) / shape.rows);
+  // Measured with 16 warps and more; fewer leave the memory waiting.
+  const double waits = std::max(1.0, 16 / warps);
+  return shape.pixelBytes == 1 ? 15 * CountLooks(shape) + 48 * changes * waits
+                               : 215 * CountLooks(shape) + 22 * changes * waits;
+}
+
+/** What finding the bin of an output takes. Fitted to 324 blocks of 15 windows, 7x7x7 to 301x301, with random pixels of
+ * 8 bits on an H200: within 9 % of it. */
+double
+EstimateBlockPicoseconds(const HistogramShape & shape, const DeviceTraits & traits, double requested)
+{
+  if (shape.columnsInScratch)
+  {
+    return EstimateScratchPicoseconds(shape, traits, requested);
+  }
+  const double slices = shape.window[2];
+  const double looks = CountLooks(shape);
+  const double blocks = CountBlocksAtOnce(shape, traits, requested);
   // Instructions of a warp for a row of its segment.
   const double across = DivideUp(shape.window[0], 32);
   const double batches = shape.segment / 32;
@@ -169,11 +179,23 @@ EstimateBytePicoseconds(const HistogramShape & shape, const DeviceTraits & trait
   const double fill = turns * (24 * slices * shape.window[1] + 80) / shape.rows;
   const double instructions = (1.3 * find + move + (slices > 1 ? 0.6 : 0.3) * fill) / shape.segment;
   // Registers leave room for 16 warps.
-  const double atOnce = std::max(1.0, std::min(blocks, std::floor(16.0 * 32 / shape.GetThreads())));
-  const double busy = std::min(warps, atOnce * shape.GetThreads() / 32);
+  const double most = std::min(blocks, std::floor(16.0 * 32 / shape.GetThreads()));
+  const double atOnce = shape.pixelBytes == 1 ? std::max(1.0, most) : most;
+  const double busy = std::min(blocks, atOnce) * shape.GetThreads() / 32;
   // Taller blocks are too few at the end of a launch, and narrow ones slower than this model has them.
   const double unfit = (shape.rows > 32 ? 1.05 : 1) * (shape.width < 128 ? 1.08 : 1);
-  return instructions * 4.32 * (5.9 / busy + 0.192) * (1 + 0.074 / atOnce) * unfit;
+  return instructions * 4.32 * (5.9 / busy + 0.192) * (1 + 0.074 / std::max(1.0, atOnce)) * unfit;
+}
+
+/** What looking up the outputs' pixels in their bins takes: a warp goes through the run of each bin that its outputs
+ * are in, and for each row of these through those pixels that it keeps. */
+double
+EstimateRunPicoseconds(const HistogramShape & shape)
+{
+  const double bins = std::min(32.0, 1 + binSpread / std::sqrt(shape.CountWindow()));
+  const double words = static_cast<double>(shape.pixels) / histogramBins / 32;
+  const double kept = words * shape.window[1] / shape.region[1] * shape.window[2] / shape.region[2];
+  return 8 + bins * (0.12 * words + 0.97 * (kept + 1.5));
 }
 
 /** Sets a block's width, and what shared memory it takes. \returns false when that is more than a block may have, or
@@ -188,22 +210,20 @@ SetHistogramWidth(int width, int segment, const DeviceTraits & traits, Histogram
     return false;
   }
   const auto columns = shape.columnsInScratch ? 0 : shape.GetColumnsBytes();
-  // Windows of 8-bit pixels have no histograms.
-  const auto windows = shape.isOfBytes ? 0 : std::int64_t{ width / segment } * histogramBins * shape.counterBytes;
-  if (columns + windows > traits.blockSharedBytes)
+  if (columns > traits.blockSharedBytes)
   {
     return false;
   }
-  shape.sharedBytes = static_cast<int>(columns + windows);
+  shape.sharedBytes = static_cast<int>(columns);
   return true;
 }
 
 /** Calls a function with each tile of outputs that a region of a shape's blocks may have. */
 template <typename TConsider>
 void
-ForEachHistogramTile(const HistogramShape & shape, int pixelBytes, const TConsider & consider)
+ForEachHistogramTile(const HistogramShape & shape, const TConsider & consider)
 {
-  if (pixelBytes == 1)
+  if (shape.pixelBytes == 1)
   {
     consider({ { shape.width, shape.rows, 1 } });
     return;
@@ -229,41 +249,23 @@ const char * const histogramLimits =
   "than 2147483647, and regions of pixels of more than 8 bits have no more than 1048576 pixels; with 8 bits that is up "
   "to 46339x46339 or 255x255x255, with more up to 1001x1001 or 87x87x87";
 
-// An instruction of a warp takes 2.2 ps where all of an H200's multiprocessors issue two a clock. The rates are 0.55
-// to 1.6 times those of HistogramRates.inc: too low with 64 bits.
+// Of more than 8 bits fitted to 366 shapes of 17 windows, 31x31 to 401x401 and 9x9x9 to 31x31x31, with random pixels on
+// an H200, two in three of them within 9 %; the shapes chosen are within 30 % of their rates (HistogramRates.inc).
 double
-EstimateHistogramPicoseconds(const HistogramShape & shape,
-                             int                    pixelBytes,
-                             const DeviceTraits &   traits,
-                             double                 requested)
+EstimateHistogramPicoseconds(const HistogramShape & shape, const DeviceTraits & traits, double requested)
 {
-  if (shape.isOfBytes)
+  const auto block = EstimateBlockPicoseconds(shape, traits, requested);
+  if (shape.pixelBytes == 1)
   {
-    return EstimateBytePicoseconds(shape, traits, requested);
+    return block;
   }
-  const double columns = static_cast<double>(shape.GetColumns()) / shape.width;
-  const double slices = shape.window[2];
-  const double columnPixels = slices * (2 + static_cast<double>(shape.window[1]) / shape.rows);
-  const double sums = 12.0 * shape.window[0];
-  const double pixels = 28 * slices * DivideUp(shape.window[0], 32);
-  const double starts = shape.movesByPixels ? pixels + sums / shape.rows : sums;
-  const double regionPixels = shape.pixels;
-  const double scan = 20 + 14 * (regionPixels / histogramBins / 64 + 1);
-  const double slide = shape.columnBytes == 1 && shape.counterBytes == 2 ? 50 : 60;
-  const double instructions = slide + starts / shape.segment + columns * columnPixels * 7 / 32 + scan;
-  // Half as many warps as an SM can have keep it busy.
-  const double blocks = CountBlocksAtOnce(shape, traits, requested);
-  const double warps = std::min(24.0, blocks * shape.GetThreads() / 32);
-  // Those changes were measured with 16 warps and more; fewer leave the memory waiting.
-  const double changes = columns * columnPixels * GetScratchUpdatePicoseconds(shape) * std::max(1.0, 16 / warps);
-  const double updates = shape.columnsInScratch ? changes : 0;
-  const double outputs = static_cast<double>(shape.tile[0]) * shape.tile[1] * shape.tile[2];
-  const double sortCost = pixelBytes == 2 ? 60 : pixelBytes == 4 ? 130 : 330;
-  return instructions * 2.2 * 24 / warps + updates + sortCost * regionPixels / outputs;
+  const double find = (shape.columnsInScratch ? 1 : 1.18) * block;
+  const double sort = shape.pixelBytes == 2 ? 31 : shape.pixelBytes == 4 ? 51 : 119;
+  return find + EstimateRunPicoseconds(shape) + sort * shape.pixels / static_cast<double>(shape.CountOutputs());
 }
 
 bool
-SetHistogramTile(const std::array<int, 3> & tile, int pixelBytes, HistogramShape & shape)
+SetHistogramTile(const std::array<int, 3> & tile, HistogramShape & shape)
 {
   std::int64_t pixels = 1;
   int          bits = 0;
@@ -278,15 +280,16 @@ SetHistogramTile(const std::array<int, 3> & tile, int pixelBytes, HistogramShape
   }
   const auto columnsBytes = shape.columnsInScratch ? RoundUp(shape.CountBlocks() * shape.GetColumnsBytes(), 256) : 0;
   const bool fits = columnsBytes <= static_cast<std::int64_t>(mostScratchBytes / 2);
-  if (pixelBytes == 1)
+  if (shape.pixelBytes == 1)
   {
     shape.pixels = 0;
     shape.scratchBytes = columnsBytes;
     return fits;
   }
-  // Keys and positions twice, bins, and what sorting takes for each pixel.
+  // Keys and positions twice, bins, and what sorting takes for each pixel; what is found for each output.
   shape.pixels = static_cast<int>(pixels);
-  shape.scratchBytes = columnsBytes + RoundUp(pixels * (2 * (pixelBytes + 4) + 2), 256);
+  shape.scratchBytes =
+    columnsBytes + RoundUp(pixels * (2 * (shape.pixelBytes + 4) + 2), 256) + RoundUp(4 * shape.CountOutputs(), 256);
   return fits && pixels <= largestRegion && bits < 31;
 }
 
@@ -305,9 +308,9 @@ FindHistogramShape(const Window &       window,
   double     best = 0;
   bool       found = false;
   const auto consider = [&](const std::array<int, 3> & tile) {
-    if (SetHistogramTile(tile, pixelBytes, candidate))
+    if (SetHistogramTile(tile, candidate))
     {
-      const auto cost = EstimateHistogramPicoseconds(candidate, pixelBytes, traits, outputs);
+      const auto cost = EstimateHistogramPicoseconds(candidate, traits, outputs);
       if (!found || cost < best)
       {
         shape = candidate;
@@ -327,7 +330,7 @@ FindHistogramShape(const Window &       window,
             candidate.rows = rows;
             if (SetHistogramWidth(width, segment, traits, candidate))
             {
-              ForEachHistogramTile(candidate, pixelBytes, consider);
+              ForEachHistogramTile(candidate, consider);
             }
           }
         }
@@ -340,12 +343,11 @@ FindHistogramShape(const Window &       window,
     considerBlocks({ 32, 128 }, { 32, 64, 128, 256, 512 }, { 32, 64 });
     return found;
   }
-  // Regions come in batches of fewer outputs than slabs have: their blocks are shorter, so that there are enough.
-  considerBlocks({ 16 }, { 32, 64, 128 }, { 8, 16 });
+  considerBlocks({ 16, 32, 64 }, { 32, 64, 128, 256 }, { 32 });
   // Without columns shared memory has room for wider blocks, and the larger a block is, the fewer changes of its
   // columns come to an output.
   MoveColumnsToScratch(candidate);
-  considerBlocks({ 16, 128 }, { 32, 64, 128, 256, 512 }, { 8, 16, 32 });
+  considerBlocks({ 16, 64, 128 }, { 32, 64, 128, 256, 512 }, { 32 });
   return found;
 }
 

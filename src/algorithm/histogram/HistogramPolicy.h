@@ -46,35 +46,26 @@ GetByteHistogramWords(int counterBytes)
   return (histogramBins + histogramGroups) * counterBytes / 4;
 }
 
-/** From one column's histogram of wider pixels to the next, in counters: two words more than the bins take, so that
- * threads that count equal pixels of neighbouring columns meet in few banks. */
-constexpr int histogramStride = histogramBins + 8;
-
 /** Threads of a block at most. */
 constexpr int mostHistogramThreads = 512;
-
-/** Pixels of a bin that a warp looks up at once. */
-constexpr int histogramRunPixels = 128;
 
 /** The shape of one block, and of the region that it reads where pixels have more than 8 bits. */
 struct HistogramShape
 {
-  bool isOfBytes;        ///< pixels have 8 bits: ByteHistogramKernels.h, else HistogramKernels.h
-  int  axes[Dimension];  ///< image axis of each axis: windows slide along 0, blocks walk along 1; radius 0 along 3
-  int  window[3];        ///< pixels of the window along axes 0, 1 and 2
-  int  width;            ///< outputs of a block along axis 0
-  int  segment;          ///< those of one warp: a multiple of 32 where pixels have 8 bits
-  int  rows;             ///< outputs of a block along axis 1, one row after the other
-  int  columnBytes;      ///< of a counter of a column's histogram, 1 or 2
-  int  counterBytes;     ///< of a counter of a window's histogram, 2 or 4
-  bool columnsInScratch; ///< the histograms of a block's columns lie in scratch memory, else in shared memory
-  bool movesByPixels;    ///< of wider pixels: a segment's first window goes a row down by its pixels, else its columns
-                         ///< are summed
-  int tile[3];           ///< outputs of a region along axes 0, 1 and 2; of a block where pixels have 8 bits
-  int region[3];         ///< footprint of the tile
-  int pixels;            ///< of the region
-  int positionBits[3];   ///< from which bit on a packed position has its coordinates along axes 1 and 2, and
-                         ///< the region's number
+  int  pixelBytes;           ///< 1, 2, 4 or 8
+  int  axes[Dimension];      ///< image axis of each axis: windows slide along 0, blocks walk along 1; radius 0 along 3
+  int  window[3];            ///< pixels of the window along axes 0, 1 and 2
+  int  width;                ///< outputs of a block along axis 0
+  int  segment;              ///< those of one warp: a multiple of 32
+  int  rows;                 ///< outputs of a block along axis 1, one row after the other
+  int  columnBytes;          ///< of a counter of a column's histogram, 1 or 2
+  int  counterBytes;         ///< of a count of a window's pixels, 2 or 4
+  bool columnsInScratch;     ///< the histograms of a block's columns lie in scratch memory, else in shared memory
+  int  tile[3];              ///< outputs of a region along axes 0, 1 and 2; of a block where pixels have 8 bits
+  int  region[3];            ///< footprint of the tile
+  int  pixels;               ///< of the region
+  int  positionBits[3];      ///< from which bit on a packed position has its coordinates along axes 1 and 2, and
+                             ///< the region's number
   int          sharedBytes;  ///< of a block
   std::int64_t scratchBytes; ///< device memory of a region: what sorting it takes, and its blocks' columns
 
@@ -88,20 +79,25 @@ struct HistogramShape
   CUDAMEDIAN_HOST_DEVICE std::int64_t
                          GetColumnsBytes() const
   {
-    return isOfBytes ? std::int64_t{ RoundUp(GetColumns(), 32) } * GetByteHistogramWords(columnBytes) * 4
-                     : RoundUp(std::int64_t{ GetColumns() } * histogramStride * columnBytes, 16);
-  }
-  /** Where the windows' histograms start in shared memory, in bytes. */
-  CUDAMEDIAN_HOST_DEVICE int
-  GetWindowsOffset() const
-  {
-    return columnsInScratch ? 0 : static_cast<int>(GetColumnsBytes());
+    return std::int64_t{ RoundUp(GetColumns(), 32) } * GetByteHistogramWords(columnBytes) * 4;
   }
   /** Blocks that filter a region. */
   CUDAMEDIAN_HOST_DEVICE int
   CountBlocks() const
   {
     return tile[0] / width * (tile[1] / rows) * tile[2];
+  }
+  /** Pixels of the window. */
+  double
+  CountWindow() const
+  {
+    return static_cast<double>(window[0]) * window[1] * window[2];
+  }
+  /** Outputs of a region. */
+  CUDAMEDIAN_HOST_DEVICE std::int64_t
+                         CountOutputs() const
+  {
+    return std::int64_t{ tile[0] } * tile[1] * tile[2];
   }
   CUDAMEDIAN_HOST_DEVICE int
   GetThreads() const
@@ -128,13 +124,12 @@ FindHistogramShape(const Window &       window,
  *
  * \returns false when the region has too many pixels. */
 bool
-SetHistogramTile(const std::array<int, 3> & tile, int pixelBytes, HistogramShape & shape);
+SetHistogramTile(const std::array<int, 3> & tile, HistogramShape & shape);
 
 /** What an output takes in picoseconds, by the model that the shape was chosen with: at the speed of an H200's
  * multiprocessors, each of which holds as many blocks as the device's. */
 double
 EstimateHistogramPicoseconds(const HistogramShape & shape,
-                             int                    pixelBytes,
                              const DeviceTraits &   traits,
                              double                 requested = std::numeric_limits<double>::infinity());
 

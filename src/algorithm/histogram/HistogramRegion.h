@@ -27,6 +27,13 @@
 namespace cudamedian
 {
 
+/** What histograms count. */
+enum class BinSource
+{
+  Pixels,      ///< of 8 bits
+  SortedRegion ///< the bins of a region's wider pixels
+};
+
 /** What the kernels are told besides the slab. */
 struct HistogramArguments
 {
@@ -35,10 +42,9 @@ struct HistogramArguments
   KeyFormat             keyFormat;
   std::int64_t          firstRegion; ///< of this launch
   const std::uint8_t *  bins;        ///< of the launch's regions, one pixel after the other; null for 8-bit pixels
-  const std::uint32_t * positions;   ///< packed positions of the regions' pixels in their order; histogramRunPixels
-                                     ///< more can be read behind them
-  const void * sorted;               ///< their keys
-  void *       columns;              ///< the histograms of columns of one block after the other, or null
+  const std::uint32_t * positions;   ///< packed positions of the regions' pixels in their order
+  std::uint32_t *       found;       ///< for each output of the regions 256 times its rank within its bin, and the bin
+  void *                columns;     ///< the histograms of columns of one block after the other, or null
 
   /** Outputs along one of the shape's axes. */
   CUDAMEDIAN_HOST_DEVICE int
@@ -93,12 +99,19 @@ CUDAMEDIAN_HOST_DEVICE std::uint32_t
          static_cast<std::uint32_t>(z) << shape.positionBits[1];
 }
 
-/** The bin of the pixel that so many of the region's are sorted before. */
-CUDAMEDIAN_HOST_DEVICE std::uint8_t
-                       GetBinOfRank(const HistogramShape & shape, int rank)
+/** A position in a region. */
+struct PositionInRegion
 {
-  return static_cast<std::uint8_t>(static_cast<std::uint32_t>(rank) * histogramBins /
-                                   static_cast<std::uint32_t>(shape.pixels));
+  int x, y, z;
+};
+
+CUDAMEDIAN_HOST_DEVICE PositionInRegion
+UnpackPosition(const HistogramShape & shape, std::uint32_t position)
+{
+  position &= ~GetPositionGuards(shape);
+  return { static_cast<int>(position & ((1U << shape.positionBits[0]) - 1)),
+           static_cast<int>((position & ((1U << shape.positionBits[1]) - 1)) >> shape.positionBits[0]),
+           static_cast<int>((position & ((1U << shape.positionBits[2]) - 1)) >> shape.positionBits[1]) };
 }
 
 /** How many of the region's pixels are sorted before those of a bin. */
@@ -108,57 +121,76 @@ GetFirstRank(const HistogramShape & shape, int bin)
   return DivideUp(bin * shape.pixels, histogramBins);
 }
 
-/** Lists some pixels of a row of a launch's regions: their keys and packed positions.
+/** A row of a region's pixels. */
+struct RegionRow
+{
+  std::int64_t  offset;   ///< in the slab's input, of a pixel whose offset along axis 0 is 0
+  std::uint32_t position; ///< packed, of the first pixel, with the region's number
+  std::int64_t  listed;   ///< before it in the lists
+};
+
+/** \param number of the region within the launch. \param row counts rows through the region, and beyond. */
+CUDAMEDIAN_HOST_DEVICE RegionRow
+FindRegionRow(const HistogramArguments & arguments, const HistogramRegion & region, int number, int row)
+{
+  const HistogramShape & shape = arguments.shape;
+  const int              z = row / shape.region[1];
+  const int              y = row - z * shape.region[1];
+  return { GetHistogramOffset(arguments, region, 1, y) + GetHistogramOffset(arguments, region, 2, z) +
+             region.origin[3] * arguments.slab.inputPitch[shape.axes[3]],
+           PackPosition(shape, 0, y, z) | GetPositionGuards(shape) |
+             static_cast<std::uint32_t>(number) << shape.positionBits[2],
+           std::int64_t{ number } * shape.pixels + std::int64_t{ row } * shape.region[0] };
+}
+
+/** Lists some pixels of a row: their keys and packed positions.
  *
- * \param number counts rows through all regions of the launch. \param lane of so many that list the row. */
+ * \param lane of so many that list the row. \param keys, positions of the launch's regions. */
 template <typename TPixelBits>
 CUDAMEDIAN_HOST_DEVICE void
 ListRegionRow(const HistogramArguments & arguments,
-              int                        number,
+              const HistogramRegion &    region,
+              const RegionRow &          row,
               int                        lane,
               int                        lanes,
               TPixelBits *               keys,
               std::uint32_t *            positions)
 {
-  const HistogramShape & shape = arguments.shape;
-  const int              rows = shape.region[1] * shape.region[2];
-  const int              regionNumber = number / rows;
-  const int              row = number - regionNumber * rows;
-  const int              z = row / shape.region[1];
-  const int              y = row - z * shape.region[1];
-  const HistogramRegion  region(arguments, arguments.firstRegion + regionNumber);
-  const std::int64_t     rowOffset = GetHistogramOffset(arguments, region, 1, y) +
-                                 GetHistogramOffset(arguments, region, 2, z) +
-                                 region.origin[3] * arguments.slab.inputPitch[shape.axes[3]];
-  const std::uint32_t first = PackPosition(shape, 0, y, z) | GetPositionGuards(shape) |
-                              static_cast<std::uint32_t>(regionNumber) << shape.positionBits[2];
-  keys += std::int64_t{ number } * shape.region[0];
-  positions += std::int64_t{ number } * shape.region[0];
-  for (int x = lane; x < shape.region[0]; x += lanes)
+  const auto * pixels = static_cast<const TPixelBits *>(arguments.slab.input) + row.offset;
+  keys += row.listed;
+  positions += row.listed;
+  CUDAMEDIAN_KEEP_LOOP
+  for (int x = lane; x < arguments.shape.region[0]; x += lanes)
   {
-    const std::int64_t offset = rowOffset + GetHistogramOffset(arguments, region, 0, x);
-    const TPixelBits   bits = static_cast<const TPixelBits *>(arguments.slab.input)[offset];
+    const TPixelBits bits = pixels[GetHistogramOffset(arguments, region, 0, x)];
     keys[x] = CallWithMapping<TPixelBits>(arguments.keyFormat, [&](auto mapping) {
       return mapping.FromBits(bits, static_cast<TPixelBits>(arguments.slab.signMask));
     });
-    positions[x] = first + static_cast<std::uint32_t>(x);
+    positions[x] = row.position + static_cast<std::uint32_t>(x);
   }
 }
 
-/** Writes a pixel's bin to its place, once the launch's regions are sorted.
- *
- * \param number counts pixels through the sorted lists of all regions of the launch. */
+/** Calls visit(place, bin) for the pixels of a sorted region's bins that one of some warps' lanes has. */
+template <typename TVisit>
 CUDAMEDIAN_HOST_DEVICE void
-ScatterBin(const HistogramShape & shape, int number, const std::uint32_t * positions, std::uint8_t * bins)
+ForEachBinned(const HistogramShape & shape, int warp, int warps, int lane, const TVisit & visit)
 {
-  const int           region = number / shape.pixels;
-  const std::uint32_t position = positions[number] & ~GetPositionGuards(shape);
-  const auto          x = position & ((1U << shape.positionBits[0]) - 1);
-  const auto          y = (position & ((1U << shape.positionBits[1]) - 1)) >> shape.positionBits[0];
-  const auto          z = (position & ((1U << shape.positionBits[2]) - 1)) >> shape.positionBits[1];
-  const auto          row = z * static_cast<std::uint32_t>(shape.region[1]) + y;
-  bins[static_cast<std::uint32_t>(region * shape.pixels) + row * static_cast<std::uint32_t>(shape.region[0]) + x] =
-    GetBinOfRank(shape, number - region * shape.pixels);
+  for (int bin = warp; bin < histogramBins; bin += warps)
+  {
+    const int behind = GetFirstRank(shape, bin + 1);
+    for (int rank = GetFirstRank(shape, bin) + lane; rank < behind; rank += 32)
+    {
+      visit(rank, static_cast<std::uint8_t>(bin));
+    }
+  }
+}
+
+/** Where a packed position lies among a region's pixels. */
+CUDAMEDIAN_HOST_DEVICE int
+GetPixelNumber(const HistogramShape & shape, std::uint32_t position)
+{
+  const auto at = UnpackPosition(shape, position);
+  return (at.z * shape.region[1] + at.y) * shape.region[0] + at.x;
 }
 
 } // namespace cudamedian

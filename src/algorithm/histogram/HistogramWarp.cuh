@@ -26,7 +26,7 @@
 namespace cudamedian
 {
 
-/** A warp whose lanes are threads: see HistogramKernels.h and ByteHistogramKernels.h. */
+/** A warp whose lanes are threads: see HistogramKernels.h. */
 struct ThreadWarp
 {
   /** The lane's own. */
@@ -87,24 +87,29 @@ struct ThreadWarp
     return __ballot_sync(allLanes, value.own);
   }
 
+  /** Halves of rows and columns change places, then quarters, and so on. */
+  __device__ __forceinline__ Value<std::uint32_t>
+                             Exchange(Value<std::uint32_t> value) const
+  {
+    const unsigned int lane = threadIdx.x % 32;
+    std::uint32_t      lower = 0x0000FFFFU;
+    CUDAMEDIAN_UNROLL
+    for (unsigned int distance = 16; distance > 0; distance /= 2)
+    {
+      const bool          isUpper = (lane & distance) != 0;
+      const auto          other = __shfl_xor_sync(allLanes, value.own, distance);
+      const std::uint32_t kept = isUpper ? ~lower : lower;
+      const auto          moved = __funnelshift_l(other, other, isUpper ? 32 - distance : distance);
+      value.own = (value.own & kept) | (moved & ~kept);
+      lower ^= lower << distance / 2;
+    }
+    return value;
+  }
+
   __device__ __forceinline__ int
   CountBits(std::uint32_t word) const
   {
     return __popc(word);
-  }
-
-  __device__ __forceinline__ void
-  AddTo(std::uint32_t * histogram, int bin, int change) const
-  {
-    atomicAdd(histogram + bin, static_cast<std::uint32_t>(change));
-  }
-
-  /** Adds to the word that holds the count: what carries out of the lower half on the way comes back. */
-  __device__ __forceinline__ void
-  AddTo(std::uint16_t * histogram, int bin, int change) const
-  {
-    atomicAdd(reinterpret_cast<std::uint32_t *>(histogram) + bin / 2,
-              static_cast<std::uint32_t>(change) << (bin % 2 * 16));
   }
 
   __device__ __forceinline__ void

@@ -15,8 +15,8 @@
  *  limitations under the License.
  *
  *=========================================================================*/
-#ifndef ByteHistogramLaunch_h
-#define ByteHistogramLaunch_h
+#ifndef HistogramFunction_h
+#define HistogramFunction_h
 
 #include "HistogramRegion.h"
 
@@ -26,11 +26,11 @@ namespace cudamedian
 /** A kernel of histograms, a block for each block of a launch's regions. */
 using HistogramFunction = void (*)(HistogramArguments);
 
-/** The kernel for 8-bit pixels and a shape (ByteHistogramKernels.h).
+/** The kernel for a shape (HistogramKernels.h).
  *
  * \param hasMap whether each output has a rank of its own. */
 HistogramFunction
-GetByteHistogramKernel(const HistogramShape & shape, bool hasMap);
+GetHistogramKernel(const HistogramShape & shape, bool hasMap);
 
 } // namespace cudamedian
 
