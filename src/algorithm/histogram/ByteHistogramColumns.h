@@ -68,6 +68,16 @@ struct QuadCounts
     }
   }
 
+  CUDAMEDIAN_HOST_DEVICE void
+  Add(const QuadCounts & other)
+  {
+    CUDAMEDIAN_UNROLL
+    for (int i = 0; i < Registers; ++i)
+    {
+      registers[i] += other.registers[i];
+    }
+  }
+
   CUDAMEDIAN_HOST_DEVICE std::uint32_t
                          GetSum() const
   {
@@ -154,6 +164,44 @@ public:
     {
       return QuadCounts<TCounter>::FromPairs(Load(2 * quad, column), Load(2 * quad + 1, column));
     }
+  }
+
+  /** Pixels in groups 4 quad to 4 quad + 3. */
+  template <typename TCounter>
+  CUDAMEDIAN_HOST_DEVICE QuadCounts<TCounter>
+                         GetGroups(int column, int quad) const
+  {
+    if constexpr (HasBytes)
+    {
+      const std::uint32_t word = Load(BinWords + quad, column);
+      return QuadCounts<TCounter>::FromPairs(word & 0xFF00FFU, word >> 8 & 0xFF00FFU);
+    }
+    else
+    {
+      const std::uint32_t lower = Load(BinWords + 2 * quad, column);
+      const std::uint32_t upper = Load(BinWords + 2 * quad + 1, column);
+      return QuadCounts<TCounter>::FromPairs((lower & 0xFFFFU) | upper << 16, lower >> 16 | (upper & 0xFFFF0000U));
+    }
+  }
+
+  /** Pixels in bins 16 group to 16 group + 15, four each. */
+  template <typename TCounter>
+  CUDAMEDIAN_HOST_DEVICE QuadCounts<TCounter>
+                         GetQuadSums(int column, int group) const
+  {
+    std::uint32_t sums[groupQuads];
+    CUDAMEDIAN_UNROLL
+    for (unsigned int quad = 0; quad < groupQuads; ++quad)
+    {
+      sums[quad] = 0;
+      CUDAMEDIAN_UNROLL
+      for (unsigned int i = 0; i < QuadWords; ++i)
+      {
+        const auto word = (static_cast<unsigned int>(group) * groupQuads + quad) * QuadWords + i;
+        sums[quad] = AddCounts(Load(static_cast<int>(word), column), allOnes, sums[quad]);
+      }
+    }
+    return QuadCounts<TCounter>::FromPairs(sums[0] | sums[2] << 16, sums[1] | sums[3] << 16);
   }
 
   /** Pixels in bins 16 group to 16 group + 15. */

@@ -32,6 +32,8 @@
  * column by column; what the others have more or less are the columns that enter and leave, summed up across the lanes.
  * It goes up and down from there, 16 bins at a time where no median is among them, until each lane has found its bin.
  * An output costs more the further apart the medians of 32 neighbours are, and grows with 1/32 of a window's columns.
+ * Where some are left after a few steps and windows have few columns, the lanes find their groups of 16 bins in the
+ * same way, and then each adds up what the columns of its own window have of its group and of four bins.
  *
  * Pixels of 8 bits are bins themselves. Of wider ones a region, the footprint of a tile of outputs, is sorted, and bin
  * b has the pixels from the b-th 256th of the sorted list on, as many as every other bin, whatever the image. Which
@@ -351,6 +353,11 @@ private:
 
   static constexpr int GroupQuads = histogramBins / histogramGroups / 4;
 
+  /** Times that four bins are looked at upwards, and downwards, for all lanes at once, where each can add up the
+   * columns of its own window: these are so many at most. */
+  static constexpr int MostLooks = 4;
+  static constexpr int MostOwnColumns = 40;
+
   using Quad = QuadCounts<TCounter>;
 
   /** Outputs of the slab from the block's first on. */
@@ -517,10 +524,13 @@ private:
     const auto isLower = [&](int lane) { return ranks[lane] < search.below[lane]; };
     const auto isHigher = [&](int lane) { return ranks[lane] >= search.below[lane]; };
     auto       lower = active & SelectLanes(warp, isLower);
-    for (int quad = start.quad;; ++quad)
+    auto       higher = active;
+    const int  most = m_Arguments.shape.window[0] <= MostOwnColumns ? MostLooks : histogramBins;
+    int        looks = 0;
+    for (int quad = start.quad; looks < most; ++quad, ++looks)
     {
       LookAt<true>(warp, first, quad, search);
-      const auto higher = active & SelectLanes(warp, isHigher);
+      higher = active & SelectLanes(warp, isHigher);
       if (higher == 0)
       {
         break;
@@ -531,7 +541,8 @@ private:
       }
     }
     search.below = before[0];
-    for (int quad = start.quad; lower != 0; lower = active & SelectLanes(warp, isLower))
+    looks = 0;
+    for (int quad = start.quad; lower != 0 && looks < most; lower = active & SelectLanes(warp, isLower), ++looks)
     {
       while (quad % GroupQuads == 0 && SkipGroup<false>(warp, first, quad / GroupQuads - 1, lower, search))
       {
@@ -539,6 +550,60 @@ private:
       }
       LookAt<false>(warp, first, --quad, search);
     }
+    if ((lower | higher) != 0)
+    {
+      FindEach(warp, first, search);
+    }
+  }
+
+  /** Finds the bins of all lanes however far apart they are. */
+  template <typename TWarp>
+  CUDAMEDIAN_HOST_DEVICE void
+  FindEach(const TWarp & warp, int first, BinSearch<TWarp> & search) const
+  {
+    typename TWarp::template Value<int>           groups;
+    typename TWarp::template Value<std::uint32_t> rests; // the ranks within them
+    warp.ForEachLane([&](int lane) {
+      groups[lane] = 0;
+      rests[lane] = 0;
+      search.below[lane] = 0;
+    });
+    CUDAMEDIAN_KEEP_LOOP
+    for (int quad = 0; quad < histogramGroups / 4; ++quad)
+    {
+      typename TWarp::template Value<std::uint32_t> counts[Quad::Registers];
+      SumWindows<Quad::Registers>(
+        warp, first, [&](int column) { return m_Columns.template GetGroups<TCounter>(column, quad); }, counts);
+      warp.ForEachLane([&](int lane) {
+        const auto own = JoinQuad(counts, lane);
+        auto       rank = search.ranks[lane] - search.below[lane];
+        if (search.ranks[lane] >= search.below[lane] && rank < own.GetSum())
+        {
+          groups[lane] = 4 * quad + own.FindBin(rank);
+          rests[lane] = rank;
+        }
+        search.below[lane] += own.GetSum();
+      });
+    }
+    const int window = m_Arguments.shape.window[0];
+    warp.ForEachLane([&](int lane) {
+      Quad quads{};
+      for (int x = 0; x < window; ++x)
+      {
+        quads.Add(m_Columns.template GetQuadSums<TCounter>(first + lane + x, groups[lane]));
+      }
+      auto       rank = rests[lane];
+      const int  quad = 4 * groups[lane] + quads.FindBin(rank);
+      const auto inQuad = rank;
+      Quad       bins{};
+      for (int x = 0; x < window; ++x)
+      {
+        bins.Add(m_Columns.template GetQuad<TCounter>(first + lane + x, quad));
+      }
+      const int bin = bins.FindBin(rank);
+      search.found[lane] = rank * histogramBins + static_cast<std::uint32_t>(4 * quad + bin);
+      search.foundBelow[lane] = search.ranks[lane] - inQuad;
+    });
   }
 
   /** Finds what lies in four bins, which `below` is before, and goes behind them; or downwards the other way round. */

@@ -156,6 +156,7 @@ struct ScratchParts
       keys[i] = reinterpret_cast<TPixelBits *>(take(count * sizeof(TPixelBits)));
       positions[i] = reinterpret_cast<std::uint32_t *>(take(count * sizeof(std::uint32_t)));
     }
+    // Positions are read somewhat beyond their end: what comes next lies there.
     bins = reinterpret_cast<std::uint8_t *>(take(count));
     found = reinterpret_cast<std::uint32_t *>(take(static_cast<std::size_t>(outputs) * sizeof(std::uint32_t)));
     sort = next;

@@ -49,6 +49,9 @@ GetByteHistogramWords(int counterBytes)
 /** Threads of a block at most. */
 constexpr int mostHistogramThreads = 512;
 
+/** Pixels of a bin that a warp looks at before it needs the first. */
+constexpr int histogramRunPixels = 128;
+
 /** The shape of one block, and of the region that it reads where pixels have more than 8 bits. */
 struct HistogramShape
 {

@@ -42,9 +42,10 @@ struct HistogramArguments
   KeyFormat             keyFormat;
   std::int64_t          firstRegion; ///< of this launch
   const std::uint8_t *  bins;        ///< of the launch's regions, one pixel after the other; null for 8-bit pixels
-  const std::uint32_t * positions;   ///< packed positions of the regions' pixels in their order
-  std::uint32_t *       found;       ///< for each output of the regions 256 times its rank within its bin, and the bin
-  void *                columns;     ///< the histograms of columns of one block after the other, or null
+  const std::uint32_t * positions;   ///< packed positions of the regions' pixels in their order; histogramRunPixels
+                                     ///< more can be read behind them
+  std::uint32_t * found;             ///< for each output of the regions 256 times its rank within its bin, and the bin
+  void *          columns;           ///< the histograms of columns of one block after the other, or null
 
   /** Outputs along one of the shape's axes. */
   CUDAMEDIAN_HOST_DEVICE int

@@ -44,7 +44,7 @@ struct HistogramRunStorage
 {
   static constexpr int Pixels = 256;
 
-  std::uint32_t kept[Pixels];                ///< packed positions of pixels of a run
+  std::uint32_t kept[Pixels + 1];            ///< packed positions of pixels of a run, and of one that is not kept
   std::uint32_t bins[histogramRunRows][32];  ///< of outputs, those that are found have none
   std::uint32_t ranks[histogramRunRows][32]; ///< among the pixels of the window that come next in the bin
 };
@@ -123,7 +123,10 @@ private:
   static constexpr std::uint32_t NoBin = histogramBins;
 
   /** Words of 32 pixels of a run that are looked at before any is kept. */
-  static constexpr int Looks = 4;
+  static constexpr int Looks = histogramRunPixels / 32;
+
+  /** Outputs of a bin that are as fast one by one. */
+  static constexpr std::uint32_t Few = 3;
 
   CUDAMEDIAN_HOST_DEVICE int
   GetOutputsLeft(int axis) const
@@ -153,6 +156,40 @@ private:
     return m_Warp.CountBits((word & (0 - word)) - 1);
   }
 
+  /** Packed positions from one on. */
+  struct Box
+  {
+    std::uint32_t first;
+    std::uint32_t last;
+    std::uint32_t guards;
+
+    /** \param size of the box along each axis, packed. */
+    CUDAMEDIAN_HOST_DEVICE
+    Box(const HistogramShape & shape, std::uint32_t position, std::uint32_t size)
+      : first(position)
+      , last(position + size - PackPosition(shape, 1, 1, 1) + 2 * GetPositionGuards(shape))
+      , guards(GetPositionGuards(shape))
+    {}
+
+    /** Each coordinate has a guard bit above it, which stays if what is subtracted is not larger. A pixel has it, and
+     * the last position twice. */
+    CUDAMEDIAN_HOST_DEVICE bool
+    Contains(std::uint32_t pixel) const
+    {
+      return ((pixel - first) & (last - pixel) & guards) == guards;
+    }
+  };
+
+  /** The window of an output. */
+  CUDAMEDIAN_HOST_DEVICE Box
+  GetWindow(int row, int output) const
+  {
+    const auto & shape = m_Arguments.shape;
+    return { shape,
+             PackPosition(shape, m_First[0] + output, m_First[1] + row, m_First[2]),
+             PackPosition(shape, shape.window[0], shape.window[1], shape.window[2]) };
+  }
+
   /** What was found of the outputs of a row, in place of which their pixels' packed positions come. */
   CUDAMEDIAN_HOST_DEVICE std::uint32_t *
                          GetFound(int row) const
@@ -160,75 +197,169 @@ private:
     return m_Found + row * m_Arguments.shape.tile[0];
   }
 
+  /** The outputs of a row whose bin this is. */
+  CUDAMEDIAN_HOST_DEVICE std::uint32_t
+                         GetOutputs(int row, std::uint32_t bin) const
+  {
+    return SelectLanes([&](int lane) { return m_Storage.bins[row][lane] == bin; });
+  }
+
+  /** Notes that outputs of a row are found. */
+  CUDAMEDIAN_HOST_DEVICE void
+  SetDone(int row, std::uint32_t outputs) const
+  {
+    m_Warp.ForEachLane([&](int lane) {
+      if ((outputs >> lane & 1) != 0)
+      {
+        m_Storage.bins[row][lane] = NoBin;
+      }
+    });
+  }
+
   /** Finds the pixels of all outputs whose bin this is. \param firstRow that has some. */
   CUDAMEDIAN_HOST_DEVICE void
   FindIn(std::uint32_t bin, int firstRow) const
   {
-    const auto & shape = m_Arguments.shape;
-    const int    behind = GetFirstRank(shape, static_cast<int>(bin) + 1);
-    bool         isLeft = true;
+    const int     first = GetFirstRank(m_Arguments.shape, static_cast<int>(bin));
+    const int     behind = GetFirstRank(m_Arguments.shape, static_cast<int>(bin) + 1);
+    std::uint32_t count = 0;
+    for (int row = firstRow; row < Rows; ++row)
+    {
+      count += Count(GetOutputs(row, bin));
+    }
+    if (count > Few)
+    {
+      FindMany(bin, firstRow, first, behind);
+      return;
+    }
     CUDAMEDIAN_KEEP_LOOP
-    for (int index = GetFirstRank(shape, static_cast<int>(bin)); isLeft;)
+    for (int row = firstRow; row < Rows; ++row)
+    {
+      const auto outputs = GetOutputs(row, bin);
+      CUDAMEDIAN_KEEP_LOOP
+      for (auto left = outputs; left != 0; left &= left - 1)
+      {
+        FindOne(row, GetLowest(left), first, behind);
+      }
+      SetDone(row, outputs);
+    }
+  }
+
+  /** Finds the pixel of one output in a run. */
+  CUDAMEDIAN_HOST_DEVICE void
+  FindOne(int row, int output, int index, int behind) const
+  {
+    const Box            window = GetWindow(row, output);
+    auto                 rank = m_Storage.ranks[row][output];
+    Value<std::uint32_t> pixels[Looks];
+    std::uint32_t        inside[Looks];
+    CUDAMEDIAN_KEEP_LOOP
+    for (;; index += histogramRunPixels)
+    {
+      LoadPixels(index, pixels);
+      std::uint32_t count = 0;
+      CUDAMEDIAN_UNROLL
+      for (int i = 0; i < Looks; ++i)
+      {
+        inside[i] = SelectLanes([&](int lane) { return window.Contains(pixels[i][lane]); });
+        count += Count(inside[i]);
+      }
+      if (rank < count || index + histogramRunPixels >= behind)
+      {
+        break;
+      }
+      rank -= count;
+    }
+    CUDAMEDIAN_UNROLL
+    for (int i = 0; i + 1 < Looks; ++i)
+    {
+      // What is not before the rank stays.
+      const auto here = Count(inside[0]);
+      const bool isBefore = rank >= here;
+      rank -= isBefore ? here : 0;
+      inside[0] = isBefore ? inside[i + 1] : inside[0];
+      m_Warp.ForEachLane([&](int lane) { pixels[0][lane] = isBefore ? pixels[i + 1][lane] : pixels[0][lane]; });
+    }
+    m_Warp.ForEachLane([&](int lane) {
+      if ((inside[0] >> lane & 1) != 0 && Count(inside[0] & ((1U << lane) - 1)) == rank)
+      {
+        GetFound(row)[output] = pixels[0][lane];
+      }
+    });
+  }
+
+  /** Some pixels of a run from one on. */
+  CUDAMEDIAN_HOST_DEVICE void
+  LoadPixels(int index, Value<std::uint32_t> (&pixels)[histogramRunPixels / 32]) const
+  {
+    m_Warp.ForEachLane([&](int lane) {
+      CUDAMEDIAN_UNROLL
+      for (int i = 0; i < Looks; ++i)
+      {
+        pixels[i][lane] = m_Positions[index + 32 * i + lane];
+      }
+    });
+  }
+
+  /** Finds the pixels of many outputs in their run. */
+  CUDAMEDIAN_HOST_DEVICE void
+  FindMany(std::uint32_t bin, int firstRow, int index, int behind) const
+  {
+    bool isLeft = true;
+    CUDAMEDIAN_KEEP_LOOP
+    while (isLeft)
     {
       int count = 0;
       CUDAMEDIAN_KEEP_LOOP
-      for (; index < behind && count <= HistogramRunStorage::Pixels - 32 * Looks; index += 32 * Looks)
+      for (; index < behind && count <= HistogramRunStorage::Pixels - histogramRunPixels; index += histogramRunPixels)
       {
-        Keep(index, behind, count);
+        Keep(index, count);
       }
       m_Warp.Synchronize();
       isLeft = false;
       CUDAMEDIAN_KEEP_LOOP
       for (int row = firstRow; row < Rows; ++row)
       {
-        const auto outputs = SelectLanes([&](int lane) { return m_Storage.bins[row][lane] == bin; });
+        const auto outputs = GetOutputs(row, bin);
         if (outputs != 0)
         {
+          const auto later = FindInKept(count, row, outputs);
           // All of them are in the run.
-          isLeft = FindInKept(count, row, outputs, index >= behind) || isLeft;
+          const auto done = index < behind ? outputs & ~later : outputs;
+          SetDone(row, done);
+          isLeft = isLeft || done != outputs;
         }
       }
       m_Warp.Synchronize();
     }
   }
 
-  /** Keeps those of the next pixels of a run that lie in the windows' rows. \param count of those kept. */
+  /** Keeps those of the next pixels of a run that lie in the windows' rows. What follows the run is none of the bin,
+   * but all that are come before it. \param count of those kept. */
   CUDAMEDIAN_HOST_DEVICE void
-  Keep(int index, int behind, int & count) const
+  Keep(int index, int & count) const
   {
     const auto &         shape = m_Arguments.shape;
-    const auto           first = PackPosition(shape, 0, m_First[1], m_First[2]);
-    const auto           beyond = first + PackPosition(shape, 0, shape.window[1] + Rows - 1, shape.window[2]);
-    const auto           guards = GetPositionGuards(shape) & ~(1U << (shape.positionBits[0] - 1));
+    const Box            rows(shape,
+                   PackPosition(shape, 0, m_First[1], m_First[2]),
+                   PackPosition(shape, shape.region[0], shape.window[1] + Rows - 1, shape.window[2]));
     Value<std::uint32_t> pixels[Looks];
-    m_Warp.ForEachLane([&](int lane) {
-      CUDAMEDIAN_UNROLL
-      for (int i = 0; i < Looks; ++i)
-      {
-        const int at = index + 32 * i + lane;
-        pixels[i][lane] = at < behind ? m_Positions[at] : 0; // no guards: outside
-      }
-    });
+    LoadPixels(index, pixels);
     CUDAMEDIAN_UNROLL
     for (int i = 0; i < Looks; ++i)
     {
-      // Each coordinate has a guard bit above it, which stays if what is subtracted is not larger.
-      const auto inside = SelectLanes(
-        [&](int lane) { return ((pixels[i][lane] - first) & ~(pixels[i][lane] - beyond) & guards) == guards; });
+      const auto inside = SelectLanes([&](int lane) { return rows.Contains(pixels[i][lane]); });
       m_Warp.ForEachLane([&](int lane) {
-        if ((inside >> lane & 1) != 0)
-        {
-          m_Storage.kept[count + static_cast<int>(Count(inside & ((1U << lane) - 1)))] = pixels[i][lane];
-        }
+        const int at = count + static_cast<int>(Count(inside & ((1U << lane) - 1)));
+        m_Storage.kept[(inside >> lane & 1) != 0 ? at : HistogramRunStorage::Pixels] = pixels[i][lane];
       });
       count += static_cast<int>(Count(inside));
     }
   }
 
-  /** Finds the pixels of a row's outputs among those kept. \param isLast no more pixels come. \returns whether there
-   * are outputs whose pixels come later. */
-  CUDAMEDIAN_HOST_DEVICE bool
-  FindInKept(int count, int row, std::uint32_t outputs, bool isLast) const
+  /** Finds the pixels of outputs of a row among those kept. \returns the outputs whose pixels come later. */
+  CUDAMEDIAN_HOST_DEVICE std::uint32_t
+                         FindInKept(int count, int row, std::uint32_t outputs) const
   {
     Value<std::uint32_t> ranks;
     Value<std::uint32_t> words;
@@ -261,11 +392,9 @@ private:
       {
         GetFound(row)[lane] = m_Storage.kept[firsts[lane] + FindBit(words[lane], ranks[lane])];
       }
-      const bool isDone = (outputs >> lane & 1) != 0 && (isLast || (later >> lane & 1) == 0);
-      m_Storage.bins[row][lane] = isDone ? NoBin : m_Storage.bins[row][lane];
       m_Storage.ranks[row][lane] = (later >> lane & 1) != 0 ? ranks[lane] : m_Storage.ranks[row][lane];
     });
-    return later != 0 && !isLast;
+    return later;
   }
 
   /** Which of a row's 32 windows have a pixel. \param position packed. */
