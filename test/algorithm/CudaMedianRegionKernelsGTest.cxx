@@ -407,7 +407,7 @@ RunHistogramLaunch(HistogramArguments arguments, std::int64_t regions)
   const auto                 count = static_cast<std::size_t>(regions * shape.pixels);
   std::vector<TBits>         keys(count);
   std::vector<std::uint32_t> positions(count);
-  std::vector<std::uint32_t> sortedPositions(count);
+  std::vector<std::uint32_t> sortedPositions(count + histogramRunPixels);
   std::vector<std::uint8_t>  bins(count);
   if constexpr (sizeof(TBits) > 1)
   {

@@ -26,10 +26,6 @@ namespace cudamedian
 namespace
 {
 
-/** How many times as long as by the rates wide pixels are taken to need. These are of random pixels, whose medians lie
- * close together; with scans histograms take 1.6 times as long and more, ranks less. */
-constexpr double spreadOfScans = 1.3;
-
 class HistogramAlgorithm : public MedianAlgorithm
 {
 public:
@@ -110,8 +106,7 @@ public:
     }
     Candidate  candidate;
     const auto each = EstimateHistogramPicoseconds(shape, problem.device, problem.CountOutputs());
-    candidate.seconds =
-      problem.CountOutputs() * each * 1e-12 * GetSlowness(problem) * (pixelBytes == 1 ? 1 : spreadOfScans);
+    candidate.seconds = problem.CountOutputs() * each * 1e-12 * GetSlowness(problem) * GetHistogramSpread(pixelBytes);
     candidate.tile = GetHistogramTile(shape);
     candidate.scratchBytes = GetHistogramScratchBytes(shape, request.outputExtent, std::max(problem.budget / 4, least));
     candidate.hasLongBlocks = true;

@@ -525,7 +525,7 @@ private:
     const auto isHigher = [&](int lane) { return ranks[lane] >= search.below[lane]; };
     auto       lower = active & SelectLanes(warp, isLower);
     auto       higher = active;
-    const int  most = m_Arguments.shape.window[0] <= MostOwnColumns ? MostLooks : histogramBins;
+    const int  most = HasRegion && m_Arguments.shape.window[0] <= MostOwnColumns ? MostLooks : histogramBins;
     int        looks = 0;
     for (int quad = start.quad; looks < most; ++quad, ++looks)
     {
@@ -550,9 +550,12 @@ private:
       }
       LookAt<false>(warp, first, --quad, search);
     }
-    if ((lower | higher) != 0)
+    if constexpr (HasRegion)
     {
-      FindEach(warp, first, search);
+      if ((lower | higher) != 0)
+      {
+        FindEach(warp, first, search);
+      }
     }
   }
 

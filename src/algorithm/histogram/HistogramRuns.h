@@ -44,7 +44,7 @@ struct HistogramRunStorage
 {
   static constexpr int Pixels = 256;
 
-  std::uint32_t kept[Pixels + 1];            ///< packed positions of pixels of a run, and of one that is not kept
+  std::uint32_t kept[Pixels + 32];           ///< packed positions of pixels of a run, and of those that are not kept
   std::uint32_t bins[histogramRunRows][32];  ///< of outputs, those that are found have none
   std::uint32_t ranks[histogramRunRows][32]; ///< among the pixels of the window that come next in the bin
 };
@@ -351,7 +351,7 @@ private:
       const auto inside = SelectLanes([&](int lane) { return rows.Contains(pixels[i][lane]); });
       m_Warp.ForEachLane([&](int lane) {
         const int at = count + static_cast<int>(Count(inside & ((1U << lane) - 1)));
-        m_Storage.kept[(inside >> lane & 1) != 0 ? at : HistogramRunStorage::Pixels] = pixels[i][lane];
+        m_Storage.kept[(inside >> lane & 1) != 0 ? at : HistogramRunStorage::Pixels + lane] = pixels[i][lane];
       });
       count += static_cast<int>(Count(inside));
     }
