@@ -574,10 +574,11 @@ CheckRanksOfHistograms(PixelType type)
   }
 }
 
-/** Blocks of 8-bit pixels that the policy does not choose for small windows: segments of several times 32 outputs, of
+/** Blocks that the policy does not choose for small windows: segments of several times 32 outputs, of
  * which all but the first know what the window before them has. */
+template <typename TBits>
 void
-CheckSegmentsOfHistograms()
+CheckSegmentsOfHistograms(PixelType type)
 {
   for (const auto & [size, radius] :
        std::vector<std::pair<Extent, Extent>>{ { { { 139, 41, 1, 1 } }, { { 9, 9, 0, 0 } } },
@@ -586,14 +587,14 @@ CheckSegmentsOfHistograms()
   {
     for (const auto & [width, segment] : { std::pair<int, int>{ 32, 32 }, { 64, 64 }, { 256, 64 }, { 128, 128 } })
     {
-      auto shape = FindSmallHistogramShape<std::uint8_t>(radius);
+      auto shape = FindSmallHistogramShape<TBits>(radius);
       shape.width = width;
       shape.segment = segment;
       shape.rows = 4;
       EXPECT_TRUE(SetHistogramTile({ { width, shape.rows, 1 } }, shape));
-      CheckSlabs<std::uint8_t, Integer>(
-        size, radius, PixelType::UInt8, std::size_t{ 1 } << 30, [&, &shape = shape](const KernelArguments & arguments) {
-          RunHistograms<std::uint8_t>(arguments, shape, GetKeyFormat(PixelType::UInt8));
+      CheckSlabs<TBits, Integer>(
+        size, radius, type, std::size_t{ 1 } << 30, [&, &shape = shape](const KernelArguments & arguments) {
+          RunHistograms<TBits>(arguments, shape, GetKeyFormat(type));
         });
     }
   }
@@ -657,13 +658,14 @@ TEST(CudaMedianRegionKernels, SlidingHistograms8)
   CheckHistograms<std::uint8_t, Integer>(PixelType::Int8);
   CheckHardHistograms<std::uint8_t, Integer>(PixelType::UInt8);
   CheckHistogramsInScratch<std::uint8_t, Integer>(PixelType::Int8);
-  CheckSegmentsOfHistograms();
+  CheckSegmentsOfHistograms<std::uint8_t>(PixelType::UInt8);
 }
 TEST(CudaMedianRegionKernels, SlidingHistograms16)
 {
   CheckHistograms<std::uint16_t, Integer>(PixelType::Int16);
   CheckHardHistograms<std::uint16_t, Integer>(PixelType::UInt16);
   CheckHistogramsInScratch<std::uint16_t, Integer>(PixelType::UInt16);
+  CheckSegmentsOfHistograms<std::uint16_t>(PixelType::UInt16);
 }
 TEST(CudaMedianRegionKernels, SlidingHistograms32)
 {
