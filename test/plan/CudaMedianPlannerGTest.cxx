@@ -448,6 +448,23 @@ TEST(CudaMedianExtremumPolicy, ScratchHoldsTheRowsOfCopiedBorders)
   }
 }
 
+/** What a region has beyond the outputs is sorted for nothing. */
+TEST(CudaMedianHistogramPolicy, RegionsFollowTheOutputs)
+{
+  const cudamedian::Extent volume{ { 512, 512, 8, 1 } };
+  const auto               countSorted = [&](const cudamedian::HistogramShape & shape) {
+    return cudamedian::CountHistogramRegions(shape, volume) * shape.pixels;
+  };
+  cudamedian::HistogramShape many{};
+  cudamedian::HistogramShape few{};
+  ASSERT_TRUE(cudamedian::FindHistogramShape({ { 7, 7, 7, 0 } }, 2, many, cudamedian::GetH200Traits()));
+  ASSERT_TRUE(cudamedian::FindHistogramShape({ { 7, 7, 7, 0 } }, 2, few, cudamedian::GetH200Traits(), volume));
+  EXPECT_GT(many.tile[2], 8);
+  EXPECT_LT(countSorted(few), countSorted(many));
+  EXPECT_LT(cudamedian::EstimateHistogramPicoseconds(few, cudamedian::GetH200Traits(), volume),
+            cudamedian::EstimateHistogramPicoseconds(many, cudamedian::GetH200Traits(), volume));
+}
+
 TEST(CudaMedianHistogramPolicy, WindowsBeyondAnyBlock)
 {
   cudamedian::HistogramShape shape{};

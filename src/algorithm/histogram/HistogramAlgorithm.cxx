@@ -79,7 +79,7 @@ public:
     const auto &   request = problem.request;
     const auto     pixelBytes = problem.GetPixelBytes();
     HistogramShape shape{};
-    if (!FindHistogramShape(problem.GetWindow(), pixelBytes, shape, problem.device, problem.CountOutputs()))
+    if (!FindHistogramShape(problem.GetWindow(), pixelBytes, shape, problem.device, request.outputExtent))
     {
       return Refuse(problem, histogramLimits);
     }
@@ -105,7 +105,7 @@ public:
                false };
     }
     Candidate  candidate;
-    const auto each = EstimateHistogramPicoseconds(shape, problem.device, problem.CountOutputs());
+    const auto each = EstimateHistogramPicoseconds(shape, problem.device, request.outputExtent);
     candidate.seconds = problem.CountOutputs() * each * 1e-12 * GetSlowness(problem) * GetHistogramSpread(pixelBytes);
     candidate.tile = GetHistogramTile(shape);
     candidate.scratchBytes = GetHistogramScratchBytes(shape, request.outputExtent, std::max(problem.budget / 4, least));

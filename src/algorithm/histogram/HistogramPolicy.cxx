@@ -18,6 +18,7 @@
 #include "HistogramPolicy.h"
 
 #include "DivideUp.h"
+#include "Extents.h"
 
 #include <algorithm>
 #include <cmath>
@@ -259,16 +260,17 @@ const char * const histogramLimits =
 // Of more than 8 bits fitted to 366 shapes of 17 windows, 31x31 to 401x401 and 9x9x9 to 31x31x31, with random pixels on
 // an H200, two in three of them within 9 %; the shapes chosen are within 30 % of their rates (HistogramRates.inc).
 double
-EstimateHistogramPicoseconds(const HistogramShape & shape, const DeviceTraits & traits, double requested)
+EstimateHistogramPicoseconds(const HistogramShape & shape, const DeviceTraits & traits, const Extent & outputs)
 {
-  const auto block = EstimateBlockPicoseconds(shape, traits, requested);
+  const auto block = EstimateBlockPicoseconds(shape, traits, static_cast<double>(Volume(outputs)));
   if (shape.pixelBytes == 1)
   {
     return block;
   }
   const double find = (shape.columnsInScratch ? 1 : 1.18) * block;
   const double sort = shape.pixelBytes == 2 ? 31 : shape.pixelBytes == 4 ? 51 : 119;
-  return find + EstimateRunPicoseconds(shape) + sort * shape.pixels / static_cast<double>(shape.CountOutputs());
+  const auto   pixels = static_cast<double>(CountHistogramRegions(shape, outputs)) * shape.pixels;
+  return find + EstimateRunPicoseconds(shape) + sort * pixels / static_cast<double>(Volume(outputs));
 }
 
 bool
@@ -305,7 +307,7 @@ FindHistogramShape(const Window &       window,
                    int                  pixelBytes,
                    HistogramShape &     shape,
                    const DeviceTraits & traits,
-                   double               outputs)
+                   const Extent &       outputs)
 {
   HistogramShape candidate{};
   if (!SetWindow(window, pixelBytes, candidate))

@@ -27,7 +27,6 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <limits>
 
 /** How the outputs of a slab are cut into blocks of the sliding histogram method (HistogramKernels.h). */
 namespace cudamedian
@@ -112,16 +111,19 @@ struct HistogramShape
 /** What a window may be for sliding histograms, as a part of a sentence. */
 extern const char * const histogramLimits;
 
+/** Outputs of a request that is larger than any region. */
+constexpr Extent manyHistogramOutputs{ { 1 << 14, 1 << 14, 1 << 14, 1 } };
+
 /** Finds the fastest block and region for a window by a model of their cost.
  *
- * \param pixelBytes 1, 2, 4 or 8. \param outputs of the request: a few do not fill a device with the widest blocks.
- * \returns false if there is none, see histogramLimits. */
+ * \param pixelBytes 1, 2, 4 or 8. \param outputs of the request: a few do not fill a device with the widest blocks, and
+ * what regions have beyond them is sorted for nothing. \returns false if there is none, see histogramLimits. */
 bool
 FindHistogramShape(const Window &       window,
                    int                  pixelBytes,
                    HistogramShape &     shape,
                    const DeviceTraits & traits,
-                   double               outputs = std::numeric_limits<double>::infinity());
+                   const Extent &       outputs = manyHistogramOutputs);
 
 /** Gives a shape a tile of other outputs along its axes, multiples of its width and rows; for tuning and tests.
  *
@@ -134,7 +136,7 @@ SetHistogramTile(const std::array<int, 3> & tile, HistogramShape & shape);
 double
 EstimateHistogramPicoseconds(const HistogramShape & shape,
                              const DeviceTraits &   traits,
-                             double                 requested = std::numeric_limits<double>::infinity());
+                             const Extent &         outputs = manyHistogramOutputs);
 
 /** How many times as long as their rates say histograms are taken to need, where a plan compares them.
  *
