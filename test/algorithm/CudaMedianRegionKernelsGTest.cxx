@@ -678,6 +678,16 @@ TEST(CudaMedianRegionKernels, SlidingHistograms64)
   CheckHistogramsInScratch<std::uint64_t, Float>(PixelType::Float64);
 }
 
+template <typename TCounter>
+std::uint32_t
+GetCount(const QuadCounts<TCounter> & counts, int bin)
+{
+  return bin == 0   ? counts.template Get<0>()
+         : bin == 1 ? counts.template Get<1>()
+         : bin == 2 ? counts.template Get<2>()
+                    : counts.template Get<3>();
+}
+
 /** Random pixels come and go in two columns; what is counted of them is what a plain histogram has. */
 template <typename TColumn, typename TCounter>
 void
@@ -727,10 +737,19 @@ CheckColumns(int most, std::mt19937_64 & random)
       ASSERT_EQ(four.GetSum(), rank);
       below += rank;
     }
+    const auto getSum = [&](int first, int bins) {
+      return std::accumulate(counts.begin() + first, counts.begin() + first + bins, 0U);
+    };
     for (int group = 0; group < 16; ++group)
     {
-      ASSERT_EQ(histograms.GetGroup(column, static_cast<unsigned int>(group)),
-                std::accumulate(counts.begin() + 16 * group, counts.begin() + 16 * group + 16, 0U));
+      ASSERT_EQ(histograms.GetGroup(column, static_cast<unsigned int>(group)), getSum(16 * group, 16));
+      const auto sums = histograms.template GetQuadSums<TCounter>(column, group);
+      const auto groups = histograms.template GetGroups<TCounter>(column, group / 4);
+      for (int i = 0; i < 4; ++i)
+      {
+        ASSERT_EQ(GetCount(sums, i), getSum(16 * group + 4 * i, 4)) << "group " << group << ", quad " << i;
+        ASSERT_EQ(GetCount(groups, i), getSum(64 * (group / 4) + 16 * i, 16)) << "group " << group << ", " << i;
+      }
     }
   }
 }
