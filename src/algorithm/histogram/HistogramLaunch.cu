@@ -230,11 +230,10 @@ SortRegions(HistogramArguments & arguments,
       return cub::DeviceRadixSort::SortKeys(memory, bytes, positions, count, shape.positionBits[2], endBit, stream);
     });
   }
-  if (error != cudaSuccess)
+  if (error == cudaSuccess)
   {
-    return error;
+    error = WriteBins(shape, regions, positions.Current(), parts.bins, stream);
   }
-  error = WriteBins(shape, regions, positions.Current(), parts.bins, stream);
   arguments.bins = parts.bins;
   arguments.positions = positions.Current();
   arguments.found = parts.found;
@@ -245,8 +244,7 @@ SortRegions(HistogramArguments & arguments,
 std::int64_t
 CountRegionsOfLaunch(const HistogramShape & shape)
 {
-  const auto outputs = std::int64_t{ shape.tile[0] } * shape.tile[1] * shape.tile[2];
-  return std::max<std::int64_t>(1, (std::int64_t{ 1 } << 24) / outputs);
+  return std::max<std::int64_t>(1, (std::int64_t{ 1 } << 24) / shape.CountOutputs());
 }
 
 template <typename TPixelBits>
