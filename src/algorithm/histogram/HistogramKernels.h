@@ -259,15 +259,17 @@ public:
       if constexpr (HasRegion)
       {
         StoreFound(warp, first, row, active, found);
-        continue;
       }
-      warp.ForEachLane([&](int lane) {
-        if ((active >> lane & 1) != 0)
-        {
-          static_cast<std::uint8_t *>(m_Arguments.slab.output)[output + lane * step] = static_cast<std::uint8_t>(
-            (found[lane] % histogramBins) ^ static_cast<std::uint32_t>(m_Arguments.slab.signMask));
-        }
-      });
+      else
+      {
+        warp.ForEachLane([&](int lane) {
+          if ((active >> lane & 1) != 0)
+          {
+            static_cast<std::uint8_t *>(m_Arguments.slab.output)[output + lane * step] = static_cast<std::uint8_t>(
+              (found[lane] % histogramBins) ^ static_cast<std::uint32_t>(m_Arguments.slab.signMask));
+          }
+        });
+      }
     }
     return quad;
   }
@@ -491,15 +493,6 @@ private:
     std::uint32_t below[1];
   };
 
-  template <typename TWarp, typename TIsSelected>
-  CUDAMEDIAN_HOST_DEVICE static std::uint32_t
-  SelectLanes(const TWarp & warp, const TIsSelected & isSelected)
-  {
-    typename TWarp::template Value<bool> selected;
-    warp.ForEachLane([&](int lane) { selected[lane] = isSelected(lane); });
-    return warp.Ballot(selected);
-  }
-
   /** Finds the bins of the pixels of some ranks in 32 windows.
    *
    * \param first the first column of the first. \param active a bit for each lane whose window counts. */
@@ -691,9 +684,9 @@ private:
              std::uint32_t                                         active,
              const typename TWarp::template Value<std::uint32_t> & found) const
   {
-    const auto & shape = m_Arguments.shape;
-    const auto   at = ((m_First[2] * shape.tile[1]) + m_First[1] + row) * shape.tile[0] + m_First[0] + first;
-    auto * const results = m_Arguments.found + m_RegionNumber * shape.CountOutputs() + at;
+    auto * const results =
+      m_Arguments.found +
+      GetFoundNumber(m_Arguments.shape, m_RegionNumber, m_First[0] + first, m_First[1] + row, m_First[2]);
     warp.ForEachLane([&](int lane) {
       if ((active >> lane & 1) != 0)
       {

@@ -74,6 +74,24 @@ struct HistogramRegion
   }
 };
 
+/** Where the launch's `found` has an output. \param region number within the launch. \param x, y, z of the output in
+ * the region's tile. */
+CUDAMEDIAN_HOST_DEVICE std::int64_t
+                       GetFoundNumber(const HistogramShape & shape, int region, int x, int y, int z)
+{
+  return region * shape.CountOutputs() + (std::int64_t{ z } * shape.tile[1] + y) * shape.tile[0] + x;
+}
+
+/** A bit for each lane of a warp of which isSelected(lane) is true. */
+template <typename TWarp, typename TIsSelected>
+CUDAMEDIAN_HOST_DEVICE std::uint32_t
+                       SelectLanes(const TWarp & warp, const TIsSelected & isSelected)
+{
+  typename TWarp::template Value<bool> selected;
+  warp.ForEachLane([&](int lane) { selected[lane] = isSelected(lane); });
+  return warp.Ballot(selected);
+}
+
 /** Where a position of a region's footprint along one of its axes lies in the slab's input, clamped to the image. */
 CUDAMEDIAN_HOST_DEVICE std::int64_t
 GetHistogramOffset(const HistogramArguments & arguments, const HistogramRegion & region, int axis, int position)

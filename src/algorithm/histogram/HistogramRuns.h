@@ -73,8 +73,7 @@ public:
     m_First[0] = number % across * 32;
     m_First[1] = number / across % groups * Rows;
     m_First[2] = number / (across * groups);
-    m_Found = arguments.found + region * shape.CountOutputs() +
-              (static_cast<std::int64_t>(m_First[2]) * shape.tile[1] + m_First[1]) * shape.tile[0] + m_First[0];
+    m_Found = arguments.found + GetFoundNumber(shape, region, m_First[0], m_First[1], m_First[2]);
   }
 
   /** Finds the outputs' pixels and copies them to the output. */
@@ -107,7 +106,7 @@ public:
         return bins[lane] != NoBin;
       };
       CUDAMEDIAN_KEEP_LOOP
-      for (auto lanes = SelectLanes(isLeft); lanes != 0; lanes = SelectLanes(isLeft))
+      for (auto lanes = SelectLanes(m_Warp, isLeft); lanes != 0; lanes = SelectLanes(m_Warp, isLeft))
       {
         FindIn(m_Warp.Get(bins, GetLowest(lanes)), row);
       }
@@ -132,15 +131,6 @@ private:
   GetOutputsLeft(int axis) const
   {
     return m_Arguments.GetOutputs(axis) - m_Region.origin[axis] - m_First[axis];
-  }
-
-  template <typename TIsSelected>
-  CUDAMEDIAN_HOST_DEVICE std::uint32_t
-                         SelectLanes(const TIsSelected & isSelected) const
-  {
-    Value<bool> selected;
-    m_Warp.ForEachLane([&](int lane) { selected[lane] = isSelected(lane); });
-    return m_Warp.Ballot(selected);
   }
 
   CUDAMEDIAN_HOST_DEVICE std::uint32_t
@@ -201,7 +191,7 @@ private:
   CUDAMEDIAN_HOST_DEVICE std::uint32_t
                          GetOutputs(int row, std::uint32_t bin) const
   {
-    return SelectLanes([&](int lane) { return m_Storage.bins[row][lane] == bin; });
+    return SelectLanes(m_Warp, [&](int lane) { return m_Storage.bins[row][lane] == bin; });
   }
 
   /** Notes that outputs of a row are found. */
@@ -261,7 +251,7 @@ private:
       CUDAMEDIAN_UNROLL
       for (int i = 0; i < Looks; ++i)
       {
-        inside[i] = SelectLanes([&](int lane) { return window.Contains(pixels[i][lane]); });
+        inside[i] = SelectLanes(m_Warp, [&](int lane) { return window.Contains(pixels[i][lane]); });
         count += Count(inside[i]);
       }
       if (rank < count || index + histogramRunPixels >= behind)
@@ -348,7 +338,7 @@ private:
     CUDAMEDIAN_UNROLL
     for (int i = 0; i < Looks; ++i)
     {
-      const auto inside = SelectLanes([&](int lane) { return rows.Contains(pixels[i][lane]); });
+      const auto inside = SelectLanes(m_Warp, [&](int lane) { return rows.Contains(pixels[i][lane]); });
       m_Warp.ForEachLane([&](int lane) {
         const int at = count + static_cast<int>(Count(inside & ((1U << lane) - 1)));
         m_Storage.kept[(inside >> lane & 1) != 0 ? at : HistogramRunStorage::Pixels + lane] = pixels[i][lane];
@@ -377,7 +367,7 @@ private:
       m_Warp.ForEachLane(
         [&](int lane) { windows[lane] = first + lane < count ? GetWindowsOf(m_Storage.kept[first + lane], row) : 0; });
       const auto pixels = m_Warp.Exchange(windows);
-      later &= SelectLanes([&](int lane) {
+      later &= SelectLanes(m_Warp, [&](int lane) {
         const auto here = Count(pixels[lane]);
         const bool isBefore = firsts[lane] < 0;
         const bool isHere = isBefore && ranks[lane] < here;
