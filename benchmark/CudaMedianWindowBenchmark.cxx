@@ -257,6 +257,7 @@ CompareFootprints(Comparison & comparison, bool isOnCuda)
     { "disk 5", Footprint::MakeEllipsoid({ { 5, 5, 0, 0 } }) },
     { "cross 3x3x3", Footprint::MakeCross({ { 1, 1, 1, 0 } }) },
     { "ball 2", Footprint::MakeEllipsoid({ { 2, 2, 2, 0 } }) },
+    { "ball 2.5", Footprint::MakeEllipsoid({ { 2.5, 2.5, 2.5, 0 } }) },
     { "centre-weighted 3x3", Footprint::MakeCentreWeighted({ { 1, 1, 0, 0 } }, 3) },
     { "centre-weighted 5x5", Footprint::MakeCentreWeighted({ { 2, 2, 0, 0 } }, 3) }
   };

@@ -23,12 +23,13 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cstdlib>
 #include <filesystem>
 #include <string>
 #include <thread>
-#include <tuple>
+#include <vector>
 
 #ifndef _WIN32
 
@@ -314,27 +315,33 @@ TEST_F(CudaMedianKernelCompilation, AProcessEndsWhileNvrtcWorks)
 
 #endif
 
-/** What compiles slowly is not the question, but what runs slower than local ranks. */
-TEST(CudaMedianKernelPolicy, LongProgramsAlongThreeAxesAreLeftToRanks)
+/** What compiles slowly is not the question, but what runs slower than local ranks: KernelPolicy.cxx has the rates. */
+TEST(CudaMedianKernelPolicy, LongProgramsAreLeftToRanks)
 {
   using namespace cudamedian;
-  for (const auto & [x, y, z, ofPairs, ofSingles] : { std::tuple<int, int, int, bool, bool>{ 2, 2, 2, true, true },
-                                                      { 3, 3, 1, true, true },
-                                                      { 4, 2, 1, true, true },
-                                                      { 4, 3, 1, true, true },
-                                                      { 3, 2, 2, true, false },
-                                                      { 6, 2, 1, true, false },
-                                                      { 4, 4, 1, true, false },
-                                                      { 7, 2, 1, false, false },
-                                                      { 8, 2, 1, false, false },
-                                                      { 4, 2, 2, false, false },
-                                                      { 3, 3, 2, false, false },
-                                                      { 6, 1, 3, false, false },
-                                                      { 8, 8, 0, true, false },
-                                                      { 15, 4, 0, true, false } })
+  struct Case
   {
-    const Window window(Extent{ { x, y, z, 0 } });
-    EXPECT_EQ(IsTileProgramFastestOnDevice(window, 2, GetH200Traits()), ofPairs) << x << "," << y << "," << z;
-    EXPECT_EQ(IsTileProgramFastestOnDevice(window, 4, GetH200Traits()), ofSingles) << x << "," << y << "," << z;
+    Extent           radius;
+    std::vector<int> pixelBytes; ///< of those pixels whose program is faster
+  };
+  for (const Case & is : { Case{ { { 2, 2, 2, 0 } }, { 1, 2, 4 } }, { { { 3, 3, 1, 0 } }, { 1, 2, 4 } },
+                           { { { 4, 2, 1, 0 } }, { 1, 2, 4 } },     { { { 4, 3, 1, 0 } }, { 1, 2, 4 } },
+                           { { { 6, 2, 1, 0 } }, { 1, 2, 4 } },     { { { 12, 1, 1, 0 } }, { 1, 2, 4 } },
+                           { { { 3, 2, 2, 0 } }, { 1, 2 } },        { { { 4, 4, 1, 0 } }, { 2 } },
+                           { { { 7, 2, 1, 0 } }, { 2 } },           { { { 8, 2, 1, 0 } }, { 2 } },
+                           { { { 4, 2, 2, 0 } }, { 2 } },           { { { 3, 3, 2, 0 } }, { 2 } },
+                           { { { 15, 1, 1, 0 } }, { 2 } },          { { { 7, 3, 1, 0 } }, {} },
+                           { { { 21, 2, 0, 0 } }, { 1, 2, 4 } },    { { { 30, 1, 0, 0 } }, { 1, 2, 4 } },
+                           { { { 8, 8, 0, 0 } }, { 2 } },           { { { 15, 4, 0, 0 } }, { 2 } },
+                           { { { 4, 2, 0, 0 } }, { 1, 2, 4, 8 } },  { { { 1, 7, 0, 0 } }, { 1, 2, 4, 8 } },
+                           { { { 3, 3, 0, 0 } }, { 1, 2, 4 } },     { { { 1, 1, 1, 0 } }, { 1, 2, 4, 8 } },
+                           { { { 1, 1, 2, 0 } }, { 1, 2, 4 } } })
+  {
+    for (const int pixelBytes : { 1, 2, 4, 8 })
+    {
+      const bool isFaster = std::count(is.pixelBytes.begin(), is.pixelBytes.end(), pixelBytes) > 0;
+      EXPECT_EQ(IsTileProgramFastestOnDevice(Window(is.radius), pixelBytes, GetH200Traits()), isFaster)
+        << "radius " << testing::PrintToString(is.radius) << ", " << pixelBytes << " bytes";
+    }
   }
 }

@@ -26,6 +26,7 @@
 #include "TunedPolicy.h"
 
 #include <algorithm>
+#include <vector>
 
 namespace cudamedian
 {
@@ -97,13 +98,16 @@ ChoosePolicy(const Window & window, const KernelKind & kind, const DeviceTraits 
  * | RTX 4090 | int16 | 90.7, 58.1, 47.1, 17.1, 33.5 | 39.8, 37.9, 35.2, 30.4 |
  * | RTX 4090 | float | 52.1, 35.7, 27.6, 13.4, 23.7 | 35.2, 33.6, 31.4, 28.6 |
  * | A100 | int16 | 74.4, 45.2, 46.9, 36.4, 39.9 | 39.9, 38.4, 35.2, 31.9 |
- * | A100 | float | 58.0, 36.0, 27.2, 19.9, 26.0 | 35.3, 34.2, 29.3, 28.1 | */
+ * | A100 | float | 58.0, 36.0, 27.2, 19.9, 26.0 | 35.3, 34.2, 29.3, 28.1 |
+ *
+ * Double on an H200, program and ranks: 9x5 30.2 and 20.4, 3x15 35.0 and 29.8, 5x9 30.4 and 29.4, 11x5 23.2 and 19.6,
+ * 13x5 and 5x11 alike, 7x7 27.3 and 29.7; 3x3x3 29.7 and 22.2, 3x3x5 18.3 and 19.1, 3x5x3 16.0 and 19.3. */
 std::int64_t
-GetLargestFastestWindow(int pixelBytes, const DeviceTraits & traits)
+GetLargestFastestWindow(const Window & window, int pixelBytes, const DeviceTraits & traits)
 {
   if (pixelBytes == 8)
   {
-    return 35;
+    return window.CountAxes() > 2 || window.HasEvenSize() ? 35 : 45;
   }
   if (traits.blockSharedBytes < GetBlockSharedBytes(86))
   {
@@ -119,43 +123,29 @@ GetLargestFastestWindow(int pixelBytes, const DeviceTraits & traits)
 
 /** Whether the program of a window along three axes is long for its pixels, so that local ranks are faster.
  *
- * Measured on an H100 with 16-bit pixels, program and ranks, Gpixel/s: 9x5x3 51 and 17, 9x7x3 28 and 15, 13x5x3 26 and
- * 16, 9x9x3 23 and 18, 7x5x5 20 and 15, 11x7x3 16 and 15; but 15x5x3 10 and 16, 17x5x3 9.4 and 14.7. Reasoned for
- * others: programs reach 0.72 of what their pipes allow, and less where code is fetched anew (fetchedPerClock in
- * PolicySearch.cxx), which
- * makes 9x5x5 15 and 7x7x5 13 with 16 bits, half with 32. */
+ * Measured on an H200, programs of the policies searched since, and ranks, Gpixel/s with 8 bits, 16 bits and float:
+ * 11x5x3 41 and 31, 40 and 18, 20 and 17; 5x5x7 32 and 29, 32 and 19, 16 and 17; 13x5x3 34 and 31, 33 and 17, 16 and
+ * 16; 15x5x3 27 and 30, 27 and 16, 14 and 15; 25x3x3 30 and 29, 32 and 17, 20 and 15; 9x9x3 24 and 32, 24 and 18, 12
+ * and 17; 7x7x5 16 and 26, 16 and 15, 8 and 14; 5x19x3 16 and 34, 16 and 18, 10 and 13. */
 bool
-IsLongInThreeAxes(const Window & window, const KernelKind & kind)
+IsLongInThreeAxes(const Window & window, int pixelBytes)
 {
-  if (window.CountAxes() < 3 || window.footprint != nullptr)
+  if (window.CountAxes() < 3 || window.footprint != nullptr || pixelBytes == 2)
   {
     return false;
   }
-  std::int64_t shortest = window.CountPixels();
-  std::int64_t longest = 1;
+  std::vector<std::int64_t> sizes;
   for (int axis = 0; axis < Dimension; ++axis)
   {
-    const auto size = window.GetSize(axis);
-    shortest = window.radius[static_cast<std::size_t>(axis)] > 0 ? std::min(shortest, size) : shortest;
-    longest = std::max(longest, size);
+    if (window.radius[static_cast<std::size_t>(axis)] > 0)
+    {
+      sizes.push_back(window.GetSize(axis));
+    }
   }
-  const bool         isThin = shortest <= 3;
-  const std::int64_t most = kind.GetPixels() > 1 ? (isThin ? 243 : 189) : (isThin ? 189 : 147);
-  return window.CountPixels() > most || (longest >= 15 && window.CountPixels() > 195);
-}
-
-/** Whether a window along two axes is so long that its tile shares little, so that local ranks are faster.
- *
- * Measured on an H100, program and ranks, Gpixel/s with 8 bits, 16 bits and float: 47x3 52 and 51, 52 and 31, 27 and
- * 26; 35x5 53 and 46, 52 and 30, 28 and 24; but 61x3 40 and 50, 40 and 31, 22 and 24; 3x63 24 and 61, 24 and 34, 13 and
- * 29; 49x5 15 and 51, 15 and 29, 12 and 23. */
-bool
-IsLongInTwoAxes(const Window & window)
-{
-  constexpr std::int64_t longest = 31;
-  constexpr std::int64_t most = 175;
-  return window.footprint == nullptr && window.CountAxes() == 2 && 2 * window.GetLargestRadius() + 1 > longest &&
-         window.CountPixels() > most;
+  std::sort(sizes.begin(), sizes.end());
+  const bool isThin = sizes[0] <= 3;
+  const bool isLine = sizes[1] <= 3;
+  return window.CountPixels() > (isLine ? 225 : isThin || pixelBytes == 1 ? 195 : 147);
 }
 
 } // namespace
@@ -204,8 +194,8 @@ IsTileProgramFastestOnDevice(const Window & window, int pixelBytes, const Device
   {
     return false;
   }
-  return window.CountPixels() <= GetLargestFastestWindow(pixelBytes, traits) && !IsLongInTwoAxes(window) &&
-         !IsLongInThreeAxes(window, GetKernelKind(pixelBytes, traits.computeCapability));
+  return window.CountPixels() <= GetLargestFastestWindow(window, pixelBytes, traits) &&
+         !IsLongInThreeAxes(window, pixelBytes);
 }
 
 int

@@ -170,9 +170,9 @@ CountPhases(const ProgramPhases & phases, const LoweringOptions & options, int t
     }
     const auto moved = static_cast<std::size_t>(std::count(isRead.begin(), isRead.end(), true)) + phase.imports.size() +
                        phase.exports.size();
-    sum.sharedMemory += static_cast<double>(moved) / pixels * runs;
-    sum.code += (cost.minMax + cost.multiplyAdd) * pixels + static_cast<double>(moved) / 4;
+    sum.code += (cost.minMax + instructionsOfAdd * cost.multiplyAdd) * pixels + static_cast<double>(moved) / 4;
   }
+  sum.code += instructionsOfOutput * static_cast<double>(Volume(phases.phases.back().program.GetTile()));
   return sum;
 }
 

@@ -73,14 +73,19 @@ BuildTileProgram(const Window & window, const KernelPolicy & policy);
 ProgramPhases
 BuildKernelPhases(const Window & window, const KernelPolicy & policy);
 
+/** Instructions that nvcc makes of one on the pipe of multiply-add, with moves, and for an output, to store it. So
+ * counted, kernels that the instruction cache of an H200 holds have less code than those it does not
+ * (Architectures.inc). */
+constexpr double instructionsOfAdd = 1.36;
+constexpr double instructionsOfOutput = 22;
+
 /** What the phases cost per pixel in a row of tiles, at whose ends phases run for more tiles than the row has:
  * operations add up, live values are those of the most crowded phase, instructions are those of all phases for a tile.
  */
 struct PhasesCost
 {
   ProgramCost cost;
-  double      sharedMemory{ 0 }; ///< pixels and shared values read and written
-  double      code{ 0 };         ///< instructions of the straight-line code, as they lie in memory
+  double      code{ 0 }; ///< instructions of the straight-line code, as the compiler makes them
 };
 PhasesCost
 CountPhases(const ProgramPhases & phases, const LoweringOptions & options, int tilesOfRow);

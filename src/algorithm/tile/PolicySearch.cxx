@@ -21,6 +21,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 namespace cudamedian
 {
@@ -30,6 +31,9 @@ namespace
 /** Values that a thread can keep in 32-bit registers: 255 less addresses, operands on their way and what the compiler's
  * order needs beyond the program's. With 200, no window up to 17x17 has more than 48 bytes in local memory. */
 constexpr std::size_t registerValues = 200;
+
+/** Registers that a thread has at most. */
+constexpr double registersOfThread = 255;
 
 /** Code that the instruction cache does not hold (PipeTraits) is fetched anew by each warp, at 1.14 instructions a
  * clock and SM. Measured on an H200, befe859, with 13x13 in tiles of 4x4 and 16-bit pixels, Gpixel/s: 6,860
@@ -52,17 +56,23 @@ GetRegisterValues(const KernelKind & kind)
   return kind.pixelBytes == 8 ? registerValues / 2 : registerValues;
 }
 
-/** Sizes of a root tile along an axis: the two largest powers of two below the window, up to 4. With smaller ones
- * neighbouring windows share too little. */
+/** Sizes of a root tile along an axis: the powers of two below the window, up to 16. A window that is long along one
+ * axis shares most with its neighbours there: 47x3 takes 117 instructions of min and max in tiles of 16x1, 348 in 4x1.
+ */
 std::vector<std::int64_t>
 GetRootSizes(std::int64_t radius)
 {
   std::int64_t size = 1;
-  while (2 * size <= std::min<std::int64_t>(2 * radius, 4))
+  while (2 * size <= std::min<std::int64_t>(2 * radius, 16))
   {
     size *= 2;
   }
-  return size == 1 ? std::vector<std::int64_t>{ 1 } : std::vector<std::int64_t>{ size / 2, size };
+  std::vector<std::int64_t> sizes;
+  for (; size >= 1; size /= 2)
+  {
+    sizes.push_back(size);
+  }
+  return { sizes.rbegin(), sizes.rend() };
 }
 
 /** Root tiles that are worth counting: not more than 16 pixels, and not a program that takes minutes to compile. */
@@ -82,6 +92,8 @@ GetRootTiles(const Window & window)
             roots.push_back({ { x, y, z, w } });
           }
         }
+  // The smallest first, which is taken where no other can be, then the largest.
+  std::reverse(roots.begin() + 1, roots.end());
   return roots;
 }
 
@@ -126,27 +138,109 @@ CountStagedKeys(const Window & window, const KernelPolicy & policy)
   return staged;
 }
 
-/** How many times the clocks of its instructions a kernel takes, by the warps that an SM holds. As measured: 16 warps
- * and more hide each other's latencies, and 8 reach five sixths. With fewer each scheduler waits for its one or two: of
- * 200 random windows on an H200, ac38186, 16-bit pixels, programs that the instruction cache holds reached 0.5 to 0.7
- * of their floor with 8 warps and 0.33 with 4. */
+/** Instructions beside the program's, and how long a kernel waits. Fitted to kernels that an H200 ran, 15be72b with
+ * wider root tiles: 299 with 16-bit pixels of 90 windows, of whose times the score is off by 10 % (rms), 171 with float
+ * (9 %), 76 with double (9 %). The kernel that it puts first has 0.98 to 0.99 of the rate of the fastest that was
+ * measured. */
+struct KernelWork
+{
+  double staged; ///< for each key that a block stages
+  double loaded; ///< for each vector of 16 bytes that a thread loads from shared memory
+  double stored; ///< for each that it leaves there for its neighbours
+  double output; ///< for each output
+  double wait;   ///< warps that would halve the rate of a kernel that has as many
+};
+constexpr KernelWork workOf32Bits{ 3, 1.5, 10, 18, 3.2 };
+constexpr KernelWork workOf64Bits{ 10, 4.5, 6, 11, 4.2 };
+
+/** How many times the clocks of its instructions a kernel takes, by the warps that an SM holds, which hide each other's
+ * latencies. With fewer than 8 each scheduler waits for its one or two: of 200 random windows on an H200, ac38186,
+ * 16-bit pixels, programs that the instruction cache holds reached 0.5 to 0.7 of their floor with 8 warps and 0.33 with
+ * 4. A barrier finds few other warps at work: of windows fitted, phases that share cost 5 % with up to 12 warps. */
 double
-GetWaiting(double warps)
+GetWaiting(double warps, const KernelWork & work, bool hasBarriers)
 {
   constexpr double few = 8;
-  const auto       waiting = [](double count) { return std::max(1.0, 0.8 * (count + 4) / count); };
-  return warps < few ? waiting(few) * few / warps : waiting(warps);
+  const auto       most = std::max(warps, few);
+  return (most + work.wait) / warps * (hasBarriers && warps <= 12 ? 1.05 : 1.0);
+}
+
+/** Vectors that a thread moves for each output: pixels and shared values that it loads, and shared values that it
+ * stores. */
+struct MovedVectors
+{
+  double loaded;
+  double stored;
+};
+
+/** Vectors of the footprint that a program reads. */
+std::size_t
+CountReadVectors(const TileProgram & program, int loadKeys)
+{
+  std::vector<bool> isRead(program.GetNumberOfPixels(), false);
+  for (const auto & instruction : program.GetInstructions())
+  {
+    for (const auto operand : { instruction.a, instruction.b })
+    {
+      if (operand < isRead.size())
+      {
+        isRead[operand] = true;
+      }
+    }
+  }
+  std::size_t     vectors = 0;
+  FootprintVector last{ 0, 0, 0 };
+  for (std::size_t pixel = 0; pixel < isRead.size(); ++pixel)
+  {
+    const auto vector = GetFootprintVector(program, static_cast<TileProgram::Value>(pixel), loadKeys);
+    if (isRead[pixel] && (vectors == 0 || vector.line != last.line || vector.column != last.column))
+    {
+      ++vectors;
+      last = vector;
+    }
+  }
+  return vectors;
+}
+
+MovedVectors
+CountMovedVectors(const ProgramPhases & phases, const SharedLayout & layout, int loadKeys, int tilesOfRow)
+{
+  const auto countDistinct = [](auto & values) {
+    std::sort(values.begin(), values.end());
+    return static_cast<double>(std::unique(values.begin(), values.end()) - values.begin());
+  };
+  MovedVectors sum{ 0, 0 };
+  for (const auto & phase : phases.phases)
+  {
+    std::vector<std::pair<std::size_t, int>> imports;
+    for (const auto & import : phase.imports)
+    {
+      imports.push_back({ layout.places[import.value].vector, import.position });
+    }
+    std::vector<std::size_t> exports;
+    for (const auto value : phase.exports)
+    {
+      exports.push_back(layout.places[value].vector);
+    }
+    const auto runs = static_cast<double>(tilesOfRow + phase.last - phase.first) / tilesOfRow /
+                      static_cast<double>(Volume(phase.program.GetTile()));
+    const auto read = static_cast<double>(CountReadVectors(phase.program, loadKeys));
+    sum.loaded += (read + countDistinct(imports)) * runs;
+    sum.stored += countDistinct(exports) * runs;
+  }
+  return sum;
 }
 
 /** Clocks of an SM that a pixel takes by the cost model: the program's floor, with what staging, sharing, cramped
  * registers and code beyond the instruction cache add. */
 double
-Score(const Window &        window,
-      const KernelKind &    kind,
-      const ProgramPhases & phases,
-      const PhasesCost &    counted,
-      KernelPolicy &        policy,
-      const DeviceTraits &  traits)
+Score(const Window &       window,
+      const KernelKind &   kind,
+      const SharedLayout & layout,
+      const MovedVectors & moved,
+      const PhasesCost &   counted,
+      KernelPolicy &       policy,
+      const DeviceTraits & traits)
 {
   policy.registers = GetRegisterLimit(kind, counted.cost.liveValues);
   policy.blockY = GetBlockRows(kind, counted.cost.liveValues);
@@ -158,38 +252,40 @@ Score(const Window &        window,
   {
     clocks = std::max(clocks, (each * counted.cost.minMax + counted.cost.multiplyAdd) / fetchedPerClock);
   }
-  // Four values come with one instruction, and the banks bring 32 a clock.
   const auto keyBytes = kind.GetRegisterBytes();
-  clocks += 0.4 / 62 * counted.sharedMemory * keyBytes / 4;
   // Keys in shared memory for each thread: what phases share, values that registers do not hold, and the staged
   // footprint.
-  const auto   layout = LayOut(phases, kind);
   const auto   live = static_cast<double>(counted.cost.liveValues);
   const auto   values = static_cast<double>(GetRegisterValues(kind));
   const double positions = policy.blockX + layout.lastPosition - layout.firstPosition;
+  const auto   outputs = static_cast<double>(Volume(policy.tile));
   const auto   kept = static_cast<double>(layout.numberOfVectors) * layout.keys * positions / policy.blockX +
                     std::max(0.0, live - values);
-  const auto countKeys = [&] {
-    return kept + CountStagedKeys(window, policy) * static_cast<double>(Volume(policy.tile));
-  };
+  // Rows have margins besides. Kernels whose blocks of 8 warps seemed to fit with 2 % left had 4.
+  const auto countKeys = [&] { return 1.05 * (kept + CountStagedKeys(window, policy) * outputs); };
   // The rows that a block can have (FitSharedMemory() in KernelPolicy.cxx).
   while (policy.blockY > 1 && countKeys() * keyBytes * policy.blockX * policy.blockY > traits.blockSharedBytes)
   {
     policy.blockY /= 2;
   }
-  // Every staged key costs about as much as four comparisons.
-  clocks += 4.0 / 62 * CountStagedKeys(window, policy);
+  const auto & work = keyBytes == 8 ? workOf64Bits : workOf32Bits;
+  clocks += (work.staged * CountStagedKeys(window, policy) + work.loaded * moved.loaded + work.stored * moved.stored +
+             work.output) /
+            62;
   if (window.ranks > 1)
   {
     clocks *= 1 + counted.code / longRanksProgram;
   }
 
-  // Warps of whole blocks that an SM holds, by its registers and its shared memory.
-  const auto byRegisters = traits.registers / 32 / (std::min(live, values) * keyBytes / 4 + 30);
+  // Warps of whole blocks that an SM holds, by its registers and its shared memory. Of 250 kernels with 16 bits nvcc
+  // gave a thread as many registers as this, with 16 more or less (rms).
+  const auto keys = std::min(live, values) + 2 * outputs;
+  const auto byRegisters = traits.registers / 32 / std::min(keys * keyBytes / 4 + 8, registersOfThread);
   const auto byShared = traits.blockSharedBytes / (32 * countKeys() * keyBytes);
   const auto fitting = std::min({ byRegisters, byShared, static_cast<double>(traits.warps) });
   const auto blockWarps = policy.blockX * policy.blockY / 32.0;
-  return clocks * GetWaiting(blockWarps * std::max(1.0, std::floor(fitting / blockWarps)));
+  return clocks *
+         GetWaiting(blockWarps * std::max(1.0, std::floor(fitting / blockWarps)), work, policy.phases.sharedPhases > 0);
 }
 
 /** Orders of merging that are tried. What pieces of a footprint have in common lies in any direction (SharedPieces.h).
@@ -206,6 +302,132 @@ ListDivisions(const Window & window)
  * seconds. */
 constexpr std::size_t longestFootprintProgram = 3200;
 
+/** Tries policies of a window, and keeps the one with the lowest score. */
+class PolicySearch
+{
+public:
+  PolicySearch(const Window & window, const KernelKind & kind, const DeviceTraits & traits)
+    : m_Window(window)
+    , m_Kind(kind)
+    , m_Traits(traits)
+  {}
+
+  /** Tries all tiles that are a row of a root's. */
+  void
+  TryRoot(const Extent & root)
+  {
+    auto lowest = none;
+    for (std::int64_t tileX = root[0]; tileX <= std::max<std::int64_t>(8, root[0]); tileX *= 2)
+    {
+      for (const auto division : ListDivisions(m_Window))
+      {
+        // The others of this root differ by less.
+        if (lowest < none && lowest > 1.5 * m_LowestScore)
+        {
+          return;
+        }
+        lowest = std::min(lowest, TryTile(root, tileX, division));
+      }
+    }
+  }
+
+  const KernelPolicy &
+  GetBest() const
+  {
+    return m_Best;
+  }
+
+private:
+  static constexpr double none = std::numeric_limits<double>::max();
+
+  /** Whether a program is too long to be worth more than what was found. */
+  bool
+  IsTooLong(const TileProgram & program) const
+  {
+    const auto size = program.GetInstructions().size();
+    // Three operands to an instruction and phases make a program shorter, by a tenth where it is best. Nearly all
+    // kernels of footprints are compiled at first use.
+    return static_cast<double>(size) > 1.3 * m_Traits.pipes.cachedInstructions ||
+           (m_Window.footprint != nullptr && size > longestFootprintProgram);
+  }
+
+  /** Tries a tile. \returns its lowest score */
+  double
+  TryTile(const Extent & root, std::int64_t tileX, Division division)
+  {
+    KernelPolicy policy;
+    policy.tiling = { root, division, m_Window.ranks };
+    policy.tile = root;
+    policy.tile[0] = tileX;
+    policy.lowering.threeInput = HasThreeInputs(m_Kind, m_Traits);
+    // The smallest tile stays, whatever it takes.
+    if (m_LowestScore < none && !FitsNarrowBlock(m_Window, m_Kind, policy.tile, m_Traits))
+    {
+      return none;
+    }
+    const auto program = BuildHierarchicalTilingProgram(m_Window, policy.tile, policy.tiling);
+    if (m_LowestScore < none && IsTooLong(program))
+    {
+      return none;
+    }
+    auto lowest = none;
+    for (const auto & phaseOptions : triedPhases)
+    {
+      // Pieces of a footprint are not the same from tile to tile, and what a row of root tiles shares by itself, phases
+      // share better. They make the best kernels 2.2 times as fast at most (17x17).
+      if (phaseOptions.sharedPhases > 0 &&
+          (m_Window.footprint != nullptr || tileX > root[0] || lowest > 2.5 * m_LowestScore))
+      {
+        break;
+      }
+      policy.phases = phaseOptions;
+      const auto phases = CutIntoPhases(program, policy.phases);
+      if (phases.phases.size() > static_cast<std::size_t>(policy.phases.sharedPhases)) // else there is nothing to share
+      {
+        lowest = std::min(lowest, TrySums(policy, phases));
+      }
+    }
+    return lowest;
+  }
+
+  /** Tries shares of maxima by sums. \returns the lowest score */
+  double
+  TrySums(KernelPolicy & policy, const ProgramPhases & phases)
+  {
+    // Counted once: a maximum by sum takes two instructions on one pipe for one on the other.
+    const int mostSums = m_Kind.pixelBytes == 8 ? 0 : m_Traits.pipes.mostSumPercent;
+    policy.lowering.sumPercent = mostSums;
+    const auto counted = CountPhases(phases, policy.lowering, policy.blockX);
+    const auto layout = LayOut(phases, m_Kind);
+    const auto moved = CountMovedVectors(phases, layout, GetLoadKeys(policy.tile, m_Kind), policy.blockX);
+    auto       lowest = none;
+    for (const int sumPercent : { mostSums, mostSums / 2, 0 })
+    {
+      auto       cost = counted;
+      const auto fewer = counted.cost.multiplyAdd * (mostSums - sumPercent) / std::max(1, mostSums);
+      cost.cost.multiplyAdd -= fewer;
+      cost.cost.minMax += fewer / 2;
+      cost.cost.clocks = GetFloorClocks(cost.cost);
+      cost.code -= (instructionsOfAdd - 0.5) * fewer * static_cast<double>(Volume(policy.tile));
+      policy.lowering.sumPercent = sumPercent;
+      const auto score = Score(m_Window, m_Kind, layout, moved, cost, policy, m_Traits);
+      lowest = std::min(lowest, score);
+      if (score < m_LowestScore)
+      {
+        m_Best = policy;
+        m_LowestScore = score;
+      }
+    }
+    return lowest;
+  }
+
+  const Window &       m_Window;
+  const KernelKind &   m_Kind;
+  const DeviceTraits & m_Traits;
+  KernelPolicy         m_Best;
+  double               m_LowestScore{ none };
+};
+
 } // namespace
 
 std::size_t
@@ -218,77 +440,12 @@ GetRegisterLimit(const KernelKind & kind, std::size_t liveValues)
 KernelPolicy
 SearchPolicy(const Window & window, const KernelKind & kind, const DeviceTraits & traits)
 {
-  KernelPolicy best;
-  double       bestScore = 0;
+  PolicySearch search(window, kind, traits);
   for (const auto & root : GetRootTiles(window))
   {
-    for (std::int64_t tileX = std::max<std::int64_t>(root[0], 2); tileX <= 8; tileX *= 2)
-    {
-      for (const auto division : ListDivisions(window))
-      {
-        KernelPolicy policy;
-        policy.tiling = { root, division, window.ranks };
-        policy.tile = root;
-        policy.tile[0] = tileX;
-        // The smallest tile stays, whatever it takes.
-        if (bestScore != 0 && !FitsNarrowBlock(window, kind, policy.tile, traits))
-        {
-          continue;
-        }
-        policy.lowering.threeInput = HasThreeInputs(kind, traits);
-        const auto program = BuildHierarchicalTilingProgram(window, policy.tile, policy.tiling);
-        // Three operands to an instruction and phases make a program shorter, but not by half.
-        if (bestScore != 0 &&
-            static_cast<double>(program.GetInstructions().size()) > 2 * traits.pipes.cachedInstructions)
-        {
-          continue;
-        }
-        // Nearly all kernels of footprints are compiled at first use.
-        if (bestScore != 0 && window.footprint != nullptr && program.GetInstructions().size() > longestFootprintProgram)
-        {
-          continue;
-        }
-        for (const auto & phaseOptions : triedPhases)
-        {
-          if (phaseOptions.sharedPhases > 0 && window.footprint != nullptr)
-          {
-            break; // pieces of a footprint are not the same from tile to tile
-          }
-          policy.phases = phaseOptions;
-          if (policy.phases.sharedPhases > 0 && tileX > root[0])
-          {
-            break; // what a row of root tiles shares by itself, phases share better
-          }
-          const auto phases = CutIntoPhases(program, policy.phases);
-          if (phases.phases.size() <= static_cast<std::size_t>(policy.phases.sharedPhases))
-          {
-            continue; // nothing to share
-          }
-          // Counted once: a maximum by sum takes two instructions on one pipe for one on the other.
-          const int mostSums = kind.pixelBytes == 8 ? 0 : traits.pipes.mostSumPercent;
-          policy.lowering.sumPercent = mostSums;
-          const auto counted = CountPhases(phases, policy.lowering, policy.blockX);
-          for (const int sumPercent : { mostSums, mostSums / 2, 0 })
-          {
-            auto       cost = counted;
-            const auto fewer = counted.cost.multiplyAdd * (mostSums - sumPercent) / std::max(1, mostSums);
-            cost.cost.multiplyAdd -= fewer;
-            cost.cost.minMax += fewer / 2;
-            cost.cost.clocks = GetFloorClocks(cost.cost);
-            cost.code -= fewer / 2 * static_cast<double>(Volume(policy.tile));
-            policy.lowering.sumPercent = sumPercent;
-            const auto score = Score(window, kind, phases, cost, policy, traits);
-            if (bestScore == 0 || score < bestScore)
-            {
-              best = policy;
-              bestScore = score;
-            }
-          }
-        }
-      }
-    }
+    search.TryRoot(root);
   }
-  return best;
+  return search.GetBest();
 }
 
 } // namespace cudamedian
