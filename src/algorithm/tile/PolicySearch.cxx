@@ -18,6 +18,7 @@
 #include "PolicySearch.h"
 
 #include "KernelProgram.h"
+#include "itkCudaMedianFootprint.h"
 
 #include <algorithm>
 #include <cmath>
@@ -56,19 +57,28 @@ GetRegisterValues(const KernelKind & kind)
   return kind.pixelBytes == 8 ? registerValues / 2 : registerValues;
 }
 
+/** Whether a footprint leaves pixels of its box out. */
+bool
+HasGaps(const Window & window)
+{
+  return window.footprint != nullptr &&
+         static_cast<std::int64_t>(window.footprint->GetPixels().size()) < window.CountBoxPixels();
+}
+
 /** Sizes of a root tile along an axis: the powers of two below the window, up to 16. A window that is long along one
  * axis shares most with its neighbours there: 47x3 takes 117 instructions of min and max in tiles of 16x1, 348 in 4x1.
- */
+ * Of footprints with gaps the two largest up to 4, which share more than smaller ones and are not too long. */
 std::vector<std::int64_t>
-GetRootSizes(std::int64_t radius)
+GetRootSizes(std::int64_t radius, bool hasGaps)
 {
   std::int64_t size = 1;
-  while (2 * size <= std::min<std::int64_t>(2 * radius, 16))
+  while (2 * size <= std::min<std::int64_t>(2 * radius, hasGaps ? 4 : 16))
   {
     size *= 2;
   }
+  const auto                least = hasGaps ? std::max<std::int64_t>(1, size / 2) : 1;
   std::vector<std::int64_t> sizes;
-  for (; size >= 1; size /= 2)
+  for (; size >= least; size /= 2)
   {
     sizes.push_back(size);
   }
@@ -80,11 +90,12 @@ std::vector<Extent>
 GetRootTiles(const Window & window)
 {
   const auto &        radius = window.radius;
+  const bool          hasGaps = HasGaps(window);
   std::vector<Extent> roots;
-  for (const auto x : GetRootSizes(radius[0]))
-    for (const auto y : GetRootSizes(radius[1]))
-      for (const auto z : GetRootSizes(radius[2]))
-        for (const auto w : GetRootSizes(radius[3]))
+  for (const auto x : GetRootSizes(radius[0], hasGaps))
+    for (const auto y : GetRootSizes(radius[1], hasGaps))
+      for (const auto z : GetRootSizes(radius[2], hasGaps))
+        for (const auto w : GetRootSizes(radius[3], hasGaps))
         {
           const auto pixels = x * y * z * w;
           if (pixels == 1 || (pixels <= 16 && pixels * window.CountPixels() <= 16 * largestKernelWindow))
@@ -144,25 +155,34 @@ CountStagedKeys(const Window & window, const KernelPolicy & policy)
  * measured. */
 struct KernelWork
 {
-  double staged; ///< for each key that a block stages
-  double loaded; ///< for each vector of 16 bytes that a thread loads from shared memory
-  double stored; ///< for each that it leaves there for its neighbours
-  double output; ///< for each output
-  double wait;   ///< warps that would halve the rate of a kernel that has as many
+  double staged;    ///< for each key that a block stages
+  double loaded;    ///< for each vector of 16 bytes that a thread loads from shared memory
+  double stored;    ///< for each that it leaves there for its neighbours
+  double output;    ///< for each output
+  double wait;      ///< warps that would halve the rate of a kernel that has as many
+  double enough;    ///< warps that more would gain nothing over
+  double results;   ///< registers for each output …
+  double addresses; ///< … and for anything else that is no value of the program
 };
-constexpr KernelWork workOf32Bits{ 3, 1.5, 10, 18, 3.2 };
-constexpr KernelWork workOf64Bits{ 10, 4.5, 6, 11, 4.2 };
+constexpr KernelWork workOf32Bits{ 3, 1.5, 10, 18, 3.2, 64, 2, 8 };
+constexpr KernelWork workOf64Bits{ 10, 4.5, 6, 11, 4.2, 64, 4, 8 };
+/** Of footprints with gaps, which have few instructions for what they load. With the others a cross of 3x3x3 would have
+ * tiles of 4x2x2 for 8x2x2, and 0.9 of the rate. */
+constexpr KernelWork workOfGaps{ 4, 1.6, 1.6, 0, 4, 16, 0, 30 };
 
 /** How many times the clocks of its instructions a kernel takes, by the warps that an SM holds, which hide each other's
  * latencies. With fewer than 8 each scheduler waits for its one or two: of 200 random windows on an H200, ac38186,
  * 16-bit pixels, programs that the instruction cache holds reached 0.5 to 0.7 of their floor with 8 warps and 0.33 with
- * 4. A barrier finds few other warps at work: of windows fitted, phases that share cost 5 % with up to 12 warps. */
+ * 4. A barrier finds few other warps at work: phases that share cost the windows fitted 5 % with up to 12 warps, but
+ * gain where a minimum of three takes two instructions (as an RTX 4090, 16 bits, 11x11: 95 Gpixel/s with and 83
+ * without). */
 double
 GetWaiting(double warps, const KernelWork & work, bool hasBarriers)
 {
   constexpr double few = 8;
   const auto       most = std::max(warps, few);
-  return (most + work.wait) / warps * (hasBarriers && warps <= 12 ? 1.05 : 1.0);
+  const auto       working = std::min(most, work.enough);
+  return (working + work.wait) / working * most / warps * (hasBarriers && warps <= 12 ? 1.05 : 1.0);
 }
 
 /** Vectors that a thread moves for each output: pixels and shared values that it loads, and shared values that it
@@ -268,7 +288,7 @@ Score(const Window &       window,
   {
     policy.blockY /= 2;
   }
-  const auto & work = keyBytes == 8 ? workOf64Bits : workOf32Bits;
+  const auto & work = HasGaps(window) ? workOfGaps : keyBytes == 8 ? workOf64Bits : workOf32Bits;
   clocks += (work.staged * CountStagedKeys(window, policy) + work.loaded * moved.loaded + work.stored * moved.stored +
              work.output) /
             62;
@@ -279,13 +299,14 @@ Score(const Window &       window,
 
   // Warps of whole blocks that an SM holds, by its registers and its shared memory. Of 250 kernels with 16 bits nvcc
   // gave a thread as many registers as this, with 16 more or less (rms).
-  const auto keys = std::min(live, values) + 2 * outputs;
-  const auto byRegisters = traits.registers / 32 / std::min(keys * keyBytes / 4 + 8, registersOfThread);
+  const auto registers = std::min(live, values) * keyBytes / 4 + work.results * outputs + work.addresses;
+  const auto byRegisters = traits.registers / 32 / std::min(registers, registersOfThread);
   const auto byShared = traits.blockSharedBytes / (32 * countKeys() * keyBytes);
   const auto fitting = std::min({ byRegisters, byShared, static_cast<double>(traits.warps) });
   const auto blockWarps = policy.blockX * policy.blockY / 32.0;
-  return clocks *
-         GetWaiting(blockWarps * std::max(1.0, std::floor(fitting / blockWarps)), work, policy.phases.sharedPhases > 0);
+  return clocks * GetWaiting(blockWarps * std::max(1.0, std::floor(fitting / blockWarps)),
+                             work,
+                             policy.lowering.threeInput && policy.phases.sharedPhases > 0);
 }
 
 /** Orders of merging that are tried. What pieces of a footprint have in common lies in any direction (SharedPieces.h).
@@ -316,8 +337,9 @@ public:
   void
   TryRoot(const Extent & root)
   {
-    auto lowest = none;
-    for (std::int64_t tileX = root[0]; tileX <= std::max<std::int64_t>(8, root[0]); tileX *= 2)
+    auto       lowest = none;
+    const auto narrowest = HasGaps(m_Window) ? std::max<std::int64_t>(2, root[0]) : root[0];
+    for (auto tileX = narrowest; tileX <= std::max<std::int64_t>(8, root[0]); tileX *= 2)
     {
       for (const auto division : ListDivisions(m_Window))
       {
