@@ -19,6 +19,7 @@
 #include "DeviceProfiles.h"
 #include "ExtremumPolicy.h"
 #include "ExtremumSteps.h"
+#include "HierarchicalTiling.h"
 #include "HistogramPolicy.h"
 #include "HostHistogramPolicy.h"
 #include "HostThresholdPolicy.h"
@@ -205,6 +206,41 @@ TEST(CudaMedianPlanner, AlgorithmByWindow)
   request.radius = { { 1, 1, 0, 0 } };
   request.algorithm = Algorithm::Selection;
   EXPECT_EQ(cudamedian::PlanOnHost(request).candidate.algorithm, Algorithm::Selection);
+}
+
+/** Operations of a pixel in the program of a tile. */
+double
+CountOperations(const Extent & radius, const Extent & tile)
+{
+  const cudamedian::Window window(radius);
+  const auto               program =
+    cudamedian::BuildHierarchicalTilingProgram(window, tile, { cudamedian::GetRootTile(window, tile) });
+  return static_cast<double>(program.GetInstructions().size()) / static_cast<double>(cudamedian::Volume(tile));
+}
+
+// 31x3 had tiles of 4x2, whose program takes 442 operations a pixel for 213 of 8x1.
+TEST(CudaMedianTilePolicy, HostTilesAreLongWhereWindowsAre)
+{
+  for (const Extent & radius : { Extent{ { 3, 1, 0, 0 } },
+                                 { { 7, 1, 0, 0 } },
+                                 { { 15, 1, 0, 0 } },
+                                 { { 1, 4, 0, 0 } },
+                                 { { 1, 15, 0, 0 } },
+                                 { { 2, 15, 0, 0 } },
+                                 { { 2, 7, 0, 0 } },
+                                 { { 4, 2, 0, 0 } },
+                                 { { 2, 2, 1, 0 } },
+                                 { { 3, 3, 1, 0 } },
+                                 { { 3, 3, 2, 0 } },
+                                 { { 1, 4, 4, 0 } },
+                                 { { 1, 1, 3, 0 } } })
+  {
+    const auto tile = cudamedian::ChooseHostTile(radius);
+    EXPECT_LT(CountOperations(radius, tile), CountOperations(radius, cudamedian::ChooseTile(radius)))
+      << "radius " << testing::PrintToString(radius);
+    EXPECT_LE(tile[0], 8) << "columns that a row's tiles have at most";
+    EXPECT_LE(cudamedian::Volume(tile), 16);
+  }
 }
 
 TEST(CudaMedianTilePolicy, TilesAreAtMostHalfTheWindowRoundedUp)

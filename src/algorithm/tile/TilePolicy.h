@@ -60,7 +60,9 @@ IsTileProgramFastestOnHost(const Window & window, int pixelBytes);
 Extent
 ChooseTile(const Window & window);
 
-/** The tile of a window's program where the CPU interprets it: measured, or ChooseTile(). */
+/** The tile of a window's program where the CPU interprets it: measured, long where the window is long, or
+ * ChooseTile().
+ */
 Extent
 ChooseHostTile(const Window & window);
 
