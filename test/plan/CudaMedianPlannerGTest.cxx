@@ -189,14 +189,16 @@ TEST(CudaMedianPlanner, AlgorithmByWindow)
   EXPECT_EQ(choose({ { 10, 10, 0, 0 } }), Algorithm::TileProgram);
   EXPECT_EQ(choose({ { 11, 11, 0, 0 } }), Algorithm::LocalRank);
   EXPECT_EQ(choose({ { 3, 3, 2, 0 } }), Algorithm::TileProgram);
-  EXPECT_EQ(choose({ { 4, 4, 1, 0 } }), Algorithm::LocalRank);
+  EXPECT_EQ(choose({ { 4, 4, 1, 0 } }), Algorithm::TileProgram);
+  EXPECT_EQ(choose({ { 4, 4, 2, 0 } }), Algorithm::LocalRank);
   EXPECT_EQ(choose({ { 15, 15, 0, 0 } }), Algorithm::LocalRank);
   EXPECT_EQ(choose({ { 4, 4, 4, 0 } }), Algorithm::LocalRank);
   EXPECT_EQ(choose({ { 16, 0, 0, 0 } }), Algorithm::LocalRank);
   EXPECT_EQ(choose({ { 16, 1, 0, 0 } }), Algorithm::LocalRank);
-  EXPECT_EQ(choose({ { 5, 1, 1, 0 } }), Algorithm::LocalRank);
+  EXPECT_EQ(choose({ { 5, 1, 1, 0 } }), Algorithm::TileProgram);
+  EXPECT_EQ(choose({ { 8, 1, 1, 0 } }), Algorithm::LocalRank);
   EXPECT_EQ(choose({ { 200, 200, 0, 0 } }), Algorithm::SlidingHistogram);
-  EXPECT_EQ(choose({ { 0, 1, 1, 6 } }), Algorithm::LocalRank);
+  EXPECT_EQ(choose({ { 0, 1, 1, 6 } }), Algorithm::TileProgram);
   EXPECT_EQ(choose({ { 1, 1, 1, 1 } }), Algorithm::LocalRank);
   EXPECT_EQ(choose({ { 2000, 2000, 0, 0 } }), Algorithm::Selection);
   auto request = MakeRequest({ { 9, 9, 1, 1 } }, { { 6, 6, 0, 0 } });
@@ -233,7 +235,7 @@ TEST(CudaMedianTilePolicy, HostTilesAreLongWhereWindowsAre)
                                  { { 3, 3, 1, 0 } },
                                  { { 3, 3, 2, 0 } },
                                  { { 1, 4, 4, 0 } },
-                                 { { 1, 1, 3, 0 } } })
+                                 { { 1, 1, 7, 0 } } })
   {
     const auto tile = cudamedian::ChooseHostTile(radius);
     EXPECT_LT(CountOperations(radius, tile), CountOperations(radius, cudamedian::ChooseTile(radius)))
@@ -241,6 +243,19 @@ TEST(CudaMedianTilePolicy, HostTilesAreLongWhereWindowsAre)
     EXPECT_LE(tile[0], 8) << "columns that a row's tiles have at most";
     EXPECT_LE(cudamedian::Volume(tile), 16);
   }
+}
+
+// Local ranks took two to five times as long.
+TEST(CudaMedianTilePolicy, LongWindowsAlongThreeAxesHaveProgramsOnTheHost)
+{
+  for (const Extent & radius : { Extent{ { 7, 1, 1, 0 } }, { { 1, 1, 7, 0 } }, { { 1, 4, 4, 0 } }, { { 4, 4, 1, 0 } } })
+  {
+    EXPECT_TRUE(cudamedian::IsTileProgramFastestOnHost(radius, 2)) << testing::PrintToString(radius);
+    EXPECT_TRUE(cudamedian::IsTileProgramFastestOnHost(radius, 4)) << testing::PrintToString(radius);
+  }
+  EXPECT_FALSE(cudamedian::IsTileProgramFastestOnHost(Extent{ { 8, 1, 1, 0 } }, 2));
+  EXPECT_FALSE(cudamedian::IsTileProgramFastestOnHost(Extent{ { 4, 4, 2, 0 } }, 2));
+  EXPECT_FALSE(cudamedian::IsCoveredByTilePrograms(Extent{ { 5, 5, 5, 0 } }));
 }
 
 TEST(CudaMedianTilePolicy, TilesAreAtMostHalfTheWindowRoundedUp)

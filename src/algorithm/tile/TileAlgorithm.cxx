@@ -262,7 +262,8 @@ private:
     }
     return { std::nullopt,
              "No tile program covers a window of radius " + Join(window.radius) +
-               ": on the CPU at most two axes of radius up to 15, or three of radius up to 4; on CUDA radii up to " +
+               ": on the CPU at most two axes of radius up to 15, or three of radius up to 4, or up to 7 and at most " +
+               std::to_string(largestDeepHostWindow) + " pixels; on CUDA radii up to " +
                std::to_string(largestKernelRadius) + " and at most " + std::to_string(largestKernelWindow) + " pixels",
              false };
   }

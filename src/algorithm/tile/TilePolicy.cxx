@@ -112,7 +112,8 @@ IsCoveredByTilePrograms(const Window & window)
   }
   const auto axes = window.CountAxes();
   const auto largest = window.GetLargestRadius();
-  return axes <= 2 ? largest <= 15 : axes == 3 && largest <= 4;
+  return axes <= 2 ? largest <= 15
+                   : axes == 3 && (largest <= 4 || (largest <= 7 && window.CountPixels() <= largestDeepHostWindow));
 }
 
 bool
@@ -136,12 +137,11 @@ IsTileProgramFastestOnHost(const Window & window, int pixelBytes)
   }
   // Those above keep thresholds, or go through sliding histograms with 8 bits (HostRatios.inc).
   const bool         isFlat = window.CountAxes() <= 2;
-  const std::int64_t most = pixelBytes == 1   ? (isFlat ? 19 * 19 : 5 * 5 * 5)
+  const std::int64_t most = pixelBytes == 1   ? (isFlat ? 19 * 19 : 9 * 7 * 3)
                             : pixelBytes == 2 ? (isFlat ? 21 * 21 : 7 * 7 * 7)
                             : pixelBytes == 4 ? (isFlat ? 17 * 17 : 7 * 7 * 5)
                                               : (isFlat ? 11 * 11 : 5 * 5 * 5);
-  return IsCoveredByTilePrograms(window) && window.CountPixels() <= most &&
-         (isFlat || pixelBytes == 1 || window.GetLargestRadius() <= 3);
+  return IsCoveredByTilePrograms(window) && window.CountPixels() <= most;
 }
 
 Extent

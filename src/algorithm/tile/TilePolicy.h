@@ -36,8 +36,14 @@ constexpr std::int64_t largestHostFootprint = 160;
 bool
 IsCoveredFootprint(const Window & window, std::int64_t mostValues);
 
-/** Whether the CPU can run a window as a tile program: up to two axes of radius 1 to 15, or three of radius 1 to 4; or
- * a footprint that is covered. */
+/** Pixels of the largest window that has a program where it is longer than 9 along one of three axes. One thread with
+ * AVX-512, ns a pixel of the program and of local ranks, 16 bits and float: 11x3x3 13 and 30, 21 and 49; 3x3x15 10 and
+ * 52, 20 and 70; 5x9x5 24 and 46, 38 and 69; 11x7x3 25 and 40, 40 and 59; 9x9x3 25 and 43, 40 and 69; 3x9x9 17 and 59,
+ * 35 and 90. */
+constexpr std::int64_t largestDeepHostWindow = 343;
+
+/** Whether the CPU can run a window as a tile program: up to two axes of radius 1 to 15, or three of radius 1 to 4, or
+ * to 7 with at most largestDeepHostWindow pixels; or a footprint that is covered. */
 bool
 IsCoveredByTilePrograms(const Window & window);
 
