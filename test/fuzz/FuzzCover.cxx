@@ -81,7 +81,7 @@ GetHostBoxCover(const Case & c, const WindowMeasures & measures)
   switch (c.algorithm)
   {
     case Algorithm::TileProgram:
-      return OnlyIf(axes <= 2 ? largest <= 15 : axes == 3 && largest <= 4);
+      return OnlyIf(axes <= 2 ? largest <= 15 : axes == 3 && (largest <= 4 || (largest <= 7 && window <= 343)));
     case Algorithm::LocalRank:
       // Blocks extend along the first axis, whether or not the window does; where windows keep a threshold, along all.
       return axes > (measures.radius[0] == 0 ? 2 : 3)
