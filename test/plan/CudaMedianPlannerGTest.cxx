@@ -29,11 +29,13 @@
 #include "PixelNumbers.h"
 #include "RankPolicy.h"
 #include "RowPrograms.h"
+#include "TileHost.h"
 #include "TilePolicy.h"
 
 #include <gtest/gtest.h>
 
 #include <set>
+#include <stdexcept>
 #include <tuple>
 
 namespace
@@ -243,6 +245,16 @@ TEST(CudaMedianTilePolicy, HostTilesAreLongWhereWindowsAre)
     EXPECT_LE(tile[0], 8) << "columns that a row's tiles have at most";
     EXPECT_LE(cudamedian::Volume(tile), 16);
   }
+}
+
+// One of 16 columns ended the process.
+TEST(CudaMedianTilePolicy, TilesOfTooManyColumnsAreRefused)
+{
+  cudamedian::TileWork work;
+  work.scheduled = cudamedian::GetScheduledProgram(Extent{ { 15, 1, 0, 0 } }, Extent{ { 8, 1, 1, 1 } });
+  EXPECT_NO_THROW(cudamedian::MakeTileMethod(work));
+  work.scheduled = cudamedian::GetScheduledProgram(Extent{ { 15, 1, 0, 0 } }, Extent{ { 16, 1, 1, 1 } });
+  EXPECT_THROW(cudamedian::MakeTileMethod(work), std::logic_error);
 }
 
 // Local ranks took two to five times as long.

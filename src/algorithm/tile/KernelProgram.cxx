@@ -141,6 +141,23 @@ BuildKernelProgram(const TileProgram & tileProgram, const KernelPolicy & policy,
   return result;
 }
 
+std::vector<bool>
+FindReadPixels(const TileProgram & program)
+{
+  std::vector<bool> isRead(program.GetNumberOfPixels(), false);
+  for (const auto & instruction : program.GetInstructions())
+  {
+    for (const auto operand : { instruction.a, instruction.b })
+    {
+      if (operand < isRead.size())
+      {
+        isRead[operand] = true;
+      }
+    }
+  }
+  return isRead;
+}
+
 PhasesCost
 CountPhases(const ProgramPhases & phases, const LoweringOptions & options, int tilesOfRow)
 {
@@ -156,18 +173,8 @@ CountPhases(const ProgramPhases & phases, const LoweringOptions & options, int t
     sum.cost.clocks += cost.clocks * runs;
     sum.cost.liveValues = std::max(sum.cost.liveValues, cost.liveValues);
 
-    const auto        pixels = static_cast<double>(Volume(program.GetTile()));
-    std::vector<bool> isRead(program.GetNumberOfPixels(), false);
-    for (const auto & instruction : program.GetInstructions())
-    {
-      for (const auto operand : { instruction.a, instruction.b })
-      {
-        if (operand < isRead.size())
-        {
-          isRead[operand] = true;
-        }
-      }
-    }
+    const auto pixels = static_cast<double>(Volume(program.GetTile()));
+    const auto isRead = FindReadPixels(program);
     const auto moved = static_cast<std::size_t>(std::count(isRead.begin(), isRead.end(), true)) + phase.imports.size() +
                        phase.exports.size();
     sum.code += (cost.minMax + instructionsOfAdd * cost.multiplyAdd) * pixels + static_cast<double>(moved) / 4;

@@ -73,6 +73,10 @@ BuildTileProgram(const Window & window, const KernelPolicy & policy);
 ProgramPhases
 BuildKernelPhases(const Window & window, const KernelPolicy & policy);
 
+/** Whether a program reads each pixel of its footprint. */
+std::vector<bool>
+FindReadPixels(const TileProgram & program);
+
 /** Instructions that nvcc makes of one on the pipe of multiply-add, with moves, and for an output, to store it. So
  * counted, kernels that the instruction cache of an H200 holds have less code than those it does not
  * (Architectures.inc). */

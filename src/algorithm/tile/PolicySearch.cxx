@@ -197,17 +197,7 @@ struct MovedVectors
 std::size_t
 CountReadVectors(const TileProgram & program, int loadKeys)
 {
-  std::vector<bool> isRead(program.GetNumberOfPixels(), false);
-  for (const auto & instruction : program.GetInstructions())
-  {
-    for (const auto operand : { instruction.a, instruction.b })
-    {
-      if (operand < isRead.size())
-      {
-        isRead[operand] = true;
-      }
-    }
-  }
+  const auto      isRead = FindReadPixels(program);
   std::size_t     vectors = 0;
   FootprintVector last{ 0, 0, 0 };
   for (std::size_t pixel = 0; pixel < isRead.size(); ++pixel)

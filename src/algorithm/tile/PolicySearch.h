@@ -30,7 +30,7 @@ GetRegisterLimit(const KernelKind & kind, std::size_t liveValues);
 
 /** Numbers what SearchPolicy() finds, since policies are kept on disk: goes up with every change that makes it find
  * others. */
-constexpr int policySearch = 3;
+constexpr int policySearch = 4;
 
 /** The policy with the lowest score. Searched are root tiles, rows of them, orders of merging, phases, and shares of
  * maxima by sums. Its block may take more shared memory than there is. \pre IsCoveredByKernels(window) */

@@ -20,9 +20,12 @@
 #include "DirectRowRunner.h"
 #include "PixelFormat.h"
 #include "RowDealer.h"
+#include "TileRowCut.h"
 #include "TileRowRunner.h"
 
 #include <cmath>
+#include <stdexcept>
+#include <string>
 
 namespace cudamedian
 {
@@ -97,6 +100,12 @@ EstimateTileWork(const TileWork & work, const MedianRequest & request, const Hos
 std::shared_ptr<const HostMethod>
 MakeTileMethod(const TileWork & work)
 {
+  const auto columns = work.GetTile()[0];
+  if (columns > mostTileColumns)
+  {
+    throw std::logic_error("MakeTileMethod: a tile has " + std::to_string(columns) + " columns; at most " +
+                           std::to_string(mostTileColumns) + " are brought together");
+  }
   return std::make_shared<TileMethod>(work);
 }
 

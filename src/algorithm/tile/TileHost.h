@@ -53,7 +53,9 @@ struct TileWork
 double
 EstimateTileWork(const TileWork & work, const MedianRequest & request, const HostTraits & host, double threads);
 
-/** The tile program of a window on the host. */
+/** The tile program of a window on the host.
+ *
+ * \throws std::logic_error for a tile of more columns than mostTileColumns (TileRowCut.h). */
 std::shared_ptr<const HostMethod>
 MakeTileMethod(const TileWork & work);
 
