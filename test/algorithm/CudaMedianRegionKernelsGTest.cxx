@@ -355,11 +355,11 @@ struct PlainMemory
 };
 
 /** Runs every block of a launch, with its threads and warps in turns between the barriers. */
-template <BinSource VSource, typename TColumn, typename TCounter, bool VHasMap>
+template <BinSource VSource, int VColumnBits, typename TCounter, bool VHasMap>
 void
 RunHistogramBlocks(const HistogramArguments & arguments, std::int64_t regions)
 {
-  using Block = HistogramBlock<VSource, TColumn, TCounter, PlainMemory, VHasMap>;
+  using Block = HistogramBlock<VSource, VColumnBits, TCounter, PlainMemory, VHasMap>;
   const auto &     shape = arguments.shape;
   const LoopedWarp warp;
   for (std::int64_t number = 0; number < regions * shape.CountBlocks(); ++number)
@@ -390,12 +390,20 @@ RunHistogramBlocks(const HistogramArguments & arguments, std::int64_t regions)
   }
 }
 
-template <BinSource VSource, typename TColumn, typename TCounter>
+template <BinSource VSource, int VColumnBits, typename TCounter>
 void
 RunHistogramBlocksBy(const HistogramArguments & arguments, std::int64_t regions)
 {
-  arguments.slab.rankMap != nullptr ? RunHistogramBlocks<VSource, TColumn, TCounter, true>(arguments, regions)
-                                    : RunHistogramBlocks<VSource, TColumn, TCounter, false>(arguments, regions);
+  arguments.slab.rankMap != nullptr ? RunHistogramBlocks<VSource, VColumnBits, TCounter, true>(arguments, regions)
+                                    : RunHistogramBlocks<VSource, VColumnBits, TCounter, false>(arguments, regions);
+}
+
+template <BinSource VSource, int VColumnBits>
+void
+RunHistogramBlocksBy(const HistogramArguments & arguments, std::int64_t regions)
+{
+  arguments.shape.counterBytes == 2 ? RunHistogramBlocksBy<VSource, VColumnBits, std::uint16_t>(arguments, regions)
+                                    : RunHistogramBlocksBy<VSource, VColumnBits, std::uint32_t>(arguments, regions);
 }
 
 /** Sorts the regions of a launch as the device does, and runs its blocks. */
@@ -446,16 +454,10 @@ RunHistogramLaunch(HistogramArguments arguments, std::int64_t regions)
   std::vector<std::uint32_t> found(static_cast<std::size_t>(regions * shape.CountOutputs()), 0xDEADBEEFU);
   arguments.found = found.data();
   constexpr auto source = sizeof(TBits) == 1 ? BinSource::Pixels : BinSource::SortedRegion;
-  if (shape.columnBytes == 1)
-  {
-    shape.counterBytes == 2 ? RunHistogramBlocksBy<source, std::uint8_t, std::uint16_t>(arguments, regions)
-                            : RunHistogramBlocksBy<source, std::uint8_t, std::uint32_t>(arguments, regions);
-  }
-  else
-  {
-    shape.counterBytes == 2 ? RunHistogramBlocksBy<source, std::uint16_t, std::uint16_t>(arguments, regions)
-                            : RunHistogramBlocksBy<source, std::uint16_t, std::uint32_t>(arguments, regions);
-  }
+  const auto     run = shape.columnBits == 8    ? RunHistogramBlocksBy<source, 8>
+                       : shape.columnBits == 10 ? RunHistogramBlocksBy<source, 10>
+                                                : RunHistogramBlocksBy<source, 16>;
+  run(arguments, regions);
   if (sizeof(TBits) > 1)
   {
     const LoopedWarp warp;
@@ -514,7 +516,8 @@ CheckHistograms(PixelType type)
     { { { 13, 19, 1, 1 } }, { { 1, 130, 0, 0 } } }, { { { 3, 4, 1, 1 } }, { { 140, 120, 0, 0 } } },
     { { { 2, 3, 1, 1 } }, { { 130, 130, 0, 0 } } }, { { { 37, 23, 5, 2 } }, { { 2, 1, 3, 0 } } },
     { { { 21, 17, 7, 1 } }, { { 4, 8, 8, 0 } } },   { { { 5, 9, 4, 6 } }, { { 0, 2, 1, 3 } } },
-    { { { 9, 7, 3, 4 } }, { { 2, 0, 0, 3 } } },     { { { 1, 5, 33, 1 } }, { { 0, 0, 5, 0 } } }
+    { { { 9, 7, 3, 4 } }, { { 2, 0, 0, 3 } } },     { { { 1, 5, 33, 1 } }, { { 0, 0, 5, 0 } } },
+    { { { 5, 7, 1, 1 } }, { { 1, 511, 0, 0 } } },   { { { 5, 7, 1, 1 } }, { { 1, 512, 0, 0 } } }
   };
   for (const auto & [size, radius] : cases)
   {
@@ -689,30 +692,33 @@ GetCount(const QuadCounts<TCounter> & counts, int bin)
 }
 
 /** Random pixels come and go in two columns; what is counted of them is what a plain histogram has. */
-template <typename TColumn, typename TCounter>
+template <int VColumnBits, typename TCounter>
 void
 CheckColumns(int most, std::mt19937_64 & random)
 {
-  using Below = typename ByteHistogramColumns<TColumn, PlainMemory>::Below;
-  constexpr int                                    columns = 33;
-  std::vector<std::uint32_t>                       memory(64 * ByteHistogramColumns<TColumn, PlainMemory>::Words);
-  const ByteHistogramColumns<TColumn, PlainMemory> histograms(memory.data(), columns);
-  std::vector<std::array<unsigned, 256>>           expected(columns);
+  using Below = typename ByteHistogramColumns<VColumnBits, PlainMemory>::Below;
+  constexpr int              columns = 33;
+  std::vector<std::uint32_t> memory(64 * ByteHistogramColumns<VColumnBits, PlainMemory>::Words);
+  const ByteHistogramColumns<VColumnBits, PlainMemory> histograms(memory.data(), columns);
+  std::vector<std::array<unsigned, 256>>               expected(columns);
   for (const int column : { 0, 32 })
   {
     histograms.Clear(column);
-    auto & counts = expected[static_cast<std::size_t>(column)];
-    for (int i = 0; i < most; ++i)
+    auto &    counts = expected[static_cast<std::size_t>(column)];
+    const int walk = std::min(4 * most, most + 20000);
+    bool      enters = true;
+    unsigned  favorite = 0;
+    for (int i = 0, pixels = 0; i < walk || pixels < most; ++i)
     {
-      // Many of a few bins, and some of each.
-      const auto bin = static_cast<unsigned int>(i % 2 == 0 ? random() % 3 + 253 : random() % 256);
-      histograms.Change(column, bin, 1);
-      ++counts[bin];
-      const auto other = static_cast<unsigned int>(random() % 256);
-      if (counts[other] > 0 && i % 3 == 0)
+      // Up to as many as there may be, most of them in one bin, and down to a quarter of them.
+      enters = pixels == 0 || (pixels < most && (enters || pixels <= most / 4));
+      favorite = pixels <= most / 4 ? static_cast<unsigned>(random() % 256) : favorite;
+      const auto bin = random() % 16 == 0 ? static_cast<unsigned>(random() % 256) : favorite;
+      if (enters || counts[bin] > 0)
       {
-        histograms.Change(column, other, -1);
-        --counts[other];
+        histograms.Change(column, bin, enters ? 1 : -1);
+        counts[bin] += enters ? 1U : ~0U;
+        pixels += enters ? 1 : -1;
       }
     }
   }
@@ -758,8 +764,10 @@ TEST(CudaMedianRegionKernels, HistogramsOfColumns)
 {
   CUDAMEDIAN_TRACE_SEED();
   std::mt19937_64 random(cudamediantest::Seed());
-  CheckColumns<std::uint8_t, std::uint16_t>(255, random);
-  CheckColumns<std::uint8_t, std::uint32_t>(255, random);
-  CheckColumns<std::uint16_t, std::uint16_t>(65535, random);
-  CheckColumns<std::uint16_t, std::uint32_t>(65535, random);
+  CheckColumns<8, std::uint16_t>(255, random);
+  CheckColumns<8, std::uint32_t>(255, random);
+  CheckColumns<10, std::uint16_t>(1023, random);
+  CheckColumns<10, std::uint32_t>(1023, random);
+  CheckColumns<16, std::uint16_t>(65535, random);
+  CheckColumns<16, std::uint32_t>(65535, random);
 }

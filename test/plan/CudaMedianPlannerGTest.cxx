@@ -460,7 +460,7 @@ TEST(CudaMedianHistogramPolicy, BlocksHoldTogether)
       EXPECT_EQ(axes, 15U) << "each axis once";
       EXPECT_EQ(radius[static_cast<std::size_t>(shape.axes[3])], 0);
       EXPECT_GE(shape.window[1], shape.window[2]);
-      EXPECT_LE(shape.window[1] * shape.window[2], (1 << 8 * shape.columnBytes) - 1);
+      EXPECT_LE(shape.window[1] * shape.window[2], (1 << shape.columnBits) - 1);
       EXPECT_TRUE(shape.counterBytes == 4 || cudamedian::Window(radius).CountPixels() <= 65535);
       EXPECT_EQ(shape.tile[0] % shape.width, 0);
       EXPECT_EQ(shape.tile[1] % shape.rows, 0);

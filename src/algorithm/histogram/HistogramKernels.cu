@@ -57,11 +57,11 @@ struct ScratchColumns : SharedColumns
 };
 
 /** Everything that a block does, with its columns where they lie. */
-template <BinSource VSource, typename TColumn, typename TCounter, typename TMemory, bool VHasMap>
+template <BinSource VSource, int VColumnBits, typename TCounter, typename TMemory, bool VHasMap>
 __device__ __forceinline__ void
 RunHistogramBlock(const HistogramArguments & arguments, void * columns)
 {
-  using Block = HistogramBlock<VSource, TColumn, TCounter, TMemory, VHasMap>;
+  using Block = HistogramBlock<VSource, VColumnBits, TCounter, TMemory, VHasMap>;
   const Block      block(arguments, blockIdx.x, columns);
   const ThreadWarp warp;
   const int        thread = static_cast<int>(threadIdx.x);
@@ -89,12 +89,12 @@ RunHistogramBlock(const HistogramArguments & arguments, void * columns)
   }
 }
 
-template <BinSource VSource, typename TColumn, typename TCounter, bool VHasMap>
+template <BinSource VSource, int VColumnBits, typename TCounter, bool VHasMap>
 __global__ void
 __launch_bounds__(mostHistogramThreads, 1) HistogramKernel(const __grid_constant__ HistogramArguments arguments)
 {
   extern __shared__ __align__(16) unsigned char shared[];
-  RunHistogramBlock<VSource, TColumn, TCounter, SharedColumns, VHasMap>(arguments, shared);
+  RunHistogramBlock<VSource, VColumnBits, TCounter, SharedColumns, VHasMap>(arguments, shared);
 }
 
 /** The same with columns in scratch memory. */
@@ -103,24 +103,25 @@ __global__ void
 __launch_bounds__(mostHistogramThreads, 1) WideHistogramKernel(const __grid_constant__ HistogramArguments arguments)
 {
   char * const columns = static_cast<char *>(arguments.columns) + blockIdx.x * arguments.shape.GetColumnsBytes();
-  RunHistogramBlock<VSource, std::uint16_t, std::uint32_t, ScratchColumns, VHasMap>(arguments, columns);
+  RunHistogramBlock<VSource, 16, std::uint32_t, ScratchColumns, VHasMap>(arguments, columns);
+}
+
+template <BinSource VSource, int VColumnBits, bool VHasMap>
+HistogramFunction
+GetSharedKernel(const HistogramShape & shape)
+{
+  return shape.counterBytes == 2 ? HistogramKernel<VSource, VColumnBits, std::uint16_t, VHasMap>
+                                 : HistogramKernel<VSource, VColumnBits, std::uint32_t, VHasMap>;
 }
 
 template <BinSource VSource, bool VHasMap>
 HistogramFunction
 GetKernel(const HistogramShape & shape)
 {
-  if (shape.columnsInScratch)
-  {
-    return WideHistogramKernel<VSource, VHasMap>;
-  }
-  if (shape.columnBytes == 1)
-  {
-    return shape.counterBytes == 2 ? HistogramKernel<VSource, std::uint8_t, std::uint16_t, VHasMap>
-                                   : HistogramKernel<VSource, std::uint8_t, std::uint32_t, VHasMap>;
-  }
-  return shape.counterBytes == 2 ? HistogramKernel<VSource, std::uint16_t, std::uint16_t, VHasMap>
-                                 : HistogramKernel<VSource, std::uint16_t, std::uint32_t, VHasMap>;
+  return shape.columnsInScratch   ? WideHistogramKernel<VSource, VHasMap>
+         : shape.columnBits == 8  ? GetSharedKernel<VSource, 8, VHasMap>(shape)
+         : shape.columnBits == 10 ? GetSharedKernel<VSource, 10, VHasMap>(shape)
+                                  : GetSharedKernel<VSource, 16, VHasMap>(shape);
 }
 
 template <BinSource VSource>

@@ -55,10 +55,10 @@ namespace cudamedian
  * leaves the columns is loaded before the row before is done: LoadFirstMoves for row 1, then LoadNextMoves.
  *
  * \tparam VSource what is counted.
- * \tparam TColumn, TCounter counters of the columns' histograms, and of what windows have of a bin.
+ * \tparam VColumnBits of a count of the columns' histograms. \tparam TCounter of what windows have of a bin.
  * \tparam TMemory see ByteHistogramColumns.
  * \tparam VHasMap whether each output has a rank of its own. */
-template <BinSource VSource, typename TColumn, typename TCounter, typename TMemory, bool VHasMap>
+template <BinSource VSource, int VColumnBits, typename TCounter, typename TMemory, bool VHasMap>
 class HistogramBlock
 {
 private:
@@ -501,7 +501,7 @@ private:
   FindBins(const TWarp & warp, int first, std::uint32_t active, const BinSearchStart & start, BinSearch<TWarp> & search)
     const
   {
-    const typename ByteHistogramColumns<TColumn, TMemory>::Below bins(static_cast<unsigned int>(start.quad));
+    const typename ByteHistogramColumns<VColumnBits, TMemory>::Below bins(static_cast<unsigned int>(start.quad));
     const auto load = [&](int column) { return Count{ { m_Columns.CountBelow(column, bins) } }; };
     typename TWarp::template Value<std::uint32_t> before[1];
     if (start.isBefore)
@@ -695,19 +695,19 @@ private:
     });
   }
 
-  const HistogramArguments &             m_Arguments;
-  ByteHistogramColumns<TColumn, TMemory> m_Columns;
-  int                                    m_RegionNumber; ///< within the launch
-  HistogramRegion                        m_Region;
-  int                                    m_Threads;     ///< of the block
-  int                                    m_ColumnCount; ///< columns that its windows touch
-  const std::uint8_t *                   m_Bins;        ///< the image's pixels, or those of the region
-  int                                    m_First[3];    ///< the block's first output, relative to the region's
-  int                                    m_Start[3];    ///< where the footprint starts in the image or the region
-  int                                    m_Last[3];     ///< the last position of that
-  std::int64_t                           m_Pitch[3];    ///< from a pixel to the next along an axis
-  std::int64_t                           m_FirstSlice;  ///< offset of the footprint's first slice
-  std::int64_t                           m_Output;      ///< where the first output goes
+  const HistogramArguments &                 m_Arguments;
+  ByteHistogramColumns<VColumnBits, TMemory> m_Columns;
+  int                                        m_RegionNumber; ///< within the launch
+  HistogramRegion                            m_Region;
+  int                                        m_Threads;     ///< of the block
+  int                                        m_ColumnCount; ///< columns that its windows touch
+  const std::uint8_t *                       m_Bins;        ///< the image's pixels, or those of the region
+  int                                        m_First[3];    ///< the block's first output, relative to the region's
+  int                                        m_Start[3];    ///< where the footprint starts in the image or the region
+  int                                        m_Last[3];     ///< the last position of that
+  std::int64_t                               m_Pitch[3];    ///< from a pixel to the next along an axis
+  std::int64_t                               m_FirstSlice;  ///< offset of the footprint's first slice
+  std::int64_t                               m_Output;      ///< where the first output goes
 };
 
 } // namespace cudamedian

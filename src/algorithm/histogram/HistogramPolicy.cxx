@@ -97,7 +97,7 @@ SetWindow(const Window & window, int pixelBytes, HistogramShape & shape)
     shape.window[axis] = static_cast<int>(window.GetSize(shape.axes[axis]));
   }
   const auto column = std::int64_t{ shape.window[1] } * shape.window[2];
-  shape.columnBytes = column <= 255 ? 1 : 2;
+  shape.columnBits = column <= 255 ? 8 : 16;
   shape.counterBytes = window.CountPixels() <= largestCount ? 2 : 4;
   shape.columnsInScratch = false;
   return column <= largestCount;
@@ -109,7 +109,7 @@ void
 MoveColumnsToScratch(HistogramShape & shape)
 {
   shape.columnsInScratch = true;
-  shape.columnBytes = 2;
+  shape.columnBits = 16;
   shape.counterBytes = 4;
 }
 

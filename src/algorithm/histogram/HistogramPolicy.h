@@ -38,11 +38,11 @@ constexpr int histogramBins = 256;
 /** Columns of 8-bit pixels are counted in so many groups of bins too. */
 constexpr int histogramGroups = 16;
 
-/** 32-bit words of a column's histogram with its groups, whose counters have so many bytes. */
+/** 32-bit words of a column's histogram with its groups, whose bins' counts have 8, 10 or 16 bits. */
 CUDAMEDIAN_HOST_DEVICE constexpr int
-GetByteHistogramWords(int counterBytes)
+GetByteHistogramWords(int countBits)
 {
-  return (histogramBins + histogramGroups) * counterBytes / 4;
+  return (histogramBins * countBits + histogramGroups * (countBits == 8 ? 8 : 16)) / 32;
 }
 
 /** Threads of a block at most. */
@@ -60,7 +60,7 @@ struct HistogramShape
   int  width;                ///< outputs of a block along axis 0
   int  segment;              ///< those of one warp: a multiple of 32
   int  rows;                 ///< outputs of a block along axis 1, one row after the other
-  int  columnBytes;          ///< of a counter of a column's histogram, 1 or 2
+  int  columnBits;           ///< of a count of a column's histogram, 8, 10 or 16
   int  counterBytes;         ///< of a count of a window's pixels, 2 or 4
   bool columnsInScratch;     ///< the histograms of a block's columns lie in scratch memory, else in shared memory
   int  tile[3];              ///< outputs of a region along axes 0, 1 and 2; of a block where pixels have 8 bits
@@ -81,7 +81,7 @@ struct HistogramShape
   CUDAMEDIAN_HOST_DEVICE std::int64_t
                          GetColumnsBytes() const
   {
-    return std::int64_t{ RoundUp(GetColumns(), 32) } * GetByteHistogramWords(columnBytes) * 4;
+    return std::int64_t{ RoundUp(GetColumns(), 32) } * GetByteHistogramWords(columnBits) * 4;
   }
   /** Blocks that filter a region. */
   CUDAMEDIAN_HOST_DEVICE int
