@@ -188,9 +188,10 @@ GetRate(const RateTables & tables, Algorithm algorithm, const Extent & window, i
 
 /** The rate that a plan compares. */
 double
-GetTypicalRate(Algorithm algorithm, double rate, int pixelBytes)
+GetTypicalRate(Algorithm algorithm, double rate, const RateRow & row)
 {
-  return algorithm == Algorithm::SlidingHistogram ? rate / GetHistogramSpread(pixelBytes) : rate;
+  return algorithm == Algorithm::SlidingHistogram ? rate / GetHistogramSpread(row.pixelBytes, row.window[2] == 1)
+                                                  : rate;
 }
 
 /** The rows whose window and format are filtered by an algorithm that another one was measured to exceed. */
@@ -203,8 +204,8 @@ FindChoiceFaults(const RateTables & tables)
     for (const auto & row : rows)
     {
       const auto chosen = ChooseAlgorithm(row.window, row.pixelBytes, Backend::Cuda);
-      const auto rate = GetTypicalRate(chosen, GetRate(tables, chosen, row.window, row.pixelBytes), row.pixelBytes);
-      if (rate < enough * GetTypicalRate(algorithm, row.rate, row.pixelBytes))
+      const auto rate = GetTypicalRate(chosen, GetRate(tables, chosen, row.window, row.pixelBytes), row);
+      if (rate < enough * GetTypicalRate(algorithm, row.rate, row))
       {
         faults.push_back(std::string(ToString(algorithm)) + " " + ToRow(row) + " for " + ToString(chosen) + " with " +
                          std::to_string(rate));
@@ -584,7 +585,7 @@ TEST(CudaMedianTuning, PoliciesKeepToADevicesSharedMemory)
     HistogramShape histogram{};
     const Extent   wide{ { 202, 202, 0, 0 } };
     ASSERT_TRUE(FindHistogramShape(wide, 1, histogram, traits));
-    EXPECT_TRUE(histogram.columnsInScratch) << "the histograms of a window of 405 columns";
+    EXPECT_TRUE(histogram.columnsInScratch || blockKib >= 163) << "the histograms of a window of 405 columns";
     EXPECT_LE(histogram.sharedBytes, traits.blockSharedBytes);
   }
 }

@@ -438,6 +438,8 @@ TEST(CudaMedianHistogramPolicy, BlocksHoldTogether)
     for (const Extent & radius : { Extent{ { 75, 75, 0, 0 } },
                                    Extent{ { 30, 2, 0, 0 } },
                                    Extent{ { 202, 202, 0, 0 } },
+                                   Extent{ { 300, 300, 0, 0 } },
+                                   Extent{ { 9, 9, 9, 0 } },
                                    Extent{ { 0, 3, 9, 3 } },
                                    Extent{ { 0, 0, 0, 0 } },
                                    Extent{ { 0, 0, 0, 500 } },
@@ -467,7 +469,7 @@ TEST(CudaMedianHistogramPolicy, BlocksHoldTogether)
       EXPECT_EQ(shape.width % shape.segment, 0);
       EXPECT_LE(shape.GetThreads(), 512);
       EXPECT_LE(shape.sharedBytes, 232448);
-      EXPECT_EQ(shape.columnsInScratch, radius[0] > 200) << bytes << " bytes, radius " << cudamedian::Join(radius);
+      EXPECT_EQ(shape.columnsInScratch, radius[0] > 299) << bytes << " bytes, radius " << cudamedian::Join(radius);
       const auto columnsBytes = shape.columnsInScratch ? shape.CountBlocks() * shape.GetColumnsBytes() : 0;
       EXPECT_GE(shape.scratchBytes, columnsBytes);
       if (bytes == 1)
@@ -526,6 +528,33 @@ TEST(CudaMedianHistogramPolicy, RegionsFollowTheOutputs)
   EXPECT_LT(countSorted(few), countSorted(many));
   EXPECT_LT(cudamedian::EstimateHistogramPicoseconds(few, cudamedian::GetH200Traits(), volume),
             cudamedian::EstimateHistogramPicoseconds(many, cudamedian::GetH200Traits(), volume));
+}
+
+/** Columns of up to 1,023 pixels are counted in 10 bits, which leaves shared memory room for as many more warps. */
+TEST(CudaMedianHistogramPolicy, ColumnsAreCountedInFewBits)
+{
+  for (const auto & [radius, bits] : { std::pair<Extent, int>{ { { 127, 127, 0, 0 } }, 8 },
+                                       { { { 128, 128, 0, 0 } }, 10 },
+                                       { { { 150, 150, 0, 0 } }, 10 },
+                                       { { { 200, 200, 0, 0 } }, 10 },
+                                       { { { 7, 7, 7, 0 } }, 8 },
+                                       { { { 8, 8, 8, 0 } }, 10 },
+                                       { { { 15, 15, 15, 0 } }, 10 },
+                                       { { { 16, 16, 16, 0 } }, 16 } })
+  {
+    for (const int bytes : { 1, 2, 4, 8 })
+    {
+      cudamedian::HistogramShape shape{};
+      ASSERT_TRUE(cudamedian::FindHistogramShape(radius, bytes, shape, cudamedian::GetH200Traits()));
+      const bool isWideCube = bytes > 1 && radius[2] > 0;
+      EXPECT_EQ(shape.columnBits, isWideCube && bits == 10 ? 16 : bits)
+        << cudamedian::Join(radius) << ", " << bytes << " bytes";
+      EXPECT_FALSE(shape.columnsInScratch);
+      const int warps =
+        cudamedian::GetH200Traits().CountBlocks(shape.sharedBytes, shape.GetThreads()) * shape.GetThreads() / 32;
+      EXPECT_GE(warps, radius[0] == 200 ? 7 : 8) << cudamedian::Join(radius) << ", " << bytes << " bytes";
+    }
+  }
 }
 
 TEST(CudaMedianHistogramPolicy, WindowsBeyondAnyBlock)

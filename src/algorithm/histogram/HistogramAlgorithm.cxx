@@ -106,7 +106,8 @@ public:
     }
     Candidate  candidate;
     const auto each = EstimateHistogramPicoseconds(shape, problem.device, request.outputExtent);
-    candidate.seconds = problem.CountOutputs() * each * 1e-12 * GetSlowness(problem) * GetHistogramSpread(pixelBytes);
+    candidate.seconds = problem.CountOutputs() * each * 1e-12 * GetSlowness(problem) *
+                        GetHistogramSpread(pixelBytes, shape.window[2] == 1);
     candidate.tile = GetHistogramTile(shape);
     candidate.scratchBytes = GetHistogramScratchBytes(shape, request.outputExtent, std::max(problem.budget / 4, least));
     candidate.hasLongBlocks = true;

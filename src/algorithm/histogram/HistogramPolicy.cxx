@@ -97,7 +97,9 @@ SetWindow(const Window & window, int pixelBytes, HistogramShape & shape)
     shape.window[axis] = static_cast<int>(window.GetSize(shape.axes[axis]));
   }
   const auto column = std::int64_t{ shape.window[1] } * shape.window[2];
-  shape.columnBits = column <= 255 ? 8 : 16;
+  // Blocks of wider pixels are too narrow in cubes to gain by it: 16 bits, 21x21x21, 1.63 for 1.70 with 16 bits.
+  const bool gains = pixelBytes == 1 || shape.window[2] == 1;
+  shape.columnBits = column < 1 << 8 ? 8 : column < 1 << 10 && gains ? 10 : 16;
   shape.counterBytes = window.CountPixels() <= largestCount ? 2 : 4;
   shape.columnsInScratch = false;
   return column <= largestCount;
@@ -160,7 +162,8 @@ EstimateScratchPicoseconds(const HistogramShape & shape, const DeviceTraits & tr
 }
 
 /** What finding the bin of an output takes. Fitted to 324 blocks of 15 windows, 7x7x7 to 301x301, with random pixels of
- * 8 bits on an H200: within 9 % of it. */
+ * 8 bits on an H200: within 9 % of it. Columns of 10 bits to 57 blocks of 8 windows, 17x17x17 to 501x501: within 16 %,
+ * 6 % rms. */
 double
 EstimateBlockPicoseconds(const HistogramShape & shape, const DeviceTraits & traits, double requested)
 {
@@ -174,11 +177,14 @@ EstimateBlockPicoseconds(const HistogramShape & shape, const DeviceTraits & trai
   // Instructions of a warp for a row of its segment.
   const double across = DivideUp(shape.window[0], 32);
   const double batches = shape.segment / 32;
-  const double find = 60 + 22 * across + 60 * (batches - 1) + batches * (50 + looks * (100 + 11 * across));
+  const bool   apart = shape.columnBits == 10; // counts whose upper bits lie apart
+  const double look = apart ? 130 + 17 * across : 100 + 11 * across;
+  const double find = 60 + 22 * across + 60 * (batches - 1) + batches * (50 + looks * look);
   const double turns = DivideUp(shape.GetColumns(), shape.GetThreads());
-  const double move = turns * 42 * slices + 70;
+  const double move = turns * (apart ? 48 : 42) * slices + 70;
   const double fill = turns * (24 * slices * shape.window[1] + 80) / shape.rows;
-  const double instructions = (1.3 * find + move + (slices > 1 ? 0.6 : 0.3) * fill) / shape.segment;
+  const double filling = (slices > 1 ? 0.6 : 0.3) + (apart ? 0.1 : 0);
+  const double instructions = (1.3 * find + move + filling * fill) / shape.segment;
   // Registers leave room for 16 warps.
   const double most = std::min(blocks, std::floor(16.0 * 32 / shape.GetThreads()));
   const double atOnce = shape.pixelBytes == 1 ? std::max(1.0, most) : most;
@@ -324,9 +330,12 @@ FindHistogramShape(const Window &       window,
     if (SetHistogramTile(tile, candidate))
     {
       // With scans outputs share few bins, and each goes through a long run by itself: 16 bits, 31x31x31, in regions of
-      // 64x64x64 outputs 1.09 Gpixel/s on random pixels and 0.44 on a scan, of 64x32x32 1.0 and 0.57.
-      const double alone = candidate.window[2] > 1 ? inCubes * 4 * std::max(0.0, CountRunWords(candidate) - 24) : 0;
-      const auto   cost = EstimateHistogramPicoseconds(candidate, traits, outputs) + alone;
+      // 64x64x64 outputs 1.09 Gpixel/s on random pixels and 0.44 on a scan, of 64x32x32 1.0 and 0.57; 301x301, of
+      // 640x512 2.0 and 0.65, of 320x320 2.3 and 0.82.
+      const double words = CountRunWords(candidate);
+      const double alone =
+        candidate.window[2] > 1 ? inCubes * 4 * std::max(0.0, words - 24) : std::max(0.0, words - 48);
+      const auto cost = EstimateHistogramPicoseconds(candidate, traits, outputs) + alone;
       if (!found || cost < best)
       {
         shape = candidate;
@@ -335,35 +344,37 @@ FindHistogramShape(const Window &       window,
       }
     }
   };
-  const auto considerBlocks =
-    [&](std::initializer_list<int> heights, std::initializer_list<int> widths, std::initializer_list<int> segments) {
-      for (const int rows : heights)
+  const auto considerBlocks = [&](std::initializer_list<int> heights, std::initializer_list<int> segments) {
+    // Columns of 10 bits are so long or so many that blocks fill shared memory before they fill a multiprocessor.
+    const bool isFull = candidate.columnBits == 10;
+    const int  widest = isFull || candidate.columnsInScratch || pixelBytes == 1 ? 512 : 256;
+    for (const int rows : heights)
+    {
+      for (int width = 32; width <= widest; width = isFull ? width + 32 : 2 * width)
       {
-        for (const int width : widths)
+        for (const int segment : segments)
         {
-          for (const int segment : segments)
+          candidate.rows = rows;
+          if (SetHistogramWidth(width, segment, traits, candidate))
           {
-            candidate.rows = rows;
-            if (SetHistogramWidth(width, segment, traits, candidate))
-            {
-              ForEachHistogramTile(candidate, consider);
-            }
+            ForEachHistogramTile(candidate, consider);
           }
         }
       }
-    };
+    }
+  };
   if (pixelBytes == 1)
   {
-    considerBlocks({ 32, 128 }, { 32, 64, 128, 256, 512 }, { 32, 64 });
+    candidate.columnBits == 10 ? considerBlocks({ 32, 64, 128 }, { 32, 64 }) : considerBlocks({ 32, 128 }, { 32, 64 });
     MoveColumnsToScratch(candidate);
-    considerBlocks({ 32, 128 }, { 32, 64, 128, 256, 512 }, { 32, 64 });
+    considerBlocks({ 32, 128 }, { 32, 64 });
     return found;
   }
-  considerBlocks({ 16, 32, 64 }, { 32, 64, 128, 256 }, { 32 });
+  considerBlocks({ 16, 32, 64 }, { 32 });
   // Without columns shared memory has room for wider blocks, and the larger a block is, the fewer changes of its
   // columns come to an output.
   MoveColumnsToScratch(candidate);
-  considerBlocks({ 16, 64, 128 }, { 32, 64, 128, 256, 512 }, { 32 });
+  considerBlocks({ 16, 64, 128 }, { 32 });
   return found;
 }
 

@@ -125,9 +125,14 @@ public:
                         EstimateRankPicoseconds(shape, problem.GetWindow(), pixelBytes, problem.device) * 1e-12 *
                         GetSlowness(problem);
     candidate.scratchBytes = GetRankScratchBytes(shape, request.outputExtent, std::max(problem.budget / 4, one));
-    const bool isFastest = KeepsThresholds(shape) ? !LeavesDeviceIdle(shape, request.outputExtent, problem.device)
-                                                  : IsRankFastestOnDevice(problem.GetWindow(), pixelBytes);
-    candidate.standing = isFastest ? Standing::Fastest : Standing::Overtaken;
+    const bool keeps = KeepsThresholds(shape);
+    const bool isFastest = keeps ? !LeavesDeviceIdle(shape, request.outputExtent, problem.device)
+                                 : IsRankFastestOnDevice(problem.GetWindow(), pixelBytes);
+    // Histograms overtake large regions at some 321x321 with 16 bits and 351x351 with float, and earlier or later
+    // on other devices.
+    candidate.standing = !isFastest                      ? Standing::Overtaken
+                         : keeps && IsLargeRegion(shape) ? Standing::Unknown
+                                                         : Standing::Fastest;
     candidate.programBytes = GetRankListBytes(shape);
     candidate.hasLongBlocks = true;
     candidate.onDevice = MakeRankDeviceMethod(shape);
