@@ -216,6 +216,13 @@ IsOneLine(const std::string & text)
          text.back() == '\n';
 }
 
+/** Whether AddressSanitizer ended the program since there was no memory for an image, where `new` throws without it. */
+bool
+HadNoMemory(const RunOutcome & outcome)
+{
+  return outcome.signal == SIGABRT && outcome.error.find("AddressSanitizer: out-of-memory") != std::string::npos;
+}
+
 std::string
 SignalName(int signal)
 {
@@ -640,11 +647,12 @@ private:
       {
         violate("left something behind");
       }
-      if (!IsOneLine(outcome.error))
+      const bool hadNoMemory = HadNoMemory(outcome);
+      if (!hadNoMemory && !IsOneLine(outcome.error))
       {
         violate("not one line");
       }
-      cell.Count(outcome.signal == 0 ? "error" : SignalName(outcome.signal));
+      cell.Count(outcome.signal == 0 || hadNoMemory ? "error" : SignalName(outcome.signal));
     }
   }
 
