@@ -575,6 +575,13 @@ TEST(CudaMedianRankThreshold, AreChosenWhereTheyWereFaster)
     EXPECT_FALSE(isLarge({ { 90, 90, 0, 0 } }, pixelBytes));
     EXPECT_TRUE(isLarge({ { 91, 91, 0, 0 } }, pixelBytes));
   }
+  for (const int pixelBytes : { 2, 4, 8 })
+  {
+    EXPECT_TRUE(keeps({ { 29, 19, 0, 0 } }, pixelBytes)) << "59x39";
+    EXPECT_TRUE(keeps({ { 24, 21, 0, 0 } }, pixelBytes)) << "49x43";
+    EXPECT_EQ(keeps({ { 24, 14, 0, 0 } }, pixelBytes), pixelBytes == 4) << "49x29";
+    EXPECT_FALSE(keeps({ { 10, 49, 0, 0 } }, pixelBytes)) << "21x99";
+  }
   EXPECT_FALSE(keeps({ { 25, 25, 0, 0 } }, 1));
   EXPECT_FALSE(keeps({ { 7, 7, 7, 0 } }, 2));
   for (const int pixelBytes : { 2, 4, 8 })

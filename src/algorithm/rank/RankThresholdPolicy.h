@@ -33,8 +33,9 @@ bool
 FindThresholdShape(const Window & window, int pixelBytes, RankShape & shape, const DeviceTraits & traits);
 
 /** Whether windows were measured to be faster with a threshold than with counters or histograms where there is such a
- * block: squares of 45 to 401 pixels of 16 bits were, and of 61 to 401 of more. Smaller ones are no faster on scans,
- * and cubes are slower. In large regions windows are not long: they were not measured. */
+ * block: squares of 45 to 401 pixels of 16 and 64 bits were, and of 41 to 401 of 32, and longer windows of as many
+ * pixels or somewhat fewer. Smaller ones are no faster on scans, and cubes are slower. In large regions windows are not
+ * long: they were not measured. */
 bool
 IsThresholdFaster(const Window & window, int pixelBytes);
 

@@ -38,13 +38,30 @@ GetAxis(const Window & window)
   return axis;
 }
 
-/** Bytes of a row that a thread moves at once, along rows and across them. Measured on an H100 in parts of what a copy
- * reaches, 8-bit pixels across rows, a first version with 8 and 16 bytes: 1x9 0.88 and 0.84, 1x15 0.73 and 0.67. */
+/** Bytes of a row that a thread moves at once along rows. */
 constexpr int rowBytes = 16;
-constexpr int columnBytes = 8;
 
-/** Outputs of a tile, at least. Across rows a tile of 16 was slower, by the same measure 0.78 for 0.83 at 1x15. */
+/** The same across rows. Measured on an H100 in parts of what a copy reaches, 8-bit pixels across rows, a first version
+ * with 8 and 16 bytes: 1x9 0.88 and 0.84, 1x15 0.73 and 0.67. Of longer windows of such pixels registers do not hold
+ * what 8 bytes take. */
+int
+GetColumnBytes(std::int64_t size, const KernelKind & kind)
+{
+  return kind.pixelBytes == 1 && size > 23 ? 4 : 8;
+}
+
+/** Outputs of a tile along rows, at least. */
 constexpr std::int64_t shortestTile = 8;
+
+/** Outputs of a tile across rows: of longer windows more outputs share more. Measured on an H200, Gpixel/s in tiles of
+ * 8, 16 and 32: 16 bits 1x15 941, 943, 916, 1x31 597, 740, 661, 1x49 389, 537, 514, 1x63 278, 404, 432, 1x1x63 230,
+ * 382, 476; 8 bits 1x15 1190, 1250, 987, 1x49 346, 436, 271; double 1x25 94, 115, 112, 1x31 75, 95, 101. */
+std::int64_t
+GetTileAcrossRows(std::int64_t size, const KernelKind & kind)
+{
+  const std::int64_t longest = kind.pixelBytes == 8 ? 29 : 55;
+  return size < 15 ? 8 : size <= longest ? 16 : 32;
+}
 
 /** Sizes from which a tile along rows has twice as many outputs, which share more. Measured likewise: 8 bits 15x1 0.84
  * for 0.72, 21x1 0.72 for 0.63; 16 bits 15x1 0.98 for 0.98, 21x1 0.92 for 0.89; float 21x1 0.93 for 0.88. */
@@ -79,11 +96,12 @@ GetLinePolicy(const Window & window, const KernelKind & kind, const DeviceTraits
   policy.tile = policy.tiling.root = { { 1, 1, 1, 1 } };
   policy.blockX = 32;
   policy.blockY = CountWarps(kind, axis);
-  policy.lineBytes = axis == 0 ? rowBytes : columnBytes;
-  policy.tile[axis] = shortestTile;
+  const auto size = window.GetSize(static_cast<int>(axis));
+  policy.lineBytes = axis == 0 ? rowBytes : GetColumnBytes(size, kind);
+  policy.tile[axis] = GetTileAcrossRows(size, kind);
   if (axis == 0)
   {
-    const bool isLong = window.GetSize(0) >= GetSizeOfLongTiles(kind);
+    const bool isLong = size >= GetSizeOfLongTiles(kind);
     policy.tile[0] = (isLong ? 2 : 1) * std::max<std::int64_t>(shortestTile, policy.lineBytes / kind.pixelBytes);
   }
   policy.lowering.threeInput = HasThreeInputs(lineKind, traits);
@@ -91,8 +109,7 @@ GetLinePolicy(const Window & window, const KernelKind & kind, const DeviceTraits
 
   auto   best = policy;
   double fewest = 0;
-  for (std::int64_t root = 1; root <= std::min(policy.tile[axis], window.GetSize(static_cast<int>(axis)) - 1);
-       root *= 2)
+  for (std::int64_t root = 1; root <= std::min(policy.tile[axis], size - 1); root *= 2)
   {
     for (const auto division : { Division::Halves, Division::PowerFirst, Division::PowerLast })
     {
