@@ -203,9 +203,9 @@ template <typename TBits, KeyMapping VMapping>
 void
 CheckRanked(PixelType type, std::size_t (&threads)[2])
 {
-  const std::vector<Extent> radii{ { { 9, 9, 0, 0 } },  { { 2, 11, 0, 0 } }, { { 12, 1, 0, 0 } },
-                                   { { 3, 3, 3, 0 } },  { { 0, 4, 2, 0 } },  { { 1, 0, 5, 1 } },
-                                   { { 0, 0, 17, 0 } }, { { 0, 0, 0, 0 } },  { { 16, 16, 0, 0 } } };
+  const std::vector<Extent> radii{ { { 9, 9, 0, 0 } },   { { 2, 11, 0, 0 } }, { { 12, 1, 0, 0 } }, { { 3, 3, 3, 0 } },
+                                   { { 0, 4, 2, 0 } },   { { 1, 0, 5, 1 } },  { { 0, 0, 17, 0 } }, { { 0, 0, 0, 0 } },
+                                   { { 16, 16, 0, 0 } }, { { 6, 1, 5, 0 } },  { { 13, 7, 0, 0 } } };
   const std::vector<Extent> sizes{ { { 1, 1, 1, 1 } }, { { 3, 2, 1, 1 } }, { { 67, 41, 1, 1 } }, { { 13, 11, 7, 2 } } };
   for (const auto & radius : radii)
   {

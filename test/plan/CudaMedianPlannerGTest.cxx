@@ -345,6 +345,24 @@ TEST(CudaMedianRankPolicy, BlocksHoldTogether)
   }
 }
 
+/** Rows of the image lie along the threads where that is worth more than walking along the longest axis. */
+TEST(CudaMedianRankPolicy, WindowsWalkAcrossRows)
+{
+  for (const int bytes : { 1, 2, 4, 8 })
+  {
+    const auto getWalk = [&](const Extent & radius) {
+      cudamedian::RankShape shape{};
+      EXPECT_TRUE(cudamedian::FindRankShape(radius, bytes, shape, cudamedian::GetH200Traits()));
+      EXPECT_EQ(shape.axes[0] == 0, shape.axes[2] != 0) << "rows of the image first, unless windows walk along them";
+      return shape.axes[2];
+    };
+    EXPECT_EQ(getWalk({ { 6, 1, 5, 0 } }), 2) << "13x3x11";
+    EXPECT_EQ(getWalk({ { 10, 10, 1, 0 } }), 1) << "21x21x3";
+    EXPECT_EQ(getWalk({ { 3, 3, 3, 0 } }), 2);
+    EXPECT_EQ(getWalk({ { 7, 3, 3, 0 } }), 0) << "15x7x7, where it saves too much";
+  }
+}
+
 TEST(CudaMedianRankPolicy, WindowsBeyondAnyBlock)
 {
   cudamedian::RankShape shape{};
