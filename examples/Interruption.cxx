@@ -21,6 +21,7 @@
 #include "TemporaryFolder.h"
 
 #include <algorithm>
+#include <atomic>
 #include <cerrno>
 #include <climits>
 #include <csignal>
@@ -63,6 +64,9 @@ pid_t mainThread = 0;
 volatile pid_t worker = 0;
 /** What the main thread is doing; empty: nothing worth to be told. */
 char task[1024] = "";
+/** The thread that ends the process; 0: none yet. */
+std::atomic<pid_t> endingThread{ 0 };
+static_assert(std::atomic<pid_t>::is_always_lock_free, "It is changed where a signal is handled.");
 
 pid_t
 ThisThread()
@@ -78,8 +82,32 @@ Print(const char * text)
 }
 
 [[noreturn]] void
+DieBySignal(int signal)
+{
+  std::signal(signal, SIG_DFL);
+  sigset_t mask;
+  sigemptyset(&mask);
+  sigaddset(&mask, signal);
+  sigprocmask(SIG_UNBLOCK, &mask, nullptr);
+  raise(signal);
+  // The first process of a container does not die of its signals.
+  _exit(128 + signal);
+}
+
+[[noreturn]] void
 EndBySignal(int signal)
 {
+  // Several threads may stumble over the same damaged file: one puts the folder away and says so, and ends them all.
+  const pid_t thread = ThisThread();
+  pid_t       other = 0;
+  if (!endingThread.compare_exchange_strong(other, thread))
+  {
+    while (other != thread)
+    {
+      pause();
+    }
+    DieBySignal(signal);
+  }
   if (worker > 0)
   {
     kill(worker, SIGKILL);
@@ -96,14 +124,7 @@ EndBySignal(int signal)
   Print(*task == '\0' ? "" : " while ");
   Print(task);
   Print("\n");
-  std::signal(signal, SIG_DFL);
-  sigset_t mask;
-  sigemptyset(&mask);
-  sigaddset(&mask, signal);
-  sigprocmask(SIG_UNBLOCK, &mask, nullptr);
-  raise(signal);
-  // The first process of a container does not die of its signals.
-  _exit(128 + signal);
+  DieBySignal(signal);
 }
 
 extern "C" void
