@@ -98,6 +98,7 @@ DieBySignal(int signal)
 EndBySignal(int signal)
 {
   // Several threads may stumble over the same damaged file: one puts the folder away and says so, and ends them all.
+  // Should that one crash on its way, it ends at once.
   const pid_t thread = ThisThread();
   pid_t       other = 0;
   if (!endingThread.compare_exchange_strong(other, thread))

@@ -128,7 +128,7 @@ public:
     const bool keeps = KeepsThresholds(shape);
     const bool isFastest = keeps ? !LeavesDeviceIdle(shape, request.outputExtent, problem.device)
                                  : IsRankFastestOnDevice(problem.GetWindow(), pixelBytes);
-    // Histograms overtake large regions at some 321x321 with 16 bits and 351x351 with float, and earlier or later
+    // Histograms overtake large regions at some 340x340 with 16 bits and 360x360 with float, and earlier or later
     // on other devices.
     candidate.standing = !isFastest                      ? Standing::Overtaken
                          : keeps && IsLargeRegion(shape) ? Standing::Unknown

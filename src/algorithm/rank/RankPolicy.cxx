@@ -183,16 +183,7 @@ ConsiderBlocks(const Window &       window,
                double &             cost,
                RankShape &          shape)
 {
-  bool       found = false;
-  const auto consider = [&] {
-    const auto estimate = EstimateRankPicoseconds(candidate, window, pixelBytes, traits);
-    if (cost == 0 || estimate < cost)
-    {
-      shape = candidate;
-      cost = estimate;
-    }
-    found = true;
-  };
+  bool found = false;
   for (const int threads : { 32, 64 })
   {
     candidate.threads = threads;
@@ -222,7 +213,13 @@ ConsiderBlocks(const Window &       window,
           {
             break;
           }
-          consider();
+          const auto estimate = EstimateRankPicoseconds(candidate, window, pixelBytes, traits);
+          if (cost == 0 || estimate < cost)
+          {
+            shape = candidate;
+            cost = estimate;
+          }
+          found = true;
         }
       }
     }

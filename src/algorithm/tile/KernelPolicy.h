@@ -120,8 +120,8 @@ bool
 IsCoveredByKernels(const Window & window);
 
 /** Whether a window's program is faster than local ranks, by measurement (TileRates.inc and RankRates.inc): on an H200
- * up to 17x17 with 16 bits, 15x15 with 8 and 32, 5x5 and 3x3x3 with 64. Windows along three axes have bounds of their
- * own, by a model: 189 pixels of 8 and 16 bits and 147 of 32, or 243 and 189 where one axis has three. */
+ * up to 17x17 with 16 bits, 15x15 with 8 and 32, 9x5 and 3x3x3 with 64. Windows along three axes have bounds of their
+ * own: KernelPolicy.cxx has the rates. */
 bool
 IsTileProgramFastestOnDevice(const Window & window, int pixelBytes, const DeviceTraits & traits);
 

@@ -43,7 +43,7 @@ constexpr int rowBytes = 16;
 
 /** The same across rows. Measured on an H100 in parts of what a copy reaches, 8-bit pixels across rows, a first version
  * with 8 and 16 bytes: 1x9 0.88 and 0.84, 1x15 0.73 and 0.67. Of longer windows of such pixels registers do not hold
- * what 8 bytes take. */
+ * what 8 bytes take: on an H200 1x49 has 577 Gpixel/s with 4 bytes and 436 with 8, 1x31 838 and 721. */
 int
 GetColumnBytes(std::int64_t size, const KernelKind & kind)
 {
