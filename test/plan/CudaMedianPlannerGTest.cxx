@@ -449,6 +449,23 @@ TEST(CudaMedianKernelPolicy, TilesExtendAlongTheWindow)
   }
 }
 
+/** Three blocks of 4 warps, where one of 8 would be all that a multiprocessor of an H200 has registers for. */
+TEST(CudaMedianKernelPolicy, BlocksAreSmallWhereMoreOfThemFit)
+{
+  for (const auto & [radius, rows] : { std::pair{ Extent{ { 12, 1, 0, 0 } }, 4 }, // 25x3 keeps 123 values
+                                       std::pair{ Extent{ { 1, 1, 5, 0 } }, 4 },
+                                       std::pair{ Extent{ { 2, 1, 0, 0 } }, 4 }, // few values
+                                       std::pair{ Extent{ { 6, 5, 0, 0 } }, 8 } })
+  {
+    for (const int bytes : { 2, 4 })
+    {
+      const auto policy =
+        cudamedian::GetKernelPolicy(radius, cudamedian::GetKernelKind(bytes, 90), cudamedian::GetH200Traits());
+      EXPECT_EQ(policy.blockY, rows) << testing::PrintToString(radius) << ", " << bytes << " bytes";
+    }
+  }
+}
+
 TEST(CudaMedianHistogramPolicy, BlocksHoldTogether)
 {
   for (const int bytes : { 1, 2, 4, 8 })

@@ -127,8 +127,8 @@ GetLargestFastestWindow(const Window & window, int pixelBytes, const DeviceTrait
  * 11x5x3 41 and 31, 40 and 18, 20 and 17; 5x5x7 32 and 29, 32 and 19, 16 and 17; 13x5x3 34 and 31, 33 and 17, 16 and
  * 16; 15x5x3 27 and 30, 27 and 16, 14 and 15; 25x3x3 30 and 29, 32 and 17, 20 and 15; 9x9x3 24 and 32, 24 and 18, 12
  * and 17; 7x7x5 16 and 26, 16 and 15, 8 and 14; 5x19x3 16 and 34, 16 and 18, 10 and 13. With 16 bits beyond 255 pixels:
- * 7x13x3 14 and 18, 3x5x19 12 and 15, 5x11x5 14 and 17, 3x19x5 16 and 16; but 19x3x5 15 and 11, as ranks are slower
- * where they walk along rows. */
+ * 7x13x3 14 and 18, 3x5x19 12 and 15, 5x11x5 14 and 17, 3x19x5 16 and 16, 11x5x5 10 and 13; but 19x3x5 15 and 11, as
+ * ranks are slower where they walk along rows. */
 bool
 IsLongInThreeAxes(const Window & window, int pixelBytes)
 {
@@ -149,7 +149,7 @@ IsLongInThreeAxes(const Window & window, int pixelBytes)
   const bool isLine = sizes[1] <= 3;
   if (pixelBytes == 2)
   {
-    return !isLine && window.CountPixels() > 255 && window.radius[0] < window.GetLargestRadius();
+    return !isLine && window.CountPixels() > 255 && (!isThin || window.radius[0] < window.GetLargestRadius());
   }
   return window.CountPixels() > (isLine ? 225 : isThin || pixelBytes == 1 ? 195 : 147);
 }
