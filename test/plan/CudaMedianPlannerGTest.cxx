@@ -449,19 +449,30 @@ TEST(CudaMedianKernelPolicy, TilesExtendAlongTheWindow)
   }
 }
 
-/** Three blocks of 4 warps, where one of 8 would be all that a multiprocessor of an H200 has registers for. */
+/** Three blocks of 4 warps, where one of 8 would be all that a multiprocessor of an H200 has registers for. Of programs
+ * of a row of outputs the compiler is told so. */
 TEST(CudaMedianKernelPolicy, BlocksAreSmallWhereMoreOfThemFit)
 {
-  for (const auto & [radius, rows] : { std::pair{ Extent{ { 12, 1, 0, 0 } }, 4 }, // 25x3 keeps 123 values
-                                       std::pair{ Extent{ { 1, 1, 5, 0 } }, 4 },
-                                       std::pair{ Extent{ { 2, 1, 0, 0 } }, 4 }, // few values
-                                       std::pair{ Extent{ { 6, 5, 0, 0 } }, 8 } })
+  struct Case
+  {
+    Extent radius;
+    int    rows;
+    int    residentBlocks;
+  };
+  for (const Case & is : { Case{ { { 12, 1, 0, 0 } }, 4, 3 }, // 25x3 keeps 123 values
+                           Case{ { { 17, 1, 0, 0 } }, 4, 3 },
+                           Case{ { { 1, 25, 0, 0 } }, 4, 3 },
+                           Case{ { { 1, 1, 5, 0 } }, 4, 0 },
+                           Case{ { { 2, 1, 0, 0 } }, 4, 0 },  // few values
+                           Case{ { { 29, 1, 0, 0 } }, 8, 0 }, // 150 values, for which three blocks leave too little
+                           Case{ { { 6, 5, 0, 0 } }, 8, 0 } })
   {
     for (const int bytes : { 2, 4 })
     {
       const auto policy =
-        cudamedian::GetKernelPolicy(radius, cudamedian::GetKernelKind(bytes, 90), cudamedian::GetH200Traits());
-      EXPECT_EQ(policy.blockY, rows) << testing::PrintToString(radius) << ", " << bytes << " bytes";
+        cudamedian::GetKernelPolicy(is.radius, cudamedian::GetKernelKind(bytes, 90), cudamedian::GetH200Traits());
+      EXPECT_EQ(policy.blockY, is.rows) << testing::PrintToString(is.radius) << ", " << bytes << " bytes";
+      EXPECT_EQ(policy.residentBlocks, is.residentBlocks) << testing::PrintToString(is.radius) << ", " << bytes;
     }
   }
 }
