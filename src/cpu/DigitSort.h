@@ -19,70 +19,243 @@
 #define DigitSort_h
 
 #include "AlignedVector.h"
+#include "DivideUp.h"
 
-#include <array>
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
 namespace cudamedian
 {
 
-/** Sorts keys, and numbers along with them, byte by byte from the lowest on. Bytes in which all keys agree are passed
- * over. Equal keys stay in their order. */
+/** Sorts keys, and numbers along with them, digit by digit from the lowest on: of how much a key is greater than the
+ * least one, without the bits that are zero in all of these. Equal keys stay in their order.
+ *
+ * Digits have 8 bits, since so many places, which are written to in turn, stay in the nearest cache. Where it holds all
+ * that is sorted, they have 11 or 12 if that saves a pass, as with scans of 12 bits. One thread with AVX-512, ns for a
+ * pixel of 94x94, beside bytes of keys in two arrays: scans 2.0 and 3.9 (16 bits), 4.1 and 5.0 (float), random pixels
+ * 3.0 and 3.2, 5.6 and 5.7; of 240x240 with numbers of 32 bits scans 4.1 and 5.3, 4.5 and 8.3, 6.4 and 9.2 (double). */
 template <typename TKey, typename TNumber>
 class DigitSort
 {
+  struct Entry
+  {
+    TKey    digits;
+    TNumber number;
+  };
+
 public:
-  /** \pre there is a key, and as many numbers as keys. */
+  /** Numbers that are sorted, until others are. */
+  struct Numbers
+  {
+    const Entry * entries;
+
+    TNumber
+    operator[](std::size_t place) const
+    {
+      return entries[place].number;
+    }
+  };
+
+  /** \pre there is a key.
+   * \param keys what they are sorted by takes their place
+   * \param forEachNumber forEachNumber(body) calls body(number) for each of the keys, in their order
+   * \param take take(place, number) is called for each of them in any order: which place it has when sorted */
+  template <typename TForEachNumber, typename TTake>
   void
-  Sort(std::vector<TKey> & keys, std::vector<TNumber> & numbers)
+  Sort(std::vector<TKey> & keys, const TForEachNumber & forEachNumber, const TTake & take)
   {
     const auto count = keys.size();
-    m_OtherKeys.resize(count);
-    m_OtherNumbers.resize(count);
-    std::array<std::array<std::uint32_t, 256>, sizeof(TKey)> counts{};
-    for (const auto key : keys)
+    m_Entries[0].resize(count);
+    m_Entries[1].resize(count);
+    m_Counts.resize(2 * mostDigits);
+    const int  width = MakeDigits(keys);
+    const bool isNear = count * sizeof(Entry) <= nearBytes;
+    if (isNear && width > 8 && width <= 12)
     {
-      for (std::size_t byte = 0; byte < sizeof(TKey); ++byte)
-      {
-        ++counts[byte][key >> (8 * byte) & 0xFF];
-      }
+      Run<12>(keys, 1, forEachNumber, take);
+      return;
     }
-    for (std::size_t byte = 0; byte < sizeof(TKey); ++byte)
+    const int longPasses = DivideUp(width, 11);
+    const int passes = std::max(1, DivideUp(width, 8));
+    if (longPasses < passes && longPasses > 1 && (isNear || passes > 3))
     {
-      auto & places = counts[byte];
-      if (places[keys.front() >> (8 * byte) & 0xFF] == count)
-      {
-        continue;
-      }
-      std::uint32_t place = 0;
-      for (auto & entry : places)
-      {
-        place += std::exchange(entry, place);
-      }
-      for (std::size_t i = 0; i < count; ++i)
-      {
-        const auto to = places[keys[i] >> (8 * byte) & 0xFF]++;
-        m_OtherKeys[to] = keys[i];
-        m_OtherNumbers[to] = numbers[i];
-      }
-      keys.swap(m_OtherKeys);
-      numbers.swap(m_OtherNumbers);
+      Run<11>(keys, longPasses, forEachNumber, take);
     }
+    else
+    {
+      Run<8>(keys, passes, forEachNumber, take);
+    }
+  }
+
+  /** The key at a place of the order. */
+  TKey
+  GetKey(std::size_t place) const
+  {
+    return static_cast<TKey>((m_Sorted[place].digits << m_Shift) + m_Least);
+  }
+
+  /** The numbers in that order. */
+  Numbers
+  GetNumbers() const
+  {
+    return { m_Sorted };
   }
 
   /** Memory that is kept from one sort to the next. */
   std::size_t
   GetScratchBytes() const
   {
-    return GetBytes(m_OtherKeys) + GetBytes(m_OtherNumbers);
+    return GetBytes(m_Entries[0]) + GetBytes(m_Entries[1]) + GetBytes(m_Counts);
   }
 
 private:
-  std::vector<TKey>    m_OtherKeys;
-  std::vector<TNumber> m_OtherNumbers;
+  static constexpr std::size_t mostDigits = 1 << 12;
+  static constexpr std::size_t nearBytes = 40 << 10; ///< of the nearest cache
+
+  /** Replaces keys by what is sorted. \returns its bits */
+  int
+  MakeDigits(std::vector<TKey> & keys)
+  {
+    // In their order as signed numbers, which all processors compare a vector at a time.
+    using Signed = std::make_signed_t<TKey>;
+    constexpr auto highest = static_cast<TKey>(TKey{ 1 } << (8 * sizeof(TKey) - 1));
+    const auto     flip = [](TKey key) { return static_cast<Signed>(static_cast<TKey>(key ^ highest)); };
+    const auto     unflip = [](Signed flipped) { return static_cast<TKey>(static_cast<TKey>(flipped) ^ highest); };
+    const TKey     front = keys.front();
+    Signed         lowest = flip(front);
+    Signed         uppermost = flip(front);
+    TKey           differing = 0;
+    for (const auto key : keys)
+    {
+      lowest = std::min(lowest, flip(key));
+      uppermost = std::max(uppermost, flip(key));
+      differing = static_cast<TKey>(differing | (key ^ front));
+    }
+    const auto least = unflip(lowest);
+    const auto most = unflip(uppermost);
+    m_Least = least;
+    m_Shift = 0;
+    while (differing != 0 && (differing >> m_Shift & 1) == 0)
+    {
+      ++m_Shift;
+    }
+    for (auto & key : keys)
+    {
+      key = static_cast<TKey>(static_cast<TKey>(key - least) >> m_Shift);
+    }
+    int width = 0;
+    for (auto range = static_cast<TKey>(static_cast<TKey>(most - least) >> m_Shift); range != 0;
+         range = static_cast<TKey>(range >> 1))
+    {
+      ++width;
+    }
+    return width;
+  }
+
+  /** One of the digits, from the lowest on. */
+  template <int VBits, int VDigit>
+  static std::size_t
+  GetDigit(TKey digits)
+  {
+    if constexpr (VBits * VDigit >= 8 * static_cast<int>(sizeof(TKey)))
+    {
+      return 0;
+    }
+    else
+    {
+      return static_cast<std::size_t>(digits >> (VBits * VDigit) & ((TKey{ 1 } << VBits) - 1));
+    }
+  }
+
+  /** Makes places of counts: where the first with each digit goes. */
+  template <int VBits>
+  static void
+  FindPlaces(std::uint32_t * counts)
+  {
+    std::uint32_t place = 0;
+    for (std::size_t digit = 0; digit < std::size_t{ 1 } << VBits; ++digit)
+    {
+      place += std::exchange(counts[digit], place);
+    }
+  }
+
+  /** Sorts by the lowest digit what was given, then by the others. */
+  template <int VBits, typename TForEachNumber, typename TTake>
+  void
+  Run(const std::vector<TKey> & keys, int passes, const TForEachNumber & forEachNumber, const TTake & take)
+  {
+    std::uint32_t * const places = m_Counts.data();
+    std::uint32_t * const next = places + mostDigits;
+    std::fill_n(places, std::size_t{ 1 } << VBits, 0);
+    for (const auto digits : keys)
+    {
+      ++places[GetDigit<VBits, 0>(digits)];
+    }
+    FindPlaces<VBits>(places);
+    const TKey *  given = keys.data();
+    Entry * const to = m_Entries[0].data();
+    m_Sorted = to;
+    if (passes == 1)
+    {
+      forEachNumber([&](TNumber number) {
+        const auto digits = *given++;
+        const auto place = places[GetDigit<VBits, 0>(digits)]++;
+        to[place] = { digits, number };
+        take(place, number);
+      });
+      return;
+    }
+    std::fill_n(next, std::size_t{ 1 } << VBits, 0);
+    forEachNumber([&](TNumber number) {
+      const auto digits = *given++;
+      to[places[GetDigit<VBits, 0>(digits)]++] = { digits, number };
+      ++next[GetDigit<VBits, 1>(digits)];
+    });
+    Go<VBits, 1>(to, m_Entries[1].data(), next, places, passes, take);
+  }
+
+  /** Sorts by a digit and those above it.
+   * \param places counts of the digit \param next room for those of the digit above */
+  template <int VBits, int VDigit, typename TTake>
+  void
+  Go(Entry * from, Entry * to, std::uint32_t * places, std::uint32_t * next, int passes, const TTake & take)
+  {
+    if constexpr (VBits * VDigit < 8 * static_cast<int>(sizeof(TKey)))
+    {
+      const auto count = m_Entries[0].size();
+      FindPlaces<VBits>(places);
+      if (VDigit + 1 < passes)
+      {
+        std::fill_n(next, std::size_t{ 1 } << VBits, 0);
+        for (std::size_t i = 0; i < count; ++i)
+        {
+          const auto digits = from[i].digits;
+          to[places[GetDigit<VBits, VDigit>(digits)]++] = from[i];
+          ++next[GetDigit<VBits, VDigit + 1>(digits)];
+        }
+        Go<VBits, VDigit + 1>(to, from, next, places, passes, take);
+        return;
+      }
+      m_Sorted = to;
+      for (std::size_t i = 0; i < count; ++i)
+      {
+        const auto number = from[i].number;
+        const auto place = places[GetDigit<VBits, VDigit>(from[i].digits)]++;
+        to[place] = from[i];
+        take(place, number);
+      }
+    }
+  }
+
+  std::vector<Entry>         m_Entries[2];
+  std::vector<std::uint32_t> m_Counts; ///< of two digits
+  const Entry *              m_Sorted{ nullptr };
+  TKey                       m_Least{ 0 };
+  int                        m_Shift{ 0 };
 };
 
 } // namespace cudamedian

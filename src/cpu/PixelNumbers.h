@@ -86,40 +86,39 @@ public:
     return static_cast<std::uint32_t>(number) >> m_Shift[axis] & m_Mask[axis];
   }
 
-  /** Numbers all pixels, along axis 0 first. */
+  /** Calls body(number) for all pixels, along axis 0 first. */
+  template <typename TBody>
   void
-  List(std::vector<TNumber> & numbers) const
+  ForEach(const TBody & body) const
   {
-    numbers.resize(CountPixels());
-    auto * number = numbers.data();
     for (std::int64_t d = 0; d < m_Extent[3]; ++d)
     {
       for (std::int64_t c = 0; c < m_Extent[2]; ++c)
       {
         for (std::int64_t b = 0; b < m_Extent[1]; ++b)
         {
-          const auto row = b << m_Shift[1] | c << m_Shift[2] | d << m_Shift[3];
-          for (std::int64_t a = 0; a < m_Extent[0]; ++a)
+          auto       number = static_cast<TNumber>(b << m_Shift[1] | c << m_Shift[2] | d << m_Shift[3]);
+          const auto step = static_cast<TNumber>(1 << m_Shift[0]);
+          for (auto left = m_Extent[0]; left > 0; --left, number = static_cast<TNumber>(number + step))
           {
-            *number++ = static_cast<TNumber>(row | a << m_Shift[0]);
+            body(number);
           }
         }
       }
     }
   }
 
-  /** The positions of pixels along an axis. */
-  template <typename TPosition>
+  /** The positions along an axis of so many pixels, whose numbers are numbers[0] and so on. */
+  template <typename TNumbers, typename TPosition>
   void
-  ListPositions(const std::vector<TNumber> & numbers, int axis, TPosition * positions) const
+  ListPositions(const TNumbers numbers, std::size_t count, int axis, TPosition * positions) const
   {
-    const auto * const number = numbers.data();
-    const auto         count = numbers.size();
-    const int          shift = m_Shift[axis];
-    const auto         mask = static_cast<TNumber>(m_Mask[axis]);
+    // What is written may be anything, so that members would be read again each time.
+    const auto shift = m_Shift[axis];
+    const auto mask = static_cast<TNumber>(m_Mask[axis]);
     for (std::size_t i = 0; i < count; ++i)
     {
-      positions[i] = static_cast<TPosition>(number[i] >> shift & mask);
+      positions[i] = static_cast<TPosition>(numbers[i] >> shift & mask);
     }
   }
 

@@ -166,22 +166,79 @@ TEST(CudaMedianInsidePart, HasThePositionsThatTheImageHas)
   }
 }
 
+namespace
+{
+
+/** Sorts keys of which only some bits differ, and which lie from a least one on. */
+template <typename TKey, typename TNumber>
+void
+ExpectNumbersToFollow(std::size_t count, std::uint64_t mask, TKey least, std::mt19937_64 & random)
+{
+  std::vector<TKey>    keys(count);
+  std::vector<TNumber> expected(count);
+  std::generate(keys.begin(), keys.end(), [&] { return static_cast<TKey>((random() & mask) + least); });
+  std::iota(expected.begin(), expected.end(), TNumber{ 0 });
+  const auto given = keys;
+  std::stable_sort(expected.begin(), expected.end(), [&](auto a, auto b) { return given[a] < given[b]; });
+
+  DigitSort<TKey, TNumber>   sort;
+  std::vector<std::uint32_t> places(count, ~0U);
+  const auto                 forEachNumber = [count](const auto & body) {
+    for (std::size_t number = 0; number < count; ++number)
+    {
+      body(static_cast<TNumber>(number));
+    }
+  };
+  sort.Sort(keys, forEachNumber, [&](std::uint32_t place, TNumber number) { places[number] = place; });
+  for (std::size_t place = 0; place < count; ++place)
+  {
+    const auto number = expected[place];
+    ASSERT_EQ(sort.GetNumbers()[place], number) << place << " of " << count << ", mask " << mask;
+    ASSERT_EQ(sort.GetKey(place), given[number]) << place << " of " << count << ", mask " << mask;
+    ASSERT_EQ(places[number], place) << place << " of " << count << ", mask " << mask;
+  }
+}
+
+template <typename TKey, typename TNumber>
+void
+ExpectNumbersToFollow(std::mt19937_64 & random)
+{
+  for (const std::size_t count : { std::size_t{ 1 }, std::size_t{ 2 }, 1 + random() % 3000, std::size_t{ 20000 } })
+  {
+    for (const std::uint64_t mask : { std::uint64_t{ 0 },
+                                      std::uint64_t{ 0xFF },
+                                      std::uint64_t{ 0xFF00 },
+                                      std::uint64_t{ 0x7F0 }, // 7 bits
+                                      std::uint64_t{ 0x7FF },
+                                      std::uint64_t{ 0xFFF },
+                                      std::uint64_t{ 0x1FFF },
+                                      std::uint64_t{ 0xFFFF },
+                                      std::uint64_t{ 0x3FFFFF },   // two of 11
+                                      std::uint64_t{ 0xFFFFFF },   // three of 8
+                                      std::uint64_t{ 0x1FFFFFFF }, // three of 11
+                                      std::uint64_t{ 0x00FF00FF00FF00FF },
+                                      std::uint64_t{ 0x0101010101010101 },
+                                      ~std::uint64_t{ 0 } })
+    {
+      // Beginning below the middle, as signed pixels around zero do, and with low bits that all have.
+      const auto middle = static_cast<TKey>(TKey{ 1 } << (8 * sizeof(TKey) - 1));
+      for (const TKey least : { TKey{ 0 }, TKey{ 3 }, static_cast<TKey>(middle - 5) })
+      {
+        ExpectNumbersToFollow<TKey, TNumber>(count, mask, least, random);
+      }
+    }
+  }
+}
+
+} // namespace
+
 TEST(CudaMedianDigitSort, NumbersFollowTheirKeys)
 {
   CUDAMEDIAN_TRACE_SEED();
-  std::mt19937                            random(static_cast<std::mt19937::result_type>(cudamediantest::Seed()));
-  DigitSort<std::uint32_t, std::uint16_t> sort;
-  for (const std::uint32_t mask : { 0U, 0xFFU, 0xFF00U, 0x00FF00FFU, 0x01010101U, ~0U })
-  {
-    std::vector<std::uint32_t> keys(1 + random() % 3000);
-    std::vector<std::uint16_t> numbers(keys.size());
-    std::generate(keys.begin(), keys.end(), [&] { return static_cast<std::uint32_t>(random()) & mask; });
-    std::iota(numbers.begin(), numbers.end(), std::uint16_t{ 0 });
-    auto       expected = numbers;
-    const auto given = keys;
-    std::stable_sort(expected.begin(), expected.end(), [&](auto a, auto b) { return given[a] < given[b]; });
-    sort.Sort(keys, numbers);
-    EXPECT_TRUE(std::is_sorted(keys.begin(), keys.end()));
-    EXPECT_EQ(numbers, expected) << "mask " << mask;
-  }
+  std::mt19937_64 random(cudamediantest::Seed());
+  ExpectNumbersToFollow<std::uint8_t, std::uint32_t>(random);
+  ExpectNumbersToFollow<std::uint16_t, std::uint16_t>(random);
+  ExpectNumbersToFollow<std::uint16_t, std::uint32_t>(random);
+  ExpectNumbersToFollow<std::uint32_t, std::uint16_t>(random);
+  ExpectNumbersToFollow<std::uint64_t, std::uint32_t>(random);
 }

@@ -51,8 +51,8 @@ public:
   void
   Sort(const std::array<bool, SortedBins::axes> & isNeeded)
   {
-    m_PixelNumbers.List(m_Numbers);
-    m_Sort.Sort(m_Keys, m_Numbers);
+    m_Sort.Sort(
+      m_Keys, [this](const auto & body) { m_PixelNumbers.ForEach(body); }, [](std::uint32_t, std::uint32_t) {});
     const auto count = m_Keys.size();
     m_Bins.resize(count);
     for (int axis = 0; axis < SortedBins::axes; ++axis)
@@ -62,18 +62,19 @@ public:
       {
         auto & positions = m_Positions[axis];
         positions.resize(count + SortedBins::padding);
-        m_PixelNumbers.ListPositions(m_Numbers, axis, positions.data());
+        m_PixelNumbers.ListPositions(m_Sort.GetNumbers(), count, axis, positions.data());
         std::fill(positions.begin() + static_cast<std::ptrdiff_t>(count), positions.end(), SortedBins::outside);
         m_Sorted.positions[axis] = positions.data();
       }
     }
+    const auto numbers = m_Sort.GetNumbers();
     for (std::size_t bin = 0; bin < SortedBins::bins; ++bin)
     {
       m_Firsts[bin] = static_cast<std::uint32_t>(count * bin / SortedBins::bins);
       const auto end = count * (bin + 1) / SortedBins::bins;
       for (std::size_t i = m_Firsts[bin]; i < end; ++i)
       {
-        m_Bins[GetPlace(m_Numbers[i])] = static_cast<std::uint8_t>(bin);
+        m_Bins[GetPlace(numbers[i])] = static_cast<std::uint8_t>(bin);
       }
     }
     m_Sorted.firsts = m_Firsts.data();
@@ -96,13 +97,13 @@ public:
   TKey
   GetKey(std::uint32_t place) const
   {
-    return m_Keys[place];
+    return m_Sort.GetKey(place);
   }
 
   std::size_t
   CountBytes() const
   {
-    std::size_t bytes = GetBytes(m_Keys) + GetBytes(m_Numbers) + m_Sort.GetScratchBytes() + GetBytes(m_Bins);
+    std::size_t bytes = GetBytes(m_Keys) + m_Sort.GetScratchBytes() + GetBytes(m_Bins);
     for (const auto & positions : m_Positions)
     {
       bytes += GetBytes(positions);
@@ -125,7 +126,6 @@ private:
   std::int64_t                                m_Extent[SortedBins::axes]{ 1, 1, 1, 1 };
   PixelNumbers<std::uint32_t>                 m_PixelNumbers;
   std::vector<TKey>                           m_Keys;
-  std::vector<std::uint32_t>                  m_Numbers; ///< of the pixels that have the keys
   DigitSort<TKey, std::uint32_t>              m_Sort;
   std::vector<std::uint8_t>                   m_Bins; ///< of the region's pixels
   AlignedVector<std::uint16_t>                m_Positions[SortedBins::axes];

@@ -29,7 +29,6 @@
 
 #include <algorithm>
 #include <array>
-#include <numeric>
 #include <utility>
 #include <vector>
 
@@ -67,8 +66,7 @@ public:
   std::size_t
   GetScratchBytes() const
   {
-    return GetBytes(m_Keys) + GetBytes(m_Numbers) + m_Sort.GetScratchBytes() + GetBytes(m_Ranks) + GetBytes(m_Bits) +
-           GetBytes(m_Results);
+    return GetBytes(m_Keys) + m_Sort.GetScratchBytes() + GetBytes(m_Ranks) + GetBytes(m_Bits) + GetBytes(m_Results);
   }
 
   void
@@ -135,14 +133,17 @@ private:
   Sort()
   {
     const auto count = m_Keys.size();
-    m_Numbers.resize(count);
-    std::iota(m_Numbers.begin(), m_Numbers.end(), std::uint16_t{ 0 });
-    m_Sort.Sort(m_Keys, m_Numbers);
     m_Ranks.resize(count);
-    for (std::size_t rank = 0; rank < count; ++rank)
-    {
-      m_Ranks[m_Numbers[rank]] = static_cast<std::uint16_t>(rank);
-    }
+    auto * const ranks = m_Ranks.data();
+    m_Sort.Sort(
+      m_Keys,
+      [count](const auto & body) {
+        for (std::size_t number = 0; number < count; ++number)
+        {
+          body(static_cast<std::uint16_t>(number));
+        }
+      },
+      [=](std::uint32_t rank, std::uint16_t number) { ranks[number] = static_cast<std::uint16_t>(rank); });
   }
 
   /** Where the ranks of the block's outputs are, where each has its own. */
@@ -211,7 +212,7 @@ private:
         for (int n = 0; n < m_Tile[2]; ++n)
         {
           m_Results[(static_cast<std::size_t>(place[2]) * m_Tile[1] + y) * m_Tile[0] + place[0]] =
-            m_Image.ToBits(m_Keys[static_cast<std::size_t>(window.FindRank(CountBelow(place[0], y, place[2])))]);
+            m_Image.ToBits(m_Sort.GetKey(static_cast<std::size_t>(window.FindRank(CountBelow(place[0], y, place[2])))));
           if (n + 1 < m_Tile[2])
           {
             move(2);
@@ -270,7 +271,7 @@ private:
         for (int n = 0; n < m_Tile[2]; ++n)
         {
           m_Results[(static_cast<std::size_t>(z) * m_Tile[1] + y) * m_Tile[0] + x] =
-            m_Image.ToBits(m_Keys[static_cast<std::size_t>(window.FindRank(CountBelow(x, y, z)))]);
+            m_Image.ToBits(m_Sort.GetKey(static_cast<std::size_t>(window.FindRank(CountBelow(x, y, z)))));
           if (n + 1 < m_Tile[2])
           {
             // The slice that one of the two windows has and the other has not.
@@ -336,8 +337,7 @@ private:
   Extent                         m_Origin{ { 0, 0, 0, 0 } };
   int                            m_Tile[3]{ 0, 0, 0 };
   int                            m_Region[3]{ 0, 0, 0 };
-  std::vector<TKey>              m_Keys;    ///< of the region, in order once sorted
-  std::vector<std::uint16_t>     m_Numbers; ///< of the pixels that have the keys
+  std::vector<TKey>              m_Keys; ///< of the region
   DigitSort<TKey, std::uint16_t> m_Sort;
   std::vector<std::uint16_t>     m_Ranks; ///< of the region's pixels
   std::vector<std::uint32_t>     m_Bits;

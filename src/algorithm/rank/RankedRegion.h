@@ -54,20 +54,20 @@ public:
   void
   Sort(const std::array<bool, RankedPixels::axes> & isNeeded)
   {
-    m_PixelNumbers.List(m_Numbers); // a pixel's number is its place
-    m_Sort.Sort(m_Keys, m_Numbers);
-    const auto count = m_Keys.size();
     m_Ranks.resize(m_PixelNumbers.CountNumbers() + RankedPixels::padding / 2);
-    for (std::size_t rank = 0; rank < count; ++rank)
-    {
-      m_Ranks[m_Numbers[rank]] = static_cast<std::int16_t>(static_cast<int>(rank) - RankedPixels::offset);
-    }
+    auto * const ranks = m_Ranks.data(); // a pixel's number is its place
+    m_Sort.Sort(
+      m_Keys,
+      [this](const auto & body) { m_PixelNumbers.ForEach(body); },
+      [=](std::uint32_t rank, std::uint16_t number) {
+        ranks[number] = static_cast<std::int16_t>(static_cast<int>(rank) - RankedPixels::offset);
+      });
     for (int axis = 0; axis < RankedPixels::axes; ++axis)
     {
       m_Pixels.positions[axis] = isNeeded[axis] ? ListPositions(axis) : nullptr;
     }
     m_Pixels.ranks = m_Ranks.data();
-    m_Pixels.count = static_cast<std::uint32_t>(count);
+    m_Pixels.count = static_cast<std::uint32_t>(m_Keys.size());
   }
 
   const RankedPixels &
@@ -80,13 +80,13 @@ public:
   TKey
   GetKey(std::uint16_t rank) const
   {
-    return m_Keys[rank];
+    return m_Sort.GetKey(rank);
   }
 
   std::size_t
   CountBytes() const
   {
-    std::size_t bytes = GetBytes(m_Keys) + GetBytes(m_Numbers) + m_Sort.GetScratchBytes() + GetBytes(m_Ranks);
+    std::size_t bytes = GetBytes(m_Keys) + m_Sort.GetScratchBytes() + GetBytes(m_Ranks);
     for (const auto & positions : m_Positions)
     {
       bytes += GetBytes(positions);
@@ -99,20 +99,19 @@ private:
   const std::uint8_t *
   ListPositions(int axis)
   {
-    const auto count = m_Numbers.size();
+    const auto count = m_Keys.size();
     auto &     positions = m_Positions[axis];
     positions.resize(count + 2 * RankedPixels::padding);
     auto * const first = positions.data() + RankedPixels::padding;
     std::fill(positions.data(), first, RankedPixels::outside);
-    m_PixelNumbers.ListPositions(m_Numbers, axis, first);
+    m_PixelNumbers.ListPositions(m_Sort.GetNumbers(), count, axis, first);
     std::fill(first + count, first + count + RankedPixels::padding, RankedPixels::outside);
     return first;
   }
 
   PixelNumbers<std::uint16_t>                               m_PixelNumbers;
   RankedPixels                                              m_Pixels{};
-  std::vector<TKey>                                         m_Keys; ///< in their order once sorted
-  std::vector<std::uint16_t>                                m_Numbers;
+  std::vector<TKey>                                         m_Keys;
   DigitSort<TKey, std::uint16_t>                            m_Sort;
   AlignedVector<std::int16_t>                               m_Ranks;
   std::array<std::vector<std::uint8_t>, RankedPixels::axes> m_Positions;

@@ -154,14 +154,15 @@ private:
     {
       corner[i] = m_Corner[i] + static_cast<int>(i == 0 ? column : i == 1 ? row : 0);
     }
-    const bool isAbove = rest >= 0;
-    const int  first = isAbove ? rank : rank - 64;
+    // All bits or none: which way is as good as random, and a branch would be foretold wrongly half of the times.
+    const int  isDown = -static_cast<int>(static_cast<unsigned int>(rest) >> 31);
+    const int  first = rank + (isDown & -64);
     const auto bits = Find64(first, corner);
     const int  count = TPixels::CountBits(bits);
-    const int  below = isAbove ? rest : rest + count;
-    return below >= 0 && below < count
+    const int  below = rest + (isDown & count);
+    return static_cast<unsigned int>(below) < static_cast<unsigned int>(count)
              ? first + static_cast<int>(TPixels::GetPlace(bits, below))
-             : FindFarther(row, column, first, isAbove, isAbove ? rest - count : below, wanted, corner);
+             : FindFarther(row, column, first, isDown == 0, isDown == 0 ? rest - count : below, wanted, corner);
   }
 
   /** Goes on behind or before 64 pixels. */
