@@ -113,6 +113,17 @@ public:
   }
 
 private:
+  /** Whether 128 pixels are looked through at first, and not 64: in cubes the next window's pixel is farther away. One
+   * thread with AVX-512, random 16-bit pixels: 9x9x9 46 ns for 51, but 31x31 20.7 for 17.9 (0f0a6d2). */
+  static constexpr bool hasTwo = !VIsFlat;
+
+  /** All bits of a negative number, or none: a comparison may become a branch again. */
+  static HWY_INLINE int
+  SpreadSign(int number)
+  {
+    return -static_cast<int>(static_cast<unsigned int>(number) >> 31);
+  }
+
   /** A column's pixels below a threshold, by its number from the first window's first on. */
   HWY_INLINE int
   CountColumn(std::size_t row, std::size_t column, Threshold threshold) const
@@ -154,18 +165,30 @@ private:
     {
       corner[i] = m_Corner[i] + static_cast<int>(i == 0 ? column : i == 1 ? row : 0);
     }
-    // All bits or none: which way is as good as random, and a branch would be foretold wrongly half of the times.
-    const int  isDown = -static_cast<int>(static_cast<unsigned int>(rest) >> 31);
-    const int  first = rank + (isDown & -64);
-    const auto bits = Find64(first, corner);
-    const int  count = TPixels::CountBits(bits);
+    // Masks of all bits or none, for what a branch would be foretold wrongly in many windows.
+    const int  isDown = SpreadSign(rest);
+    const int  first = rank + (isDown & (hasTwo ? -128 : -64));
+    const auto low = Find64(first, corner);
+    const auto high = hasTwo ? Find64(first + 64, corner) : 0;
+    const int  inLow = TPixels::CountBits(low);
+    const int  count = hasTwo ? inLow + TPixels::CountBits(high) : inLow;
     const int  below = rest + (isDown & count);
-    return static_cast<unsigned int>(below) < static_cast<unsigned int>(count)
-             ? first + static_cast<int>(TPixels::GetPlace(bits, below))
-             : FindFarther(row, column, first, isDown == 0, isDown == 0 ? rest - count : below, wanted, corner);
+    if (static_cast<unsigned int>(below) >= static_cast<unsigned int>(count))
+    {
+      const bool isAbove = isDown == 0;
+      const int  further = isAbove ? first + (hasTwo ? 128 : 64) : first - 128;
+      return FindFarther(row, column, further, isAbove, isAbove ? rest - count : below, wanted, corner);
+    }
+    if constexpr (hasTwo)
+    {
+      const int  isHigh = SpreadSign(inLow - 1 - below);
+      const auto bits = low ^ ((low ^ high) & static_cast<std::uint64_t>(static_cast<std::int64_t>(isHigh)));
+      return first + (isHigh & 64) + static_cast<int>(TPixels::GetPlace(bits, below - (isHigh & inLow)));
+    }
+    return first + static_cast<int>(TPixels::GetPlace(low, below));
   }
 
-  /** Goes on behind or before 64 pixels. */
+  /** Goes on from one pixel on, or before the 128 behind it. */
   HWY_NOINLINE int
   FindFarther(std::size_t row,
               std::size_t column,
@@ -175,7 +198,6 @@ private:
               int         wanted,
               const int (&corner)[VAxes]) const
   {
-    first += isAbove ? 64 : -128;
     for (int i = 0; i < m_MostBlocks; ++i)
     {
       const auto low = Find64(first, corner);
