@@ -313,37 +313,6 @@ IsRowOfFewValues(const Window & window, const KernelKind & kind, const KernelPol
          Volume(policy.tile) == *std::max_element(policy.tile.begin(), policy.tile.end());
 }
 
-/** The same for blocks of as many rows as the live values ask for. Where blocks of fewer are better, the policy has
- * those: of 16-bit 25x3 in tiles of 16x1 three of 4 warps find room for one of 8, 221 Gpixel/s for 180 on an H200. They
- * do not count in the score, as they would choose tiles that are slower: 3x3x5 146 for 179. */
-double
-Score(const Window &       window,
-      const KernelKind &   kind,
-      const SharedLayout & layout,
-      const MovedVectors & moved,
-      const PhasesCost &   counted,
-      KernelPolicy &       policy,
-      const DeviceTraits & traits)
-{
-  const auto live = counted.cost.liveValues;
-  policy.registers = GetRegisterLimit(kind, live);
-  policy.blockY = GetBlockRows(kind, live);
-  policy.residentBlocks = 0;
-  const auto score = ScoreBlock(window, kind, layout, moved, counted, policy, traits);
-  if (policy.blockY > leastBlockRows)
-  {
-    auto smaller = policy;
-    smaller.blockY = leastBlockRows;
-    const auto isFewValues = IsRowOfFewValues(window, kind, policy, live);
-    if (ScoreBlock(window, kind, layout, moved, counted, smaller, traits) < score || isFewValues)
-    {
-      policy.blockY = smaller.blockY;
-      policy.residentBlocks = isFewValues ? 3 : 0;
-    }
-  }
-  return score;
-}
-
 /** Orders of merging that are tried. What pieces of a footprint have in common lies in any direction (SharedPieces.h).
  * Of even windows 14x14 takes 5.4 clocks with powers of two last, for 5.8. */
 std::vector<Division>
@@ -447,6 +416,37 @@ private:
     return lowest;
   }
 
+  /** The score of a policy, which gets blocks of as many rows as its live values ask for. Where blocks of fewer are
+   * better, it gets those: of 16-bit 25x3 in tiles of 16x1 three of 4 warps find room for one of 8, 221 Gpixel/s for
+   * 180 on an H200. They do not count in the score, as they would choose tiles that are slower: 3x3x5 146 for 179. */
+  double
+  ScorePolicy(const SharedLayout & layout,
+              const MovedVectors & moved,
+              const PhasesCost &   counted,
+              KernelPolicy &       policy) const
+  {
+    const auto score = [&](KernelPolicy & of) {
+      return ScoreBlock(m_Window, m_Kind, layout, moved, counted, of, m_Traits);
+    };
+    const auto live = counted.cost.liveValues;
+    policy.registers = GetRegisterLimit(m_Kind, live);
+    policy.blockY = GetBlockRows(m_Kind, live);
+    policy.residentBlocks = 0;
+    const auto result = score(policy);
+    if (policy.blockY > leastBlockRows)
+    {
+      auto smaller = policy;
+      smaller.blockY = leastBlockRows;
+      const auto isFewValues = IsRowOfFewValues(m_Window, m_Kind, policy, live);
+      if (score(smaller) < result || isFewValues)
+      {
+        policy.blockY = smaller.blockY;
+        policy.residentBlocks = isFewValues ? 3 : 0;
+      }
+    }
+    return result;
+  }
+
   /** Tries shares of maxima by sums. \returns the lowest score */
   double
   TrySums(KernelPolicy & policy, const ProgramPhases & phases)
@@ -467,7 +467,7 @@ private:
       cost.cost.clocks = GetFloorClocks(cost.cost);
       cost.code -= (instructionsOfAdd - 0.5) * fewer * static_cast<double>(Volume(policy.tile));
       policy.lowering.sumPercent = sumPercent;
-      const auto score = Score(m_Window, m_Kind, layout, moved, cost, policy, m_Traits);
+      const auto score = ScorePolicy(layout, moved, cost, policy);
       lowest = std::min(lowest, score);
       if (score < m_LowestScore)
       {
