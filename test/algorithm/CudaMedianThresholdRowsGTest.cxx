@@ -232,6 +232,12 @@ TEST(CudaMedianThresholdRows, FarRanks)
     ASSERT_NO_FATAL_FAILURE(region.Check({ { 5, 1, 1, 1 } }, { 0, 100, 50 }));
     ASSERT_NO_FATAL_FAILURE(region.Check({ { 1, 7, 1, 1 } }, { 100, 0 }));
     ASSERT_NO_FATAL_FAILURE(region.Check({ { 1, 1, 1, 1 } }, { 50 }));
+
+    const Sizes cube{ { 40, 14, 12, 1 } };
+    Region      deep(cube, Shuffle(cube, random));
+    ASSERT_NO_FATAL_FAILURE(deep.Check({ { 3, 3, 3, 1 } }, { 0, 100 }));
+    ASSERT_NO_FATAL_FAILURE(deep.Check({ { 5, 3, 7, 1 } }, { 0, 50, 100, 40 }));
+    ASSERT_NO_FATAL_FAILURE(deep.Check({ { 2, 1, 1, 1 } }, { 100, 0, 0 }));
   });
 }
 
