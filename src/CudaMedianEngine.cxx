@@ -60,6 +60,9 @@ StartReport(const MedianRequest & request, const std::string & backendReason)
   return report;
 }
 
+ExecutionReport
+RunPart(const MedianRequest & givenRequest);
+
 /** The report of a request for no pixels. */
 ExecutionReport
 RunNothing(const MedianRequest & request, Backend backend, ExecutionReport report)
@@ -104,7 +107,7 @@ RunOnHost(const HostWork & work, ExecutionReport report)
   {
     auto onHost = request;
     onHost.backend = Backend::Cpu;
-    auto gathered = RunGathered(onHost, RunMedian);
+    auto gathered = RunGathered(onHost, RunPart);
     gathered.backendReason = report.backendReason;
     gathered.compiling = report.compiling;
     gathered.estimatedCudaSeconds = report.estimatedCudaSeconds;
@@ -401,7 +404,7 @@ RunCopies(MedianRequest request, const std::string & why)
     const auto current = GetCudaBackend().Resolve({});
     request.devices = current.front() != 0 ? current : request.devices;
   }
-  auto report = RunGathered(request, RunMedian);
+  auto report = RunGathered(request, RunPart);
   report.backendReason = why.empty() ? report.backendReason : why;
   return report;
 }
@@ -479,20 +482,11 @@ RunChecked(MedianRequest request)
   }
 }
 
-} // namespace
-
-void
-ReleaseCachedMemory()
-{
-  ReleaseKeptMemory();
-  GetCudaBackend().ReleaseMemory();
-}
-
+/** Runs a request that is known to be one: that of a caller, once it is checked, or a part of it. */
 ExecutionReport
-RunMedian(const MedianRequest & givenRequest)
+RunPart(const MedianRequest & givenRequest)
 {
-  const auto start = std::chrono::steady_clock::now();
-  ValidateRequest(givenRequest);
+  const auto    start = std::chrono::steady_clock::now();
   MedianRequest request = givenRequest;
   if (request.outputPixelBytes == 0)
   {
@@ -508,6 +502,22 @@ RunMedian(const MedianRequest & givenRequest)
     TellStartChoice(*choice, request, GetCudaBackend(), report);
   }
   return report;
+}
+
+} // namespace
+
+void
+ReleaseCachedMemory()
+{
+  ReleaseKeptMemory();
+  GetCudaBackend().ReleaseMemory();
+}
+
+ExecutionReport
+RunMedian(const MedianRequest & request)
+{
+  ValidateRequest(request);
+  return RunPart(request);
 }
 
 } // namespace cudamedian

@@ -357,6 +357,47 @@ Gatherer::GatherRow(const Extent & position, std::int64_t count, void * target) 
   EncodeHalfFloats(m_Request.pixelType, target, count);
 }
 
+InsidePart
+Gatherer::FindPieces(const Extent & position, std::int64_t count) const
+{
+  // What is copied sooner than it is visited by pieces.
+  constexpr std::int64_t shortBytes = 16384;
+  const InsidePart       inside(position[0], count, m_Request.inputExtent[0]);
+  const auto             bytes = (inside.end - inside.begin) * static_cast<std::int64_t>(m_PixelBytes);
+  bool                   isInImage = m_Stride[0] == 1 && !IsHalfFloat(m_Request.pixelType);
+  for (int axis = 1; axis < Dimension; ++axis)
+  {
+    isInImage = isInImage && MapBorder(m_Request.border[axis], position[axis], m_Request.inputExtent[axis]) != noPixel;
+  }
+  const bool isWhole = inside.begin == 0 && inside.end == count;
+  return isInImage && (isWhole || bytes >= shortBytes) ? inside : InsidePart(0, 0, 0);
+}
+
+const void *
+Gatherer::GetPixel(const Extent & position) const
+{
+  auto place = position;
+  for (int axis = 1; axis < Dimension; ++axis)
+  {
+    place[axis] = MapBorder(m_Request.border[axis], position[axis], m_Request.inputExtent[axis]);
+  }
+  return static_cast<const char *>(m_Request.input) +
+         GetOffset(place, m_Stride) * static_cast<std::int64_t>(m_PixelBytes);
+}
+
+const void *
+Gatherer::GetRow(const Extent & position, std::int64_t count, std::vector<char> & scratch) const
+{
+  const auto inside = FindPieces(position, count);
+  if (inside.begin == 0 && inside.end == count)
+  {
+    return GetPixel(position);
+  }
+  scratch.resize(static_cast<std::size_t>(count) * m_PixelBytes);
+  GatherRow(position, count, scratch.data());
+  return scratch.data();
+}
+
 void
 Gatherer::GatherRows(const PixelBox & box, std::int64_t first, std::int64_t last, void * target) const
 {

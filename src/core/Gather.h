@@ -124,11 +124,48 @@ public:
   void
   GatherRow(const Extent & position, std::int64_t count, void * target) const;
 
+  /** A row as GatherRow() copies it: in the image, where it lies there as it is, else in the scratch memory. */
+  const void *
+  GetRow(const Extent & position, std::int64_t count, std::vector<char> & scratch) const;
+
+  /** Calls function(first, count, pixels) for the pieces of such a row, one after the other: what lies in the image as
+   * it is, unless that is short, and the rest in the scratch memory. */
+  template <typename TFunction>
+  void
+  VisitRow(const Extent & position, std::int64_t count, std::vector<char> & scratch, const TFunction & function) const
+  {
+    const InsidePart inside = FindPieces(position, count);
+    const auto       copied = [&](std::int64_t begin, std::int64_t end) {
+      if (begin < end)
+      {
+        auto place = position;
+        place[0] += begin;
+        scratch.resize(static_cast<std::size_t>(end - begin) * m_PixelBytes);
+        GatherRow(place, end - begin, scratch.data());
+        function(begin, end - begin, static_cast<const void *>(scratch.data()));
+      }
+    };
+    copied(0, inside.begin);
+    if (inside.begin < inside.end)
+    {
+      auto place = position;
+      place[0] += inside.begin;
+      function(inside.begin, inside.end - inside.begin, GetPixel(place));
+    }
+    copied(inside.end, count);
+  }
+
   /** Copies one row of results to its place. The scratch memory has room for the row, and is written to. */
   void
   ScatterRow(const Extent & position, std::int64_t count, const void * source, std::vector<char> & scratch) const;
 
 private:
+  /** The part of a row that VisitRow() reads in the image; empty: none. */
+  InsidePart
+  FindPieces(const Extent & position, std::int64_t count) const;
+  /** Where the pixel of a row lies in the image, by a position that borders may map to it along other axes than 0. */
+  const void *
+  GetPixel(const Extent & position) const;
   void
   FillBeyond(const Extent & position, std::int64_t count, void * target) const;
   bool

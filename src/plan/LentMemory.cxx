@@ -30,8 +30,8 @@ namespace
 std::size_t
 GetBytes(const MaskedCopy::Memory & memory)
 {
-  return memory.input.capacity() + memory.filled.capacity() + memory.valid.capacity() + memory.turns.capacity() +
-         memory.empty.capacity() + memory.ranks.bytes.capacity() + memory.result.capacity();
+  return memory.copy.capacity() + memory.valid.capacity() + memory.turns.capacity() + memory.empty.capacity() +
+         memory.ranks.bytes.capacity() + memory.lowerRanks.bytes.capacity() + memory.result.capacity();
 }
 
 struct Kept

@@ -39,6 +39,13 @@
 #    define CUDAMEDIAN_ROW __restrict__
 #  endif
 
+// Before a loop whose rows share no memory, which compilers do not know of arrays of rows.
+#  if defined(__GNUC__) && !defined(__clang__)
+#    define CUDAMEDIAN_APART _Pragma("GCC ivdep")
+#  else
+#    define CUDAMEDIAN_APART
+#  endif
+
 HWY_BEFORE_NAMESPACE();
 namespace cudamedian
 {
@@ -95,17 +102,31 @@ PassAny(Flags turns, Flags valid, std::size_t count, std::uint8_t * CUDAMEDIAN_R
 
 template <typename T>
 void
-Fill(const void * pixels, Flags valid, Flags turns, const ExtremePixels & extremes, std::size_t count, void * filled)
+Fill(const void *                  pixels,
+     Flags                         valid,
+     Flags                         turns,
+     const ExtremePixels &         extremes,
+     std::size_t                   count,
+     void *                        filled,
+     std::uint8_t * CUDAMEDIAN_ROW next)
 {
   const T * CUDAMEDIAN_ROW from = static_cast<const T *>(pixels);
   T * CUDAMEDIAN_ROW       to = static_cast<T *>(filled);
   const auto               least = ReadPixel<T>(extremes.least.data());
   const auto               greatest = ReadPixel<T>(extremes.greatest.data());
-  for (std::size_t i = 0; i < count; ++i)
-  {
+  const auto               choose = [&](std::size_t i) HWY_ATTR {
     const T own = from[i];
     const T extreme = turns[i] != 0 ? least : greatest;
-    to[i] = valid[i] != 0 ? own : extreme;
+    return valid[i] != 0 ? own : extreme;
+  };
+  for (std::size_t i = 0; i < count && next != nullptr; ++i)
+  {
+    to[i] = choose(i);
+    next[i] = static_cast<std::uint8_t>(turns[i] ^ valid[i] ^ 1);
+  }
+  for (std::size_t i = 0; i < count && next == nullptr; ++i)
+  {
+    to[i] = choose(i);
   }
 }
 
@@ -116,29 +137,34 @@ FillAny(const void *          pixels,
         const std::uint8_t *  turns,
         const ExtremePixels & extremes,
         std::size_t           count,
-        void *                filled)
+        void *                filled,
+        std::uint8_t *        next)
 {
   switch (pixelBytes)
   {
     case 1:
-      return Fill<std::uint8_t>(pixels, valid, turns, extremes, count, filled);
+      return Fill<std::uint8_t>(pixels, valid, turns, extremes, count, filled, next);
     case 2:
-      return Fill<std::uint16_t>(pixels, valid, turns, extremes, count, filled);
+      return Fill<std::uint16_t>(pixels, valid, turns, extremes, count, filled, next);
     case 4:
-      return Fill<std::uint32_t>(pixels, valid, turns, extremes, count, filled);
+      return Fill<std::uint32_t>(pixels, valid, turns, extremes, count, filled, next);
     default:
-      return Fill<std::uint64_t>(pixels, valid, turns, extremes, count, filled);
+      return Fill<std::uint64_t>(pixels, valid, turns, extremes, count, filled, next);
   }
 }
 
+/** Writes pixels over those of a stretch whose flag is `flag`. */
 template <typename T>
 void
-Replace(Flags flags, std::uint8_t flag, const void * pixels, bool isOnePixel, std::size_t count, void * row)
+ReplaceSome(Flags                    flags,
+            std::uint8_t             flag,
+            const T * CUDAMEDIAN_ROW from,
+            T                        pixel,
+            std::size_t              count,
+            T * CUDAMEDIAN_ROW       to)
 {
-  T * CUDAMEDIAN_ROW to = static_cast<T *>(row);
-  if (isOnePixel)
+  if (from == nullptr)
   {
-    const auto pixel = ReadPixel<T>(pixels);
     for (std::size_t i = 0; i < count; ++i)
     {
       const T own = to[i];
@@ -146,13 +172,43 @@ Replace(Flags flags, std::uint8_t flag, const void * pixels, bool isOnePixel, st
     }
     return;
   }
-  const T * CUDAMEDIAN_ROW from = static_cast<const T *>(pixels);
   for (std::size_t i = 0; i < count; ++i)
   {
     const T own = to[i];
     const T other = from[i];
     to[i] = flags[i] == flag ? other : own;
   }
+}
+
+template <typename T>
+void
+Replace(const std::uint8_t * flags,
+        std::uint8_t         flag,
+        const void *         pixels,
+        bool                 isOnePixel,
+        std::size_t          count,
+        void *               row)
+{
+  constexpr std::size_t stretch = 64;
+  const auto *          from = isOnePixel ? nullptr : static_cast<const T *>(pixels);
+  const T               pixel = isOnePixel ? ReadPixel<T>(pixels) : T();
+  T *                   to = static_cast<T *>(row);
+  std::size_t           first = 0;
+  for (; first + stretch <= count; first += stretch)
+  {
+    // Flags are 0 or 1: those of eight pixels are 0 or not together.
+    std::uint64_t some = 0;
+    for (std::size_t word = 0; word < stretch / sizeof(some); ++word)
+    {
+      const auto eight = ReadPixel<std::uint64_t>(flags + first + word * sizeof(some));
+      some |= flag == 0 ? ~eight & 0x0101010101010101U : eight;
+    }
+    if (some != 0)
+    {
+      ReplaceSome(flags + first, flag, from == nullptr ? from : from + first, pixel, stretch, to + first);
+    }
+  }
+  ReplaceSome(flags + first, flag, from == nullptr ? from : from + first, pixel, count - first, to + first);
 }
 
 void
@@ -325,6 +381,124 @@ Rank(const TSum * CUDAMEDIAN_ROW balance, const RankRule & rule, std::size_t cou
   return { least, greatest };
 }
 
+/** Whether the windows of a column have a valid pixel there, in the lowest of eight bits, and above three bits by how
+ * much its lines are out of balance, and one more for each. */
+template <std::size_t... VRows, std::size_t... VLines>
+void
+PackColumns(std::index_sequence<VRows...>,
+            std::index_sequence<VLines...>,
+            const WindowFlags &           window,
+            std::size_t                   count,
+            std::uint8_t * CUDAMEDIAN_ROW packed)
+{
+  Flags valid[] = { window.valid[VRows]... };
+  Flags before[] = { window.before[VLines]... };
+  Flags behind[] = { window.behind[VLines]... };
+  CUDAMEDIAN_APART
+  for (std::size_t i = 0; i < count; ++i)
+  {
+    const auto some = static_cast<std::uint8_t>((valid[VRows][i] | ...));
+    const auto balance =
+      static_cast<std::uint8_t>((static_cast<std::uint8_t>(before[VLines][i] + 1 - behind[VLines][i]) + ...));
+    packed[i] = static_cast<std::uint8_t>((balance << packedFlagBits) + some);
+  }
+}
+
+/** The same, row by row. */
+void
+PackAnyColumns(const WindowFlags & window, std::size_t count, std::uint8_t * CUDAMEDIAN_ROW packed)
+{
+  std::memset(packed, 0, count);
+  for (std::size_t row = 0; row < window.rows; ++row)
+  {
+    Flags valid = window.valid[row];
+    for (std::size_t i = 0; i < count; ++i)
+    {
+      packed[i] = static_cast<std::uint8_t>(packed[i] | valid[i]);
+    }
+  }
+  for (std::size_t line = 0; line < window.lines; ++line)
+  {
+    Flags before = window.before[line];
+    Flags behind = window.behind[line];
+    for (std::size_t i = 0; i < count; ++i)
+    {
+      packed[i] = static_cast<std::uint8_t>(packed[i] + ((before[i] + 1 - behind[i]) << packedFlagBits));
+    }
+  }
+}
+
+template <std::size_t... VColumns>
+CountedRow
+CountColumns(std::index_sequence<VColumns...>,
+             const std::uint8_t * CUDAMEDIAN_ROW packed,
+             std::size_t                         lines,
+             const RankRule &                    rule,
+             std::size_t                         count,
+             std::uint8_t * CUDAMEDIAN_ROW       ranks,
+             std::uint8_t * CUDAMEDIAN_ROW       isEmpty)
+{
+  // Ranks have room in a byte. What they have besides half of the sum of packed columns is the same for all.
+  const auto   values = rule.values - static_cast<std::int64_t>(sizeof...(VColumns) * lines);
+  const auto   odd = static_cast<std::uint8_t>((values & 1) << packedFlagBits);
+  const auto   added = static_cast<std::uint8_t>((values - (values & 1)) / 2 - rule.first);
+  std::uint8_t least = 255;
+  std::uint8_t greatest = 0;
+  std::uint8_t some = 0;
+  CUDAMEDIAN_APART
+  for (std::size_t i = 0; i < count; ++i)
+  {
+    const auto sum = static_cast<std::uint8_t>((packed[i + VColumns] + ...));
+    const auto rank = static_cast<std::uint8_t>((static_cast<std::uint8_t>(sum + odd) >> (packedFlagBits + 1)) + added);
+    const auto empty = static_cast<std::uint8_t>((sum & ((1U << packedFlagBits) - 1)) == 0 ? 1 : 0);
+    least = rank < least ? rank : least;
+    greatest = rank > greatest ? rank : greatest;
+    some |= empty;
+    ranks[i] = rank;
+    isEmpty[i] = empty;
+  }
+  return { { least, greatest }, some != 0 };
+}
+
+CountedRow
+CountInBytes(const WindowFlags & window,
+             const RankRule &    rule,
+             std::size_t         count,
+             std::uint8_t *      scratch,
+             std::uint8_t *      ranks,
+             std::uint8_t *      isEmpty)
+{
+  const auto numbers = count + window.width - 1;
+  const auto is = [&window](std::size_t rows, std::size_t lines) {
+    return window.rows == rows && window.lines == lines;
+  };
+  using One = std::make_index_sequence<1>;
+  is(3, 1)   ? PackColumns(std::make_index_sequence<3>(), One(), window, numbers, scratch)
+  : is(5, 1) ? PackColumns(std::make_index_sequence<5>(), One(), window, numbers, scratch)
+  : is(7, 1) ? PackColumns(std::make_index_sequence<7>(), One(), window, numbers, scratch)
+  : is(9, 3) ? PackColumns(std::make_index_sequence<9>(), std::make_index_sequence<3>(), window, numbers, scratch)
+             : PackAnyColumns(window, numbers, scratch);
+  const auto columns = [&](auto indices)
+                         HWY_ATTR { return CountColumns(indices, scratch, window.lines, rule, count, ranks, isEmpty); };
+  switch (window.width)
+  {
+    case 1:
+      return columns(std::make_index_sequence<1>());
+    case 2:
+      return columns(std::make_index_sequence<2>());
+    case 3:
+      return columns(std::make_index_sequence<3>());
+    case 4:
+      return columns(std::make_index_sequence<4>());
+    case 5:
+      return columns(std::make_index_sequence<5>());
+    case 6:
+      return columns(std::make_index_sequence<6>());
+    default:
+      return columns(std::make_index_sequence<7>());
+  }
+}
+
 template <typename TSum>
 bool
 FindZerosOf(const TSum * CUDAMEDIAN_ROW sums, std::size_t count, std::uint8_t * CUDAMEDIAN_ROW isZero)
@@ -478,6 +652,77 @@ CountNearOfAny(const ValueKind &  kind,
   });
 }
 
+template <typename T>
+void
+Clear(const T * CUDAMEDIAN_ROW values, T same, std::size_t count, std::uint8_t * CUDAMEDIAN_ROW valid)
+{
+  if (same != same)
+  {
+    for (std::size_t i = 0; i < count; ++i)
+    {
+      const std::uint8_t isNumber = values[i] == values[i] ? 1 : 0;
+      valid[i] &= isNumber;
+    }
+    return;
+  }
+  for (std::size_t i = 0; i < count; ++i)
+  {
+    const std::uint8_t isOther = values[i] != same ? 1 : 0;
+    valid[i] &= isOther;
+  }
+}
+
+void
+ClearAny(const ValueKind & kind, const void * values, const void * same, std::size_t count, std::uint8_t * valid)
+{
+  DispatchValues(kind, [&](auto value, auto) HWY_ATTR {
+    using Value = decltype(value);
+    Clear(static_cast<const Value *>(values), ReadPixel<Value>(same), count, valid);
+  });
+}
+
+template <typename T, bool VIsAllValid>
+void
+KeepNear(const T * CUDAMEDIAN_ROW own, Flags valid, T signs, T most, std::size_t count, T * CUDAMEDIAN_ROW medians)
+{
+  for (std::size_t i = 0; i < count; ++i)
+  {
+    const T bits = own[i];
+    const T median = medians[i];
+    bool    isNear;
+    if constexpr (std::is_floating_point_v<T>)
+    {
+      isNear = bits == bits && !(std::fabs(bits - median) > most);
+    }
+    else
+    {
+      const T a = bits ^ signs;
+      const T b = median ^ signs;
+      isNear = static_cast<T>(a < b ? b - a : a - b) <= most;
+    }
+    medians[i] = isNear && (VIsAllValid || valid[i] != 0) ? bits : median;
+  }
+}
+
+void
+KeepNearOfAny(const ValueKind &    kind,
+              const void *         own,
+              const std::uint8_t * valid,
+              const void *         most,
+              std::size_t          count,
+              void *               medians)
+{
+  DispatchValues(kind, [&](auto value, auto) HWY_ATTR {
+    using Value = decltype(value);
+    const auto * from = static_cast<const Value *>(own);
+    const auto   signs = static_cast<Value>(kind.signMask);
+    const auto   distance = ReadPixel<Value>(most);
+    auto *       to = static_cast<Value *>(medians);
+    valid == nullptr ? KeepNear<Value, true>(from, valid, signs, distance, count, to)
+                           : KeepNear<Value, false>(from, valid, signs, distance, count, to);
+  });
+}
+
 /** The bound of a distance; that of 0 is 0. */
 template <typename T>
 T
@@ -578,8 +823,9 @@ FindOutliersOfAny(const ValueKind &    kind,
 const MaskRows &
 GetRows()
 {
-  static constexpr MaskRows rows{ MarkAny, PassAny,        FillAny,       ReplaceAny,     AddAny,           SlideAny,
-                                  RankAny, FindZerosOfAny, FindNearOfAny, CountNearOfAny, FindOutliersOfAny };
+  static constexpr MaskRows rows{ MarkAny,       PassAny,       ClearAny,       FillAny,          ReplaceAny,
+                                  AddAny,        SlideAny,      RankAny,        CountInBytes,     FindZerosOfAny,
+                                  KeepNearOfAny, FindNearOfAny, CountNearOfAny, FindOutliersOfAny };
   return rows;
 }
 
@@ -589,4 +835,5 @@ GetRows()
 HWY_AFTER_NAMESPACE();
 
 #  undef CUDAMEDIAN_ROW
+#  undef CUDAMEDIAN_APART
 #endif

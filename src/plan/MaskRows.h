@@ -23,6 +23,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <type_traits>
 
 /** What is done to rows of a copy some of whose pixels are not valid (MaskedCopy.h), in vectors of the processor at
  * hand. Flags are bytes of 0 or 1, one for each pixel. Rows that are written share no memory with those that are read.
@@ -60,6 +61,37 @@ struct RankBounds
   std::int64_t greatest;
 };
 
+/** Rows of flags that windows see, and of turns before and behind their lines, which lie across rows: from the first
+ * column of the first window on. */
+struct WindowFlags
+{
+  const std::uint8_t * const * valid;
+  std::size_t                  rows;
+  const std::uint8_t * const * before;
+  const std::uint8_t * const * behind;
+  std::size_t                  lines;
+  std::size_t                  width; ///< of a window
+};
+
+/** Bits of a byte that hold how many columns of a window have a valid pixel; the others hold how far its lines are out
+ * of balance. */
+constexpr unsigned int packedFlagBits = 3;
+
+/** Whether a byte has room for what the columns of such windows add up to: a flag each, and by how much each line is
+ * out of balance, and one more. There is still room for one, to round. */
+constexpr bool
+CanCountInBytes(std::size_t width, std::size_t lines)
+{
+  return width < (1U << packedFlagBits) && 2 * width * lines + 1 < (256U >> packedFlagBits);
+}
+
+/** What was found of a row of windows. */
+struct CountedRow
+{
+  RankBounds bounds;   ///< of ranks as they are written
+  bool       hasEmpty; ///< whether a window has no valid pixel
+};
+
 /** What values are: integers in the order of those without a sign when exclusive-ored with the mask, or floats. */
 struct ValueKind
 {
@@ -67,6 +99,16 @@ struct ValueKind
   bool          isFloat;
   std::uint64_t signMask;
 };
+
+/** That of a type of pixels. */
+template <typename T>
+constexpr ValueKind
+GetValueKind()
+{
+  return { sizeof(T),
+           std::is_floating_point_v<T>,
+           std::is_integral_v<T> && std::is_signed_v<T> ? std::uint64_t{ 1 } << (8 * sizeof(T) - 1) : 0 };
+}
 
 /** Rows of values of windows that are compared with the windows' medians: each has a value of every window, and, unless
  * all are valid, a flag of it. */
@@ -86,17 +128,23 @@ struct MaskRows
   /** Writes whose turn it is one pixel further along lines: of the other key behind each pixel that is not valid. */
   void (*passTurns)(const std::uint8_t * turns, const std::uint8_t * valid, std::size_t count, std::uint8_t * next);
 
+  /** Clears the flags of values that are the same as one: of floats -0 and +0 are, and every two NaN. */
+  void (
+    *clear)(const ValueKind & kind, const void * values, const void * same, std::size_t count, std::uint8_t * valid);
+
   /** Copies a row of pixels of 1, 2, 4 or 8 bytes. Those that are not valid get the least key where the turn is 1, and
-   * else the greatest. */
+   * else the greatest. \param next unless it is null, is written as passTurns() does */
   void (*fill)(const void *          pixels,
                std::size_t           pixelBytes,
                const std::uint8_t *  valid,
                const std::uint8_t *  turns,
                const ExtremePixels & extremes,
                std::size_t           count,
-               void *                filled);
+               void *                filled,
+               std::uint8_t *        next);
 
-  /** Writes other pixels over those whose flag is `flag`: those of a row, or all the same one. */
+  /** Writes other pixels over those whose flag is `flag`: those of a row, or all the same one. It is soon done where
+   * there are few. */
   void (*replace)(const std::uint8_t * flags,
                   std::uint8_t         flag,
                   const void *         pixels,
@@ -128,8 +176,26 @@ struct MaskRows
   RankBounds (
     *writeRanks)(std::size_t sumBytes, const void * balance, const RankRule & rule, std::size_t count, void * ranks);
 
+  /** Finds ranks, and which windows have no valid pixel, at once. \pre CanCountInBytes(); ranks have one byte
+   * \param scratch has as many bytes as there are flags in a row: count + width - 1 */
+  CountedRow (*countInBytes)(const WindowFlags & window,
+                             const RankRule &    rule,
+                             std::size_t         count,
+                             std::uint8_t *      scratch,
+                             std::uint8_t *      ranks,
+                             std::uint8_t *      isEmpty);
+
   /** Writes which sums are 0. \returns whether some are. */
   bool (*findZeros)(std::size_t sumBytes, const void * sums, std::size_t count, std::uint8_t * isZero);
+
+  /** Writes values over their medians: those that are valid and no farther from them than a distance. Without flags all
+   * are valid. */
+  void (*keepNear)(const ValueKind &    kind,
+                   const void *         own,
+                   const std::uint8_t * valid,
+                   const void *         most,
+                   std::size_t          count,
+                   void *               medians);
 
   /** Writes what values are near to each median of a row: of integers those up to `spans` above `firsts`, which go on
    * with the least one behind the greatest; of floats those no farther from `firsts`, the medians, than `spans`. None

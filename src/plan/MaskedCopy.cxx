@@ -70,6 +70,16 @@ WidenSpan(std::int64_t least, std::int64_t greatest, const Window & window, bool
   return span;
 }
 
+Extent
+Add(Extent position, const Extent & offset)
+{
+  for (int axis = 0; axis < Dimension; ++axis)
+  {
+    position[axis] += offset[axis];
+  }
+  return position;
+}
+
 /** The algorithm that was asked for, where it covers maps of ranks. On the CPU those that do are chosen among. */
 Algorithm
 GetAlgorithmOfMap(const MedianRequest & request)
@@ -92,8 +102,9 @@ MaskedCopy::MaskedCopy(const MedianRequest & request, const PixelBox & outputs, 
   , m_Window(GetWindow(request))
   , m_PixelBytes(PixelBytes(request.pixelType))
   , m_Count(Volume(outputs.extent))
-  , m_IsDirect(IsWrittenInRows(request) && request.convertRow == nullptr && request.outlierRule == OutlierRule::None &&
-               request.evenMedian != EvenMedian::Mean)
+  , m_IsReadInPlace(IsReadAsItIs(request))
+  , m_IsDirect(IsWrittenInRows(request) && request.convertRow == nullptr && request.evenMedian != EvenMedian::Mean)
+  , m_Gatherer(request)
   , m_Memory(memory)
 {
   constexpr double most = 1e10;
@@ -121,45 +132,158 @@ MaskedCopy::MaskedCopy(const MedianRequest & request, const PixelBox & outputs, 
 const Pixels *
 MaskedCopy::Find()
 {
-  ReadPixels();
-  FindValidPixels(m_Request, m_Copied, m_Memory.input, m_Memory.valid);
-  m_IsAllValid = std::memchr(m_Memory.valid.data(), 0, m_Memory.valid.size()) == nullptr;
   m_Memory.empty.clear();
-  FindMedians();
-  if (m_Request.outlierRule != OutlierRule::None)
+  if (HasInvalidPixels(m_Request))
   {
-    KeepInliers();
+    MarkPixels();
+  }
+  m_IsReadInPlace = m_IsReadInPlace && m_ValidPart == ValidPart::All;
+  if (m_ValidPart != ValidPart::Some && (!m_IsReadInPlace || HasDeviations(m_Request)))
+  {
+    CopyPixels();
+  }
+  if (m_ValidPart == ValidPart::None)
+  {
+    m_Memory.empty.assign(static_cast<std::size_t>(m_Count), 1);
+    TryOnePixel();
+  }
+  else
+  {
+    FindMedians();
+    if (m_Request.outlierRule != OutlierRule::None)
+    {
+      KeepInliers();
+    }
   }
   WriteExceptions();
   return m_IsDirect ? nullptr : &m_Memory.result;
 }
 
 void
-MaskedCopy::ReadPixels()
+MaskedCopy::MarkPixels()
 {
-  m_Memory.input.resize(static_cast<std::size_t>(Volume(m_Copied.extent)) * m_PixelBytes);
+  ValidRows rows(m_Request, m_Copied, m_Gatherer);
+  m_Memory.valid.resize(static_cast<std::size_t>(Volume(m_Copied.extent)));
+  std::uint8_t * valid = m_Memory.valid.data();
+  ForEachRow(m_Copied.extent, [&](const Extent & row) {
+    rows.Find(row, valid);
+    valid += m_Copied.extent[0];
+  });
+  const auto has = [this](int flag) {
+    return std::memchr(m_Memory.valid.data(), flag, m_Memory.valid.size()) != nullptr;
+  };
+  m_ValidPart = !has(0) ? ValidPart::All : has(1) ? ValidPart::Some : ValidPart::None;
+}
+
+void
+MaskedCopy::CopyPixels()
+{
   const auto rows = m_Copied.extent[1] * m_Copied.extent[2] * m_Copied.extent[3];
-  Gatherer(m_Request).GatherRows(m_Copied, 0, rows, m_Memory.input.data());
+  m_Memory.copy.resize(static_cast<std::size_t>(Volume(m_Copied.extent)) * m_PixelBytes);
+  m_Gatherer.GatherRows(m_Copied, 0, rows, m_Memory.copy.data());
+}
+
+void
+MaskedCopy::FillAndCount(const std::vector<RanksOfRule> & wanted)
+{
+  const auto extremes = GetExtremes(m_Request.pixelType);
+  const auto width = m_Copied.extent[0];
+  // Without ranks all get the key that is never taken, since the least or the greatest value is wanted.
+  const bool       isLeast = GetWanted(m_Window) == Wanted::Greatest;
+  const PixelFlags same(wanted.empty() ? static_cast<std::size_t>(width) : 0, static_cast<std::uint8_t>(isLeast));
+  const bool       isBox = m_Window.footprint == nullptr;
+  Turns            turns(m_Copied.extent, GetFilledAxis(m_Window), m_Memory.turns);
+  ValidCounts      counts(m_Window, m_Outputs.extent, m_Memory.valid, turns);
+  for (const auto & ranks : wanted)
+  {
+    counts.StartRanks(ranks.isLower, *ranks.found);
+  }
+  m_Memory.copy.resize(static_cast<std::size_t>(Volume(m_Copied.extent)) * m_PixelBytes);
+  m_Memory.empty.resize(static_cast<std::size_t>(m_Count));
+  bool           hasEmpty = false;
+  char *         copy = m_Memory.copy.data();
+  const auto *   valid = m_Memory.valid.data();
+  std::uint8_t * empty = m_Memory.empty.data();
+  ForEachRow(m_Copied.extent, [&](const Extent & row) {
+    std::uint8_t * next = wanted.empty() ? nullptr : turns.StartRow(row, valid);
+    const auto *   turn = wanted.empty() ? same.data() : turns.GetRow(row);
+    const auto     fill = [&](std::int64_t first, std::int64_t count, const void * pixels) {
+      GetMaskRows().fill(pixels,
+                         m_PixelBytes,
+                         valid + first,
+                         turn + first,
+                         extremes,
+                         static_cast<std::size_t>(count),
+                         copy + first * static_cast<std::int64_t>(m_PixelBytes),
+                         next == nullptr ? nullptr : next + first);
+    };
+    m_Gatherer.VisitRow(Add(m_Copied.origin, row), width, m_Scratch, fill);
+    copy += width * static_cast<std::int64_t>(m_PixelBytes);
+    valid += width;
+    // The last row of the windows of a row of outputs: what they have in common is in the nearest cache.
+    auto output = row;
+    for (int axis = 1; axis < Dimension; ++axis)
+    {
+      output[axis] -= m_Window.GetSize(axis) - 1;
+    }
+    if (isBox && *std::min_element(output.begin() + 1, output.end()) >= 0)
+    {
+      hasEmpty = Count(output, wanted, counts, empty) || hasEmpty;
+      empty += m_Outputs.extent[0];
+    }
+  });
+  if (isBox)
+  {
+    m_Memory.empty.resize(hasEmpty ? m_Memory.empty.size() : 0);
+    return;
+  }
+  FindEmptyFootprints(m_Window, m_Outputs.extent, m_Memory.valid, m_Memory.empty);
+  for (const auto & ranks : wanted)
+  {
+    FindFootprintRanks(m_Window, m_Outputs.extent, m_Memory.valid, turns, ranks.isLower, *ranks.found);
+  }
+}
+
+bool
+MaskedCopy::Count(const Extent &                   output,
+                  const std::vector<RanksOfRule> & wanted,
+                  ValidCounts &                    counts,
+                  std::uint8_t *                   empty)
+{
+  if (wanted.size() == 1)
+  {
+    if (const auto hasEmpty = counts.FindBoth(output, wanted[0].isLower, *wanted[0].found, empty))
+    {
+      return *hasEmpty;
+    }
+  }
+  for (const auto & ranks : wanted)
+  {
+    counts.FindRanks(output, ranks.isLower, *ranks.found);
+  }
+  return counts.FindEmpty(output, empty);
 }
 
 MedianRequest
 MaskedCopy::MakeInnerRequest() const
 {
-  auto request = m_Request;
-  request.pixelType = GetCopiedType(m_Request.pixelType);
-  request.border = {};
-  request.shift = {};
-  request.inputStride = {};
+  auto request = m_IsReadInPlace ? TakeOutputs(m_Request, m_Outputs) : m_Request;
   request.evenMedian = EvenMedian::Upper;
   request.validity = {};
   request.outlierRule = OutlierRule::None;
-  request.input = m_IsAllValid ? m_Memory.input.data() : m_Memory.filled.data();
-  request.inputExtent = m_Copied.extent;
-  request.outputOrigin = m_Request.radius;
-  request.outputExtent = m_Outputs.extent;
-  request.outputStride = GetPackedStride(m_Outputs.extent);
   request.outputPixelBytes = m_PixelBytes;
   request.convertRow = nullptr;
+  if (!m_IsReadInPlace)
+  {
+    request.pixelType = GetCopiedType(m_Request.pixelType);
+    request.border = {};
+    request.shift = {};
+    request.inputStride = {};
+    request.input = m_Memory.copy.data();
+    request.inputExtent = m_Copied.extent;
+    request.outputOrigin = m_Request.radius;
+    request.outputExtent = m_Outputs.extent;
+  }
   return request;
 }
 
@@ -231,7 +355,7 @@ MaskedCopy::FindMedians()
   const bool isMean = wanted == Wanted::Middle && m_Request.evenMedian == EvenMedian::Mean;
   const bool isLower = wanted == Wanted::Middle && m_Request.evenMedian == EvenMedian::Lower;
   const auto target = GetOutput();
-  if (m_IsAllValid)
+  if (m_ValidPart == ValidPart::All)
   {
     const bool hasTwo = isMean && pixels % 2 == 0;
     const auto rank = wanted != Wanted::Middle ? m_Window.rank : (pixels - (isLower ? 1 : 0)) / 2;
@@ -244,33 +368,38 @@ MaskedCopy::FindMedians()
     }
     return;
   }
-  const ValidCounts counts(m_Window, m_Outputs.extent, m_Memory.valid);
-  counts.FindEmpty(m_Memory.empty);
-  const auto fill = [this](const Turns * turns) {
-    FillInvalidPixels(m_Request, m_Copied.extent, m_Memory.valid, turns, m_Memory.input, m_Memory.filled);
-  };
   if (wanted != Wanted::Middle || pixels == 1)
   {
-    fill(nullptr);
+    FillAndCount({});
     return RunRank(wanted == Wanted::Least ? 0 : pixels - 1, 1, target);
   }
-  const Turns turns(m_Copied.extent, GetFilledAxis(m_Window), m_Memory.valid, m_Memory.turns);
-  fill(&turns);
   if (isMean)
   {
-    return FindMeans(counts, turns);
+    FillAndCount({ { false, &m_Memory.ranks }, { true, &m_Memory.lowerRanks } });
+    return FindMeans();
   }
-  counts.FindRanks(turns, isLower, m_Memory.ranks);
+  FillAndCount({ { isLower, &m_Memory.ranks } });
   RunRanks(m_Memory.ranks, isLower, 1, target);
 }
 
 void
-MaskedCopy::FindMeans(const ValidCounts & counts, const Turns & turns)
+MaskedCopy::TryOnePixel()
 {
-  auto &     upper = m_Memory.ranks;
-  FoundRanks lower;
-  counts.FindRanks(turns, false, upper);
-  counts.FindRanks(turns, true, lower);
+  auto one = MakeInnerRequest();
+  one.outputExtent = { { 1, 1, 1, 1 } };
+  one.rank = m_Window.CountPixels() / 2;
+  const auto target = GetOutput();
+  one.output = target.first;
+  one.outputStride = target.stride;
+  m_Run(one, 0);
+  m_Tell(1);
+}
+
+void
+MaskedCopy::FindMeans()
+{
+  auto & upper = m_Memory.ranks;
+  auto & lower = m_Memory.lowerRanks;
   // Where a window has one middle value, it is not rounded.
   PixelFlags isSingle(static_cast<std::size_t>(m_Count));
   for (std::size_t i = 0; i < isSingle.size(); ++i)
@@ -301,12 +430,23 @@ MaskedCopy::GetOwnPlace(std::int64_t output) const
   return place;
 }
 
+const void *
+MaskedCopy::GetOwnRow(const Extent & row)
+{
+  return m_Gatherer.GetRow(Add(m_Outputs.origin, row), m_Outputs.extent[0], m_Scratch);
+}
+
 void
 MaskedCopy::WriteExceptions()
 {
   const auto & rules = m_Request.validity;
   const auto   width = static_cast<std::size_t>(m_Outputs.extent[0]);
-  const auto   read = [this](const std::array<unsigned char, 8> & bytes) {
+  const bool   hasInvalid = m_ValidPart != ValidPart::All && rules.invalidOutput != InvalidOutput::Computed;
+  if (m_Memory.empty.empty() && !hasInvalid)
+  {
+    return;
+  }
+  const auto read = [this](const std::array<unsigned char, 8> & bytes) {
     std::array<unsigned char, 8> copied{};
     DispatchPixel(m_Request.pixelType, [&](auto pixel) {
       pixel = ReadValue<decltype(pixel)>(m_Request.pixelType, bytes);
@@ -314,34 +454,29 @@ MaskedCopy::WriteExceptions()
     });
     return copied;
   };
-  const auto emptyValue = read(rules.emptyValue);
-  const auto invalidValue = read(rules.invalidValue);
-  const bool hasInvalid = !m_IsAllValid && rules.invalidOutput != InvalidOutput::Computed;
-  const auto target = GetOutput();
-  for (std::int64_t row = 0; (!m_Memory.empty.empty() || hasInvalid) && row < m_Count; row += m_Outputs.extent[0])
-  {
-    const auto own = GetOwnPlace(row);
-    Extent     place{};
-    auto       rest = row / m_Outputs.extent[0];
-    for (int axis = 1; axis < Dimension; rest /= m_Outputs.extent[axis], ++axis)
-    {
-      place[axis] = rest % m_Outputs.extent[axis];
-    }
-    char *     to = target.first + GetOffset(place, target.stride) * static_cast<std::int64_t>(m_PixelBytes);
-    const auto replace = [&](const std::uint8_t * flags, std::uint8_t flag, bool isOne, const auto & value) {
-      const auto * input = m_Memory.input.data() + static_cast<std::size_t>(own) * m_PixelBytes;
-      GetMaskRows().replace(
-        flags, flag, isOne ? static_cast<const void *>(value.data()) : input, isOne, m_PixelBytes, width, to);
+  const auto   emptyValue = read(rules.emptyValue);
+  const auto   invalidValue = read(rules.invalidValue);
+  const auto   target = GetOutput();
+  std::int64_t number = 0;
+  ForEachRow(m_Outputs.extent, [&](const Extent & row) {
+    char *       to = target.first + GetOffset(row, target.stride) * static_cast<std::int64_t>(m_PixelBytes);
+    const void * own = nullptr;
+    const auto   replace = [&](const std::uint8_t * flags, std::uint8_t flag, bool isOne, const auto & value) {
+      own = isOne || own != nullptr ? own : GetOwnRow(row);
+      const auto * pixels = isOne ? static_cast<const void *>(value.data()) : own;
+      GetMaskRows().replace(flags, flag, pixels, isOne, m_PixelBytes, width, to);
     };
     if (!m_Memory.empty.empty())
     {
-      replace(m_Memory.empty.data() + row, 1, rules.emptyWindow != EmptyWindow::Input, emptyValue);
+      replace(m_Memory.empty.data() + number, 1, rules.emptyWindow != EmptyWindow::Input, emptyValue);
     }
     if (hasInvalid)
     {
-      replace(m_Memory.valid.data() + own, 0, rules.invalidOutput != InvalidOutput::Copied, invalidValue);
+      const auto * valid = m_Memory.valid.data() + GetOwnPlace(number);
+      replace(valid, 0, rules.invalidOutput != InvalidOutput::Copied, invalidValue);
     }
-  }
+    number += m_Outputs.extent[0];
+  });
 }
 
 } // namespace cudamedian

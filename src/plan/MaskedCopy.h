@@ -28,7 +28,8 @@
 namespace cudamedian
 {
 
-/** Filters a box of outputs in a copy of what their windows see, some of whose pixels are not valid.
+/** Filters a box of outputs in a copy of what their windows see, some of whose pixels are not valid. Where all are, and
+ * windows see nothing that copies would have to hold, medians are those of the image itself.
  *
  * Pixels that are not valid get the least and the greatest key in turn. Where a window has N values, L of them such a
  * least one and H such a greatest one, the upper one of the two middle values of its valid pixels has the rank
@@ -43,12 +44,12 @@ public:
   /** Memory that copies of a thread have one after the other: to ask for it takes longer than some steps. */
   struct Memory
   {
-    Pixels     input;  ///< the copy …
-    Pixels     filled; ///< … and what it is where pixels that are not valid have extreme keys
-    PixelFlags valid;  ///< which pixels of the copy are valid
+    Pixels     copy;  ///< of pixels; those that are not valid get extreme keys
+    PixelFlags valid; ///< which pixels of the copy are valid
     PixelFlags turns;
     PixelFlags empty; ///< which outputs have windows without a valid pixel; empty where none has
     FoundRanks ranks;
+    FoundRanks lowerRanks;
     Pixels     result;
   };
 
@@ -65,16 +66,60 @@ public:
   Find();
 
 private:
-  void
-  ReadPixels();
-  void
-  FindMedians();
+  /** How many pixels of the copy are valid. */
+  enum class ValidPart : std::uint8_t
+  {
+    All,
+    Some,
+    None
+  };
+
   /** Where results are written: the first one's place, and the pixels from one to the next along each axis. */
   struct Target
   {
     char * first;
     Extent stride;
   };
+
+  /** A row of outputs whose medians have been found. */
+  struct OutputRow
+  {
+    std::int64_t         number; ///< of its first output
+    const void *         own;    ///< the outputs' own pixels in the image, half floats as copies have them
+    std::int64_t         place;  ///< of these in the copy
+    const std::uint8_t * valid;  ///< their flags; null: all are valid
+    void *               medians;
+  };
+
+  /** Where ranks are found: the lower or the upper ones of two middle values. */
+  struct RanksOfRule
+  {
+    bool         isLower;
+    FoundRanks * found;
+  };
+
+  /** Finds which pixels are valid. */
+  void
+  MarkPixels();
+
+  /** Copies pixels as they are. */
+  void
+  CopyPixels();
+
+  /** Copies pixels, but for those that are not valid, which get extreme keys; finds ranks, and which windows have no
+   * valid pixel. */
+  void
+  FillAndCount(const std::vector<RanksOfRule> & wanted);
+
+  /** The same of a row of outputs. \returns whether a window has no valid pixel */
+  static bool
+  Count(const Extent & output, const std::vector<RanksOfRule> & wanted, ValidCounts & counts, std::uint8_t * empty);
+  void
+  FindMedians();
+
+  /** Runs one output for the report, where none has a valid pixel. */
+  void
+  TryOnePixel();
 
   /** Memory that has results without gaps. */
   Target
@@ -86,24 +131,31 @@ private:
   void
   RunRanks(FoundRanks & ranks, bool isLower, double share, const Target & target);
   void
-  FindMeans(const ValidCounts & counts, const Turns & turns);
+  FindMeans();
   MedianRequest
   MakeInnerRequest() const;
 
   void
   KeepInliers();
+  template <typename T>
+  void
+  KeepNearInliers();
   template <typename T, typename TGetValue>
   void
-  KeepInliersOf(const TGetValue & getValue);
-  template <typename T, typename TGetValue>
+  KeepInliersByDeviations(const TGetValue & getValue);
+  template <typename TFunction>
   void
-  KeepInliersByDeviations(const T * input, const TGetValue & getValue, T * output);
+  ForEachOutputRow(const TFunction & function);
   void
   WriteExceptions();
 
-  /** The place of an output's own pixel in the copy, by the output's number. */
+  /** The first of the copied pixels that are the outputs' own ones, by the number of the first of a row of outputs. */
   std::int64_t
   GetOwnPlace(std::int64_t output) const;
+
+  /** A row of the outputs' own pixels as they are in the image, half floats as copies have them. */
+  const void *
+  GetOwnRow(const Extent & row);
 
   const MedianRequest & m_Request;
   PixelBox              m_Outputs;
@@ -114,8 +166,11 @@ private:
   PixelBox              m_Copied;
   std::size_t           m_PixelBytes;
   std::int64_t          m_Count; ///< of outputs
-  bool                  m_IsAllValid{ true };
-  bool                  m_IsDirect; ///< whether results are written to the output at once
+  ValidPart             m_ValidPart{ ValidPart::All };
+  bool                  m_IsReadInPlace; ///< whether medians are those of the image where all pixels are valid
+  bool                  m_IsDirect;      ///< whether results are written to the output at once
+  Gatherer              m_Gatherer;
+  std::vector<char>     m_Scratch;
   Memory &              m_Memory;
 };
 

@@ -35,21 +35,20 @@ namespace cudamedian
 namespace
 {
 
-/** Puts the pixels of a row in their medians' place that are valid and no farther from them than `most`. */
-template <typename T, typename TGetValue, typename TDistance>
+/** Puts half floats of a row in their medians' place that are valid and no farther from them than `most`. */
 void
-KeepNear(const T *            from,
-         const std::uint8_t * valid,
-         std::int64_t         width,
-         TDistance            most,
-         const TGetValue &    getValue,
-         T *                  to)
+KeepNearHalves(PixelType            type,
+               const std::int16_t * own,
+               const std::uint8_t * valid,
+               float                most,
+               std::size_t          count,
+               std::int16_t *       medians)
 {
-  for (std::int64_t x = 0; x < width; ++x)
+  const auto getValue = [type](std::int16_t copied) { return static_cast<float>(GetCopiedHalf(type, copied)); };
+  for (std::size_t x = 0; x < count; ++x)
   {
-    const auto value = getValue(from[x]);
-    const bool isKept = valid[x] != 0 && IsNear(value, getValue(to[x]), most);
-    to[x] = isKept ? from[x] : to[x];
+    const bool isKept = (valid == nullptr || valid[x] != 0) && IsNear(getValue(own[x]), getValue(medians[x]), most);
+    medians[x] = isKept ? own[x] : medians[x];
   }
 }
 
@@ -84,15 +83,6 @@ ListMembers(const Window & window, const Extent & copied)
   return members;
 }
 
-template <typename T>
-constexpr ValueKind
-GetKind()
-{
-  return { sizeof(T),
-           std::is_floating_point_v<T>,
-           std::is_integral_v<T> && std::is_signed_v<T> ? std::uint64_t{ 1 } << (8 * sizeof(T) - 1) : 0 };
-}
-
 /** Tells outliers of rows of windows: counts the values of each that are near, and those that are valid. */
 template <typename T>
 class OutlierRows
@@ -117,7 +107,7 @@ public:
   {
     const auto & steps = GetMaskRows();
     const auto   width = m_Near.size();
-    steps.findNear(GetKind<T>(), own, medians, m_Bound, width, m_Firsts.data(), m_Spans.data());
+    steps.findNear(GetValueKind<T>(), own, medians, m_Bound, width, m_Firsts.data(), m_Spans.data());
     std::fill(m_Near.begin(), m_Near.end(), 0);
     std::fill(m_Valid.begin(), m_Valid.end(), 0);
     for (const auto & member : m_Members)
@@ -133,7 +123,7 @@ public:
       }
     }
     CountRows(valid == nullptr);
-    steps.findOutliers(GetKind<T>(), own, medians, m_Near.data(), m_Valid.data(), width, m_IsOutlier.data());
+    steps.findOutliers(GetValueKind<T>(), own, medians, m_Near.data(), m_Valid.data(), width, m_IsOutlier.data());
     return m_IsOutlier.data();
   }
 
@@ -153,7 +143,7 @@ private:
     const auto *        flags = isAllValid ? nullptr : m_Flags.data();
     std::vector<Number> counts(width);
     steps.countNear(
-      GetKind<T>(), { m_Values.data(), flags, rows }, m_Firsts.data(), m_Spans.data(), width, counts.data());
+      GetValueKind<T>(), { m_Values.data(), flags, rows }, m_Firsts.data(), m_Spans.data(), width, counts.data());
     for (std::size_t x = 0; x < width; ++x)
     {
       m_Near[x] += static_cast<std::int32_t>(counts[x]);
@@ -186,54 +176,73 @@ MaskedCopy::KeepInliers()
   const auto type = m_Request.pixelType;
   DispatchPixel(type, [&](auto pixel) {
     using T = decltype(pixel);
+    if (!HasDeviations(m_Request))
+    {
+      return KeepNearInliers<T>();
+    }
     if constexpr (std::is_same_v<T, std::int16_t>)
     {
       if (IsHalfFloat(type))
       {
-        KeepInliersOf<T>([type](T copied) { return static_cast<float>(GetCopiedHalf(type, copied)); });
-        return;
+        return KeepInliersByDeviations<T>([type](T copied) { return static_cast<float>(GetCopiedHalf(type, copied)); });
       }
     }
-    KeepInliersOf<T>([](T value) { return value; });
+    KeepInliersByDeviations<T>([](T value) { return value; });
+  });
+}
+
+template <typename TFunction>
+void
+MaskedCopy::ForEachOutputRow(const TFunction & function)
+{
+  const auto   target = GetOutput();
+  std::int64_t number = 0;
+  ForEachRow(m_Outputs.extent, [&](const Extent & row) {
+    char *       medians = target.first + GetOffset(row, target.stride) * static_cast<std::int64_t>(m_PixelBytes);
+    const auto   place = GetOwnPlace(number);
+    const auto * valid = m_ValidPart == ValidPart::All ? nullptr : m_Memory.valid.data() + place;
+    function(OutputRow{ number, GetOwnRow(row), place, valid, medians });
+    number += m_Outputs.extent[0];
+  });
+}
+
+template <typename T>
+void
+MaskedCopy::KeepNearInliers()
+{
+  using Real = Number<Distance<T>>;
+  const auto type = m_Request.pixelType;
+  const auto width = static_cast<std::size_t>(m_Outputs.extent[0]);
+  const auto most = RoundDown<Distance<T>>(static_cast<Real>(m_Request.outlierThreshold));
+  ForEachOutputRow([&](const OutputRow & row) {
+    if constexpr (std::is_same_v<T, std::int16_t>)
+    {
+      if (IsHalfFloat(type))
+      {
+        const auto mostOfHalves = RoundDown<float>(m_Request.outlierThreshold);
+        return KeepNearHalves(
+          type, static_cast<const T *>(row.own), row.valid, mostOfHalves, width, static_cast<T *>(row.medians));
+      }
+    }
+    GetMaskRows().keepNear(GetValueKind<T>(), row.own, row.valid, &most, width, row.medians);
   });
 }
 
 template <typename T, typename TGetValue>
 void
-MaskedCopy::KeepInliersOf(const TGetValue & getValue)
+MaskedCopy::KeepInliersByDeviations(const TGetValue & getValue)
 {
   using Value = decltype(getValue(T()));
-  using Real = Number<Distance<Value>>;
-  const auto * input = reinterpret_cast<const T *>(m_Memory.input.data());
-  auto *       output = reinterpret_cast<T *>(m_Memory.result.data());
-  const auto   width = m_Outputs.extent[0];
-  if (HasDeviations(m_Request))
-  {
-    return KeepInliersByDeviations(input, getValue, output);
-  }
-  const auto most = RoundDown<Distance<Value>>(static_cast<Real>(m_Request.outlierThreshold));
-  for (std::int64_t row = 0; row < m_Count; row += width)
-  {
-    const auto own = GetOwnPlace(row);
-    KeepNear(input + own, m_Memory.valid.data() + own, width, most, getValue, output + row);
-  }
-}
-
-template <typename T, typename TGetValue>
-void
-MaskedCopy::KeepInliersByDeviations(const T * input, const TGetValue & getValue, T * output)
-{
-  using Value = decltype(getValue(T()));
+  const auto *       copy = reinterpret_cast<const T *>(m_Memory.copy.data());
   std::vector<Value> converted;
-  const auto *       values = reinterpret_cast<const Value *>(input);
+  const auto *       values = reinterpret_cast<const Value *>(copy);
   if constexpr (!std::is_same_v<T, Value>)
   {
     converted.resize(static_cast<std::size_t>(Volume(m_Copied.extent)));
-    std::transform(input, input + converted.size(), converted.begin(), getValue);
+    std::transform(copy, copy + converted.size(), converted.begin(), getValue);
     values = converted.data();
   }
-  const auto width = m_Outputs.extent[0];
-  const auto number = static_cast<std::size_t>(width);
+  const auto number = static_cast<std::size_t>(m_Outputs.extent[0]);
   // The window's first pixel of the first output is the copy's first.
   const auto         toFirst = GetOwnPlace(0);
   OutlierRows<Value> rows(DeviationBound(m_Request.outlierThreshold), ListMembers(m_Window, m_Copied.extent), number);
@@ -246,23 +255,22 @@ MaskedCopy::KeepInliersByDeviations(const T * input, const TGetValue & getValue,
     m_Tell((1 - m_ShareOfMedians) * static_cast<double>(done - told) / static_cast<double>(m_Count));
     told = done;
   };
-  for (std::int64_t row = 0; row < m_Count; row += width)
-  {
-    if (static_cast<double>(row - told) * static_cast<double>(m_Window.CountPixels()) > mostUntold)
+  ForEachOutputRow([&](const OutputRow & row) {
+    if (static_cast<double>(row.number - told) * static_cast<double>(m_Window.CountPixels()) > mostUntold)
     {
-      tell(row);
+      tell(row.number);
     }
-    const auto   own = GetOwnPlace(row);
-    const auto * valid = m_Memory.valid.data() + own;
-    std::transform(output + row, output + row + width, medians.begin(), getValue);
+    const auto   own = values + row.place;
+    const auto * found = static_cast<const T *>(row.medians);
+    std::transform(found, found + number, medians.begin(), getValue);
     const auto * isOutlier =
-      rows.Find(values + own, medians.data(), values + own - toFirst, m_IsAllValid ? nullptr : valid - toFirst);
+      rows.Find(own, medians.data(), own - toFirst, row.valid == nullptr ? nullptr : row.valid - toFirst);
     for (std::size_t x = 0; x < number; ++x)
     {
-      isReplaced[x] = isOutlier[x] | (valid[x] ^ 1U);
+      isReplaced[x] = isOutlier[x] | (row.valid == nullptr ? 0U : row.valid[x] ^ 1U);
     }
-    GetMaskRows().replace(isReplaced.data(), 0, input + own, false, sizeof(T), number, output + row);
-  }
+    GetMaskRows().replace(isReplaced.data(), 0, row.own, false, sizeof(T), number, row.medians);
+  });
   tell(m_Count);
 }
 

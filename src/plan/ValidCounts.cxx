@@ -130,6 +130,14 @@ Add(Extent position, const Extent & offset)
   return position;
 }
 
+/** Includes ranks as they are written in the bounds of those that were found. */
+void
+Widen(const RankBounds & written, FoundRanks & ranks)
+{
+  ranks.bounds.least = std::min(ranks.bounds.least, ranks.first + written.least);
+  ranks.bounds.greatest = std::max(ranks.bounds.greatest, ranks.first + written.greatest);
+}
+
 } // namespace
 
 std::int64_t
@@ -177,147 +185,153 @@ Renumber(std::int64_t first, std::size_t rankBytes, FoundRanks & ranks)
   ranks.rankBytes = rankBytes;
 }
 
-/** Sums of flags over rows of windows, and then along them, for a row of outputs at a time. */
-class ValidCounts::Rows
-{
-public:
-  Rows(const Window & window, std::int64_t numbers, std::int64_t outputs)
-    : m_SumBytes(CountSumBytes(window.CountBoxPixels()))
-    , m_Numbers(static_cast<std::size_t>(numbers))
-    , m_Outputs(static_cast<std::size_t>(outputs))
-    , m_Sums(m_Numbers * m_SumBytes)
-    , m_Scratch(m_Sums.size())
-    , m_Slid(m_Sums.size())
-  {}
-
-  std::size_t
-  GetSumBytes() const
-  {
-    return m_SumBytes;
-  }
-
-  void
-  Add(const std::vector<const std::uint8_t *> & added, const std::vector<const std::uint8_t *> & taken, bool goesOn)
-  {
-    GetMaskRows().add(
-      m_SumBytes, added.data(), taken.data(), added.size(), taken.size(), goesOn, m_Numbers, m_Sums.data());
-  }
-
-  /** The sums of so many that follow each other, for each output. */
-  const void *
-  Slide(std::int64_t size)
-  {
-    if (size == 1)
-    {
-      return m_Sums.data();
-    }
-    GetMaskRows().slide(
-      m_SumBytes, m_Sums.data(), static_cast<std::size_t>(size), m_Outputs, m_Scratch.data(), m_Slid.data());
-    return m_Slid.data();
-  }
-
-private:
-  std::size_t m_SumBytes;
-  std::size_t m_Numbers;
-  std::size_t m_Outputs;
-  Pixels      m_Sums;
-  Pixels      m_Scratch;
-  Pixels      m_Slid;
-};
-
-ValidCounts::ValidCounts(const Window & window, const Extent & outputs, const PixelFlags & valid)
+ValidCounts::ValidCounts(const Window & window, const Extent & outputs, const PixelFlags & valid, const Turns & turns)
   : m_Window(window)
   , m_Outputs(outputs)
-  , m_Extent(window.GetFootprint(outputs))
+  , m_ValidStride(GetPackedStride(window.GetFootprint(outputs)))
   , m_Valid(valid)
-{}
-
-void
-ValidCounts::FindEmpty(PixelFlags & empty) const
+  , m_Turns(turns)
+  , m_SumBytes(CountSumBytes(window.CountBoxPixels()))
+  , m_WindowRows(ListRows(window, 0))
+  , m_FirstRows(ListRows(window, 1))
+  , m_Lines(ListRows(window, turns.GetAxis()))
+  , m_HasBytes(turns.GetAxis() != 0 && CanCountInBytes(static_cast<std::size_t>(window.GetSize(0)), m_Lines.size()))
+  , m_Packed(m_HasBytes ? static_cast<std::size_t>(m_ValidStride[1]) : 0)
 {
-  if (m_Window.footprint != nullptr)
+  const auto bytes = static_cast<std::size_t>(m_ValidStride[1]) * m_SumBytes;
+  for (auto * sums : { &m_ValidSums, &m_Balance })
   {
-    return FindEmptyOfFootprint(empty);
-  }
-  Rows       rows(m_Window, m_Extent[0], m_Outputs[0]);
-  const auto stride = GetPackedStride(m_Extent);
-  const auto all = ListRows(m_Window, 0);
-  const auto behind = ListRows(m_Window, 1);
-  bool       hasEmpty = false;
-  empty.resize(static_cast<std::size_t>(Volume(m_Outputs)));
-  auto * to = empty.data();
-
-  std::vector<const std::uint8_t *> added;
-  std::vector<const std::uint8_t *> taken;
-  ForEachRow(m_Outputs, [&](const Extent & output) {
-    const auto list = [&](auto & pointers, const std::vector<Extent> & offsets, std::int64_t further) {
-      pointers.clear();
-      for (auto offset : offsets)
-      {
-        offset[1] += further;
-        pointers.push_back(m_Valid.data() + GetOffset(cudamedian::Add(output, offset), stride));
-      }
-    };
-    // Along axis 1 a row of the window enters, and another leaves.
-    const bool goesOn = output[1] > 0;
-    list(added, goesOn ? behind : all, goesOn ? m_Window.GetSize(1) - 1 : 0);
-    list(taken, goesOn ? behind : std::vector<Extent>(), -1);
-    rows.Add(added, taken, goesOn);
-    const auto * sums = rows.Slide(m_Window.GetSize(0));
-    hasEmpty =
-      GetMaskRows().findZeros(rows.GetSumBytes(), sums, static_cast<std::size_t>(m_Outputs[0]), to) || hasEmpty;
-    to += m_Outputs[0];
-  });
-  if (!hasEmpty)
-  {
-    empty.clear();
+    sums->rows.resize(bytes);
+    sums->scratch.resize(bytes);
+    sums->slid.resize(bytes);
   }
 }
 
-void
-ValidCounts::FindRanks(const Turns & turns, bool isLower, FoundRanks & ranks) const
+bool
+ValidCounts::FindEmpty(const Extent & output, std::uint8_t * empty)
 {
-  if (m_Window.footprint != nullptr)
+  const auto list = [&](auto & pointers, const std::vector<Extent> & offsets, std::int64_t further) {
+    pointers.clear();
+    for (auto offset : offsets)
+    {
+      offset[1] += further;
+      pointers.push_back(m_Valid.data() + GetOffset(Add(output, offset), m_ValidStride));
+    }
+  };
+  // Along axis 1 a row of the window enters, and another leaves.
+  const bool goesOn = output[1] > 0;
+  list(m_Added, goesOn ? m_FirstRows : m_WindowRows, goesOn ? m_Window.GetSize(1) - 1 : 0);
+  list(m_Taken, goesOn ? m_FirstRows : std::vector<Extent>(), -1);
+  const auto * sums = Sum(static_cast<std::size_t>(m_ValidStride[1]), goesOn, m_Window.GetSize(0), m_ValidSums);
+  return GetMaskRows().findZeros(m_SumBytes, sums, static_cast<std::size_t>(m_Outputs[0]), empty);
+}
+
+const void *
+ValidCounts::Sum(std::size_t numbers, bool goesOn, std::int64_t size, Sums & sums)
+{
+  const auto & steps = GetMaskRows();
+  steps.add(
+    m_SumBytes, m_Added.data(), m_Taken.data(), m_Added.size(), m_Taken.size(), goesOn, numbers, sums.rows.data());
+  if (size == 1)
   {
-    return FindRanksOfFootprint(turns, isLower, ranks);
+    return sums.rows.data();
   }
-  const auto axis = turns.GetAxis();
+  steps.slide(m_SumBytes,
+              sums.rows.data(),
+              static_cast<std::size_t>(size),
+              static_cast<std::size_t>(m_Outputs[0]),
+              sums.scratch.data(),
+              sums.slid.data());
+  return sums.slid.data();
+}
+
+void
+ValidCounts::StartRanks(bool isLower, FoundRanks & ranks) const
+{
   const auto most = GetRanksOfValid(m_Window, isLower);
   ranks.rankBytes = CountRankBytes(most.greatest - most.least + 1);
   ranks.first = most.least;
   ranks.bounds = { most.greatest, most.least };
   ranks.bytes.resize(static_cast<std::size_t>(Volume(m_Outputs)) * ranks.rankBytes);
-  const RankRule rule{ m_Window.CountPixels() - (isLower ? 1 : 0), ranks.first, ranks.rankBytes };
-  // Turns before and behind each line of the window, which lie in the same row where lines do.
-  Extent behind{};
-  behind[axis] = m_Window.GetSize(axis);
-  const auto lines = ListRows(m_Window, axis);
-  Rows       rows(m_Window, axis == 0 ? m_Outputs[0] : m_Extent[0], m_Outputs[0]);
-  auto *     to = ranks.bytes.data();
+}
 
-  std::vector<const std::uint8_t *> added(lines.size());
-  std::vector<const std::uint8_t *> taken(lines.size());
-  ForEachRow(m_Outputs, [&](const Extent & output) {
-    for (std::size_t line = 0; line < lines.size(); ++line)
-    {
-      const auto place = cudamedian::Add(output, lines[line]);
-      added[line] = turns.GetRow(place);
-      taken[line] = turns.GetRow(cudamedian::Add(place, behind));
-    }
-    rows.Add(added, taken, false);
-    const auto * balance = rows.Slide(axis == 0 ? 1 : m_Window.GetSize(0));
-    const auto   found =
-      GetMaskRows().writeRanks(rows.GetSumBytes(), balance, rule, static_cast<std::size_t>(m_Outputs[0]), to);
-    ranks.bounds.least = std::min(ranks.bounds.least, ranks.first + found.least);
-    ranks.bounds.greatest = std::max(ranks.bounds.greatest, ranks.first + found.greatest);
-    to += m_Outputs[0] * static_cast<std::int64_t>(ranks.rankBytes);
-  });
+RankRule
+ValidCounts::GetRule(bool isLower, const FoundRanks & ranks) const
+{
+  return { m_Window.CountPixels() - (isLower ? 1 : 0), ranks.first, ranks.rankBytes };
+}
+
+std::uint8_t *
+ValidCounts::GetRanks(const Extent & output, FoundRanks & ranks) const
+{
+  return ranks.bytes.data() +
+         GetOffset(output, GetPackedStride(m_Outputs)) * static_cast<std::int64_t>(ranks.rankBytes);
+}
+
+/** Lists the turns before and behind each line of a row's windows, which lie in the same row where lines do. */
+void
+ValidCounts::ListLines(const Extent & output)
+{
+  const auto axis = m_Turns.GetAxis();
+  Extent     behind{};
+  behind[axis] = m_Window.GetSize(axis);
+  m_Added.clear();
+  m_Taken.clear();
+  for (const auto & line : m_Lines)
+  {
+    const auto place = Add(output, line);
+    m_Added.push_back(m_Turns.GetRow(place));
+    m_Taken.push_back(m_Turns.GetRow(Add(place, behind)));
+  }
 }
 
 void
-ValidCounts::FindEmptyOfFootprint(PixelFlags & empty) const
+ValidCounts::FindRanks(const Extent & output, bool isLower, FoundRanks & ranks)
 {
-  const auto sums = SumFootprints({ m_Valid.begin(), m_Valid.end() }, m_Window, m_Extent, m_Outputs);
+  const auto axis = m_Turns.GetAxis();
+  ListLines(output);
+  const auto * balance = Sum(static_cast<std::size_t>(axis == 0 ? m_Outputs[0] : m_ValidStride[1]),
+                             false,
+                             axis == 0 ? 1 : m_Window.GetSize(0),
+                             m_Balance);
+  Widen(
+    GetMaskRows().writeRanks(
+      m_SumBytes, balance, GetRule(isLower, ranks), static_cast<std::size_t>(m_Outputs[0]), GetRanks(output, ranks)),
+    ranks);
+}
+
+std::optional<bool>
+ValidCounts::FindBoth(const Extent & output, bool isLower, FoundRanks & ranks, std::uint8_t * empty)
+{
+  if (!m_HasBytes || ranks.rankBytes != 1)
+  {
+    return std::nullopt;
+  }
+  m_Flags.clear();
+  for (const auto & row : m_WindowRows)
+  {
+    m_Flags.push_back(m_Valid.data() + GetOffset(Add(output, row), m_ValidStride));
+  }
+  ListLines(output);
+  const auto found = GetMaskRows().countInBytes({ m_Flags.data(),
+                                                  m_Flags.size(),
+                                                  m_Added.data(),
+                                                  m_Taken.data(),
+                                                  m_Added.size(),
+                                                  static_cast<std::size_t>(m_Window.GetSize(0)) },
+                                                GetRule(isLower, ranks),
+                                                static_cast<std::size_t>(m_Outputs[0]),
+                                                m_Packed.data(),
+                                                GetRanks(output, ranks),
+                                                empty);
+  Widen(found.bounds, ranks);
+  return found.hasEmpty;
+}
+
+void
+FindEmptyFootprints(const Window & window, const Extent & outputs, const PixelFlags & valid, PixelFlags & empty)
+{
+  const auto sums = SumFootprints({ valid.begin(), valid.end() }, window, window.GetFootprint(outputs), outputs);
   empty.resize(sums.size());
   if (!GetMaskRows().findZeros(sizeof(std::int32_t), sums.data(), sums.size(), empty.data()))
   {
@@ -326,19 +340,25 @@ ValidCounts::FindEmptyOfFootprint(PixelFlags & empty) const
 }
 
 void
-ValidCounts::FindRanksOfFootprint(const Turns & turns, bool isLower, FoundRanks & ranks) const
+FindFootprintRanks(const Window &     window,
+                   const Extent &     outputs,
+                   const PixelFlags & valid,
+                   const Turns &      turns,
+                   bool               isLower,
+                   FoundRanks &       ranks)
 {
-  std::vector<std::int8_t> balance(m_Valid.size());
+  const auto               extent = window.GetFootprint(outputs);
+  std::vector<std::int8_t> balance(valid.size());
   std::size_t              first = 0;
-  ForEachRow(m_Extent, [&](const Extent & row) {
+  ForEachRow(extent, [&](const Extent & row) {
     const auto * turn = turns.GetRow(row);
-    for (std::int64_t x = 0; x < m_Extent[0]; ++x, ++first)
+    for (std::int64_t x = 0; x < extent[0]; ++x, ++first)
     {
-      balance[first] = static_cast<std::int8_t>(m_Valid[first] != 0 ? 0 : turn[x] != 0 ? 1 : -1);
+      balance[first] = static_cast<std::int8_t>(valid[first] != 0 ? 0 : turn[x] != 0 ? 1 : -1);
     }
   });
-  auto       sums = SumFootprints(balance, m_Window, m_Extent, m_Outputs);
-  const auto values = static_cast<std::int32_t>(m_Window.CountPixels());
+  auto       sums = SumFootprints(balance, window, extent, outputs);
+  const auto values = static_cast<std::int32_t>(window.CountPixels());
   ranks.rankBytes = sizeof(std::int32_t);
   ranks.first = 0;
   ranks.bounds = { values, 0 };

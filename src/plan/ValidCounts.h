@@ -23,6 +23,7 @@
 #include "Window.h"
 
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 namespace cudamedian
@@ -42,7 +43,10 @@ struct FoundRanks
   Get(std::size_t output) const;
 };
 
-/** Counts the pixels of windows that are valid, and finds the ranks of their middle values.
+/** Counts the pixels of windows that are valid, and finds the ranks of their middle values, for rows of outputs one
+ * after the other along axis 1 first.
+ *
+ * Flags and turns of a row's windows are all that is read of the box, which may be written meanwhile.
  *
  * Least and greatest keys alternate along lines, so those of a line balance each other where it is the same key's turn
  * behind them as before them, and else are one too many. */
@@ -51,29 +55,75 @@ class ValidCounts
 public:
   /** \param outputs how many there are along each axis; the box of the flags is larger by the window's size less one
    * \pre the window has at most 2^31 - 1 values */
-  ValidCounts(const Window & window, const Extent & outputs, const PixelFlags & valid);
+  ValidCounts(const Window & window, const Extent & outputs, const PixelFlags & valid, const Turns & turns);
 
-  /** Flags the outputs whose windows have no valid pixel; without flags all have one. */
-  void
-  FindEmpty(PixelFlags & empty) const;
+  /** Flags the outputs of a row whose windows have no valid pixel. \returns whether some have none */
+  bool
+  FindEmpty(const Extent & output, std::uint8_t * empty);
 
-  /** Finds the ranks of the upper ones of two middle values, or of the lower ones. */
+  /** Both at once, where bytes have room for what is counted. \returns whether some have none; nothing: there is no
+   * room, and nothing was found. */
+  std::optional<bool>
+  FindBoth(const Extent & output, bool isLower, FoundRanks & ranks, std::uint8_t * empty);
+
+  /** Begins with ranks of the upper ones of two middle values, or of the lower ones. */
   void
-  FindRanks(const Turns & turns, bool isLower, FoundRanks & ranks) const;
+  StartRanks(bool isLower, FoundRanks & ranks) const;
+
+  /** Finds the ranks of a row. */
+  void
+  FindRanks(const Extent & output, bool isLower, FoundRanks & ranks);
 
 private:
-  class Rows;
+  /** Sums of flags over rows of windows, and then along them, of a row of outputs. */
+  struct Sums
+  {
+    Pixels rows;
+    Pixels scratch;
+    Pixels slid;
+  };
 
   void
-  FindEmptyOfFootprint(PixelFlags & empty) const;
-  void
-  FindRanksOfFootprint(const Turns & turns, bool isLower, FoundRanks & ranks) const;
+  ListLines(const Extent & output);
+  RankRule
+  GetRule(bool isLower, const FoundRanks & ranks) const;
+  std::uint8_t *
+  GetRanks(const Extent & output, FoundRanks & ranks) const;
 
-  const Window &     m_Window;
-  Extent             m_Outputs;
-  Extent             m_Extent; ///< of the box
-  const PixelFlags & m_Valid;
+  /** The sums of so many numbers that follow each other, for each output, of rows that are added and taken. */
+  const void *
+  Sum(std::size_t numbers, bool goesOn, std::int64_t size, Sums & sums);
+
+  const Window &                    m_Window;
+  Extent                            m_Outputs;
+  Extent                            m_ValidStride;
+  const PixelFlags &                m_Valid;
+  const Turns &                     m_Turns;
+  std::size_t                       m_SumBytes;
+  Sums                              m_ValidSums; ///< which go on from a row to the next
+  Sums                              m_Balance;
+  std::vector<Extent>               m_WindowRows; ///< the positions of a window's rows in it
+  std::vector<Extent>               m_FirstRows;  ///< of these the first along axis 1
+  std::vector<Extent>               m_Lines;      ///< the same of lines that turns pass along
+  bool                              m_HasBytes;   ///< whether bytes have room for what is counted
+  PixelFlags                        m_Packed;
+  std::vector<const std::uint8_t *> m_Flags;
+  std::vector<const std::uint8_t *> m_Added;
+  std::vector<const std::uint8_t *> m_Taken;
 };
+
+/** Flags the outputs whose windows, of a footprint, have no valid pixel; without flags all have one. */
+void
+FindEmptyFootprints(const Window & window, const Extent & outputs, const PixelFlags & valid, PixelFlags & empty);
+
+/** Finds the ranks of all outputs of a footprint. */
+void
+FindFootprintRanks(const Window &     window,
+                   const Extent &     outputs,
+                   const PixelFlags & valid,
+                   const Turns &      turns,
+                   bool               isLower,
+                   FoundRanks &       ranks);
 
 /** Makes ranks numbers from another rank on, of so many bytes. */
 void

@@ -44,120 +44,23 @@ GetMaskType(std::size_t bytes)
                       : PixelType::UInt64;
 }
 
-/** Whether two values are the same: of floats -0 and +0 are, and every two NaN. */
-template <typename T>
+/** Whether two values of half floats are the same: -0 and +0 are, and every two NaN. */
 bool
-AreSame(PixelType type, T a, T b)
+AreSame(double a, double b)
 {
-  if constexpr (std::is_floating_point_v<T>)
+  return a == b || (std::isnan(a) && std::isnan(b));
+}
+
+/** Clears the flags of half floats that are the same as one. */
+void
+ClearHalves(PixelType type, const std::int16_t * halves, std::int16_t same, std::int64_t count, std::uint8_t * valid)
+{
+  const auto value = GetCopiedHalf(type, same);
+  for (std::int64_t i = 0; i < count; ++i)
   {
-    return a == b || (std::isnan(a) && std::isnan(b));
+    const std::uint8_t isOther = AreSame(GetCopiedHalf(type, halves[i]), value) ? 0 : 1;
+    valid[i] &= isOther;
   }
-  else
-  {
-    if constexpr (std::is_same_v<T, std::int16_t>)
-    {
-      if (IsHalfFloat(type))
-      {
-        return AreSame(type, GetCopiedHalf(type, a), GetCopiedHalf(type, b));
-      }
-    }
-    return a == b;
-  }
-}
-
-/** The pixels in copies with the least key of all and with the greatest. */
-ExtremePixels
-GetExtremes(PixelType type)
-{
-  const auto copied = GetCopiedType(type);
-  return { GetExtremePixel(copied, false), GetExtremePixel(copied, true) };
-}
-
-void
-ReadMask(const MedianRequest & request, const PixelBox & copied, PixelFlags & valid)
-{
-  const auto bytes = request.validity.maskPixelBytes;
-  auto       mask = request;
-  mask.pixelType = GetMaskType(bytes);
-  mask.input = request.validity.mask;
-  mask.inputStride = request.validity.maskStride;
-  mask.borderValue.fill(0xFF); // a constant is valid
-  const Gatherer gatherer(mask);
-  const auto     width = copied.extent[0];
-  Pixels         row(static_cast<std::size_t>(width) * bytes);
-  std::uint8_t * to = valid.data();
-  ForEachRow(copied.extent, [&](const Extent & place) {
-    auto position = place;
-    for (int axis = 0; axis < Dimension; ++axis)
-    {
-      position[axis] += copied.origin[axis];
-    }
-    gatherer.GatherRow(position, width, row.data());
-    GetMaskRows().mark(row.data(), bytes, static_cast<std::size_t>(width), to);
-    to += width;
-  });
-}
-
-/** Marks what lies beyond the image, where windows are clipped to it. */
-void
-MarkBeyond(const MedianRequest & request, const PixelBox & copied, PixelFlags & marks)
-{
-  std::uint8_t * valid = marks.data();
-  const auto     width = copied.extent[0];
-  const auto     before = std::clamp<std::int64_t>(-copied.origin[0], 0, width);
-  const auto     end = std::clamp<std::int64_t>(request.inputExtent[0] - copied.origin[0], before, width);
-  ForEachRow(copied.extent, [&](const Extent & row) {
-    bool isBeyond = false;
-    for (int axis = 1; axis < Dimension; ++axis)
-    {
-      const auto place = copied.origin[axis] + row[axis];
-      isBeyond = isBeyond || place < 0 || place >= request.inputExtent[axis];
-    }
-    std::fill(valid, valid + (isBeyond ? width : before), std::uint8_t{ 0 });
-    std::fill(valid + end, valid + width, std::uint8_t{ 0 });
-    valid += width;
-  });
-}
-
-void
-MarkIgnored(const MedianRequest & request, const Pixels & copy, PixelFlags & flags)
-{
-  const auto & rules = request.validity;
-  const auto   type = request.pixelType;
-  DispatchPixel(type, [&](auto pixel) {
-    using T = decltype(pixel);
-    const auto * pixels = reinterpret_cast<const T *>(copy.data());
-    const auto   ignored = ReadValue<T>(type, rules.ignoredValue);
-    const auto   nan = [&] {
-      if constexpr (std::is_same_v<T, std::int16_t>)
-      {
-        return static_cast<T>(EncodeHalfFloat(type, 0x7FFF));
-      }
-      else
-      {
-        return std::numeric_limits<T>::quiet_NaN();
-      }
-    }();
-    const bool hasNaN = rules.omitsNaN && (IsHalfFloat(type) || std::is_floating_point_v<T>);
-    // The address in a variable of its own, since stores of bytes might change that of the vector.
-    std::uint8_t * valid = flags.data();
-    const auto     clear = [&](T value) {
-      for (std::size_t i = 0; i < flags.size(); ++i)
-      {
-        const std::uint8_t own = valid[i];
-        valid[i] = AreSame(type, pixels[i], value) ? std::uint8_t{ 0 } : own;
-      }
-    };
-    if (rules.hasIgnoredValue)
-    {
-      clear(ignored);
-    }
-    if (hasNaN)
-    {
-      clear(nan);
-    }
-  });
 }
 
 } // namespace
@@ -185,93 +88,156 @@ DescribeValidity(const MedianRequest & request)
   return text;
 }
 
-void
-FindValidPixels(const MedianRequest & request, const PixelBox & copied, const Pixels & pixels, PixelFlags & valid)
+ValidRows::ValidRows(const MedianRequest & request, const PixelBox & copied, const Gatherer & image)
+  : m_Request(request)
+  , m_Copied(copied)
+  , m_Image(image)
+  , m_MaskRequest(MakeMaskRequest(request))
+  , m_Mask(m_MaskRequest)
+{}
+
+MedianRequest
+ValidRows::MakeMaskRequest(const MedianRequest & request)
 {
-  valid.resize(static_cast<std::size_t>(Volume(copied.extent)));
-  if (request.validity.mask != nullptr)
+  auto mask = request;
+  mask.pixelType = GetMaskType(request.validity.maskPixelBytes);
+  mask.input = request.validity.mask;
+  mask.inputStride = request.validity.maskStride;
+  mask.borderValue.fill(0xFF); // a constant is valid
+  return mask;
+}
+
+void
+ValidRows::Find(const Extent & place, std::uint8_t * valid)
+{
+  const auto width = m_Copied.extent[0];
+  auto       position = place;
+  for (int axis = 0; axis < Dimension; ++axis)
   {
-    ReadMask(request, copied, valid);
+    position[axis] += m_Copied.origin[axis];
+  }
+  if (m_Request.validity.mask != nullptr)
+  {
+    m_Mask.VisitRow(position, width, m_Scratch, [&](std::int64_t first, std::int64_t count, const void * mask) {
+      GetMaskRows().mark(mask, m_Request.validity.maskPixelBytes, static_cast<std::size_t>(count), valid + first);
+    });
   }
   else
   {
-    std::fill(valid.begin(), valid.end(), std::uint8_t{ 1 });
+    std::fill_n(valid, width, std::uint8_t{ 1 });
   }
-  if (HasShrunkBorder(request))
+  if (HasShrunkBorder(m_Request))
   {
-    MarkBeyond(request, copied, valid);
+    MarkBeyond(position, valid);
   }
-  MarkIgnored(request, pixels, valid);
+  if (m_Request.validity.hasIgnoredValue || m_Request.validity.omitsNaN)
+  {
+    MarkIgnored(position, valid);
+  }
 }
 
-Turns::Turns(const Extent & extent, int axis, const PixelFlags & valid, PixelFlags & turns)
-  : m_Axis(axis)
+/** Marks what lies beyond the image, where windows are clipped to it. */
+void
+ValidRows::MarkBeyond(const Extent & position, std::uint8_t * valid) const
+{
+  const auto       width = m_Copied.extent[0];
+  const InsidePart inside(position[0], width, m_Request.inputExtent[0]);
+  bool             isBeyond = false;
+  for (int axis = 1; axis < Dimension; ++axis)
+  {
+    isBeyond = isBeyond || position[axis] < 0 || position[axis] >= m_Request.inputExtent[axis];
+  }
+  std::fill(valid, valid + (isBeyond ? width : inside.begin), std::uint8_t{ 0 });
+  std::fill(valid + inside.end, valid + width, std::uint8_t{ 0 });
+}
+
+void
+ValidRows::MarkIgnored(const Extent & position, std::uint8_t * valid)
+{
+  const auto & rules = m_Request.validity;
+  const auto   type = m_Request.pixelType;
+  DispatchPixel(type, [&](auto pixel) {
+    using T = decltype(pixel);
+    const auto clear = [&](T value) {
+      const auto visit = [&](std::int64_t first, std::int64_t count, const void * pixels) {
+        if constexpr (std::is_same_v<T, std::int16_t>)
+        {
+          if (IsHalfFloat(type))
+          {
+            return ClearHalves(type, static_cast<const T *>(pixels), value, count, valid + first);
+          }
+        }
+        GetMaskRows().clear(GetValueKind<T>(), pixels, &value, static_cast<std::size_t>(count), valid + first);
+      };
+      m_Image.VisitRow(position, m_Copied.extent[0], m_Scratch, visit);
+    };
+    if (rules.hasIgnoredValue)
+    {
+      clear(ReadValue<T>(type, rules.ignoredValue));
+    }
+    if (rules.omitsNaN && IsHalfFloat(type))
+    {
+      clear(static_cast<T>(EncodeHalfFloat(type, 0x7FFF)));
+    }
+    else if (rules.omitsNaN && std::is_floating_point_v<T>)
+    {
+      clear(std::numeric_limits<T>::quiet_NaN());
+    }
+  });
+}
+
+Turns::Turns(const Extent & extent, int axis, PixelFlags & turns)
+  : m_Width(extent[0])
+  , m_Axis(axis)
   , m_Turns(turns)
 {
   auto longer = extent;
   ++longer[axis];
   m_Stride = GetPackedStride(longer);
   m_Turns.resize(static_cast<std::size_t>(Volume(longer)));
-  axis == 0 ? FillAlongRows(extent, valid) : FillAcrossRows(extent, valid);
 }
 
-void
-Turns::FillAlongRows(const Extent & extent, const PixelFlags & valid)
+std::uint8_t *
+Turns::StartRow(const Extent & position, const std::uint8_t * valid)
 {
-  const std::uint8_t * isValid = valid.data();
-  ForEachRow(extent, [&](const Extent & row) {
-    std::uint8_t * to = m_Turns.data() + GetOffset(row, m_Stride);
-    auto           turn = static_cast<std::uint8_t>((row[1] + row[2] + row[3] + 1) % 2);
-    *to++ = turn;
-    for (std::int64_t x = 0; x < extent[0]; ++x)
+  std::uint8_t * turns = m_Turns.data() + GetOffset(position, m_Stride);
+  const auto     line = position[1] + position[2] + position[3] + 1;
+  if (m_Axis == 0)
+  {
+    auto turn = static_cast<std::uint8_t>(line % 2);
+    *turns++ = turn;
+    for (std::int64_t x = 0; x < m_Width; ++x)
     {
-      turn = static_cast<std::uint8_t>(turn ^ isValid[x] ^ 1);
-      to[x] = turn;
+      turn = static_cast<std::uint8_t>(turn ^ valid[x] ^ 1);
+      turns[x] = turn;
     }
-    isValid += extent[0];
-  });
-}
-
-void
-Turns::FillAcrossRows(const Extent & extent, const PixelFlags & valid)
-{
-  const std::uint8_t * isValid = valid.data();
-  ForEachRow(extent, [&](const Extent & row) {
-    std::uint8_t * turns = m_Turns.data() + GetOffset(row, m_Stride);
-    for (std::int64_t x = 0; row[m_Axis] == 0 && x < extent[0]; ++x)
+    return nullptr;
+  }
+  if (position[m_Axis] == 0)
+  {
+    const auto first = static_cast<std::uint8_t>(line % 2);
+    for (std::int64_t x = 0; x < m_Width; ++x)
     {
-      turns[x] = static_cast<std::uint8_t>((row[1] + row[2] + row[3] + x + 1) % 2);
+      turns[x] = static_cast<std::uint8_t>(first ^ (x & 1));
     }
-    GetMaskRows().passTurns(turns, isValid, static_cast<std::size_t>(extent[0]), turns + m_Stride[m_Axis]);
-    isValid += extent[0];
-  });
+  }
+  return turns + m_Stride[m_Axis];
 }
 
 void
-FillInvalidPixels(const MedianRequest & request,
-                  const Extent &        extent,
-                  const PixelFlags &    valid,
-                  const Turns *         turns,
-                  const Pixels &        pixels,
-                  Pixels &              filled)
+Turns::PassRow(const Extent & position, const std::uint8_t * valid)
 {
-  const auto       extremes = GetExtremes(request.pixelType);
-  const auto       bytes = PixelBytes(request.pixelType);
-  const auto       width = static_cast<std::size_t>(extent[0]);
-  const bool       isLeast = GetWanted(GetWindow(request)) == Wanted::Greatest;
-  const PixelFlags same(turns == nullptr ? width : 0, isLeast ? std::uint8_t{ 1 } : std::uint8_t{ 0 });
-  std::size_t      first = 0;
-  filled.resize(pixels.size());
-  ForEachRow(extent, [&](const Extent & row) {
-    GetMaskRows().fill(pixels.data() + first * bytes,
-                       bytes,
-                       valid.data() + first,
-                       turns == nullptr ? same.data() : turns->GetRow(row),
-                       extremes,
-                       width,
-                       filled.data() + first * bytes);
-    first += width;
-  });
+  if (auto * next = StartRow(position, valid))
+  {
+    GetMaskRows().passTurns(GetRow(position), valid, static_cast<std::size_t>(m_Width), next);
+  }
+}
+
+ExtremePixels
+GetExtremes(PixelType type)
+{
+  const auto copied = GetCopiedType(type);
+  return { GetExtremePixel(copied, false), GetExtremePixel(copied, true) };
 }
 
 } // namespace cudamedian

@@ -18,6 +18,8 @@
 #ifndef ValidPixels_h
 #define ValidPixels_h
 
+#include "Gather.h"
+#include "MaskRows.h"
 #include "MiddleValues.h"
 #include "Slab.h"
 
@@ -39,10 +41,32 @@ DescribeValidity(const MedianRequest & request);
 /** Flags of pixels, bytes of 0 or 1. */
 using PixelFlags = std::vector<std::uint8_t, UnwrittenMemory<std::uint8_t>>;
 
-/** Finds which pixels of a box that was copied are valid.
- * \param pixels the copy */
-void
-FindValidPixels(const MedianRequest & request, const PixelBox & copied, const Pixels & pixels, PixelFlags & valid);
+/** Finds which pixels of a box that is copied are valid, row by row. */
+class ValidRows
+{
+public:
+  /** \param image of the request */
+  ValidRows(const MedianRequest & request, const PixelBox & copied, const Gatherer & image);
+
+  /** \param place of the row in the box */
+  void
+  Find(const Extent & place, std::uint8_t * valid);
+
+private:
+  static MedianRequest
+  MakeMaskRequest(const MedianRequest & request);
+  void
+  MarkBeyond(const Extent & position, std::uint8_t * valid) const;
+  void
+  MarkIgnored(const Extent & position, std::uint8_t * valid);
+
+  const MedianRequest & m_Request;
+  PixelBox              m_Copied;
+  const Gatherer &      m_Image;
+  MedianRequest         m_MaskRequest; ///< which has the mask for its image
+  Gatherer              m_Mask;
+  std::vector<char>     m_Scratch;
+};
 
 /** Which of two keys, the least (1) and the greatest (0), the next pixel that is not valid gets, at each pixel of a box
  * and behind the last one of each of its lines along an axis. It is the other one's turn behind each such pixel, and at
@@ -51,13 +75,22 @@ class Turns
 {
 public:
   /** \param turns memory for them, which lives as long */
-  Turns(const Extent & extent, int axis, const PixelFlags & valid, PixelFlags & turns);
+  Turns(const Extent & extent, int axis, PixelFlags & turns);
 
   int
   GetAxis() const
   {
     return m_Axis;
   }
+
+  /** Finds the turns behind the pixels of a row. Rows are given along the lines, from their first pixels on. */
+  void
+  PassRow(const Extent & position, const std::uint8_t * valid);
+
+  /** Begins a row, whose turns are known then, and finds those behind its pixels where lines lie in rows. \returns
+   * where those behind are to be written else, and null where they have been found. */
+  std::uint8_t *
+  StartRow(const Extent & position, const std::uint8_t * valid);
 
   /** The turns of a row, whose position along the lines' axis may be one behind the box. */
   const std::uint8_t *
@@ -67,25 +100,15 @@ public:
   }
 
 private:
-  void
-  FillAlongRows(const Extent & extent, const PixelFlags & valid);
-  void
-  FillAcrossRows(const Extent & extent, const PixelFlags & valid);
-
+  std::int64_t m_Width;
   int          m_Axis;
   Extent       m_Stride;
   PixelFlags & m_Turns;
 };
 
-/** Copies pixels of a box, but for those that are not valid: they get extreme keys. \param turns which of both; null:
- * all get the one that is never taken, since the least or the greatest value is wanted. */
-void
-FillInvalidPixels(const MedianRequest & request,
-                  const Extent &        extent,
-                  const PixelFlags &    valid,
-                  const Turns *         turns,
-                  const Pixels &        pixels,
-                  Pixels &              filled);
+/** The pixels in copies with the least key of all and with the greatest. */
+ExtremePixels
+GetExtremes(PixelType type);
 
 } // namespace cudamedian
 

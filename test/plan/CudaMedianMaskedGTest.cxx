@@ -93,7 +93,7 @@ TEST(CudaMedianMasked, CallsLeaveMemoryForThoseToCome)
   {
     const LentMemory lent;
     kept = GetKeptBytes();
-    (*lent).input.resize(mostKeptBytes + 1);
+    (*lent).copy.resize(mostKeptBytes + 1);
   }
   EXPECT_EQ(GetKeptBytes(), kept) << "more than is kept";
   ReleaseCachedMemory();
