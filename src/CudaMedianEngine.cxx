@@ -25,6 +25,7 @@
 #include "MaskedRequest.h"
 #include "PlannedRun.h"
 #include "RequestCheck.h"
+#include "RuledRun.h"
 #include "StartChoice.h"
 #include "ToldProgress.h"
 #include "UploadedBoxes.h"
@@ -404,7 +405,8 @@ RunCopies(MedianRequest request, const std::string & why)
     const auto current = GetCudaBackend().Resolve({});
     request.devices = current.front() != 0 ? current : request.devices;
   }
-  auto report = RunGathered(request, RunPart);
+  const auto ruled = request.backend == Backend::Cpu ? RunInRuledRows(request) : std::nullopt;
+  auto       report = ruled ? *ruled : RunGathered(request, RunPart);
   report.backendReason = why.empty() ? report.backendReason : why;
   return report;
 }

@@ -361,7 +361,7 @@ InsidePart
 Gatherer::FindPieces(const Extent & position, std::int64_t count) const
 {
   // What is copied sooner than it is visited by pieces.
-  constexpr std::int64_t shortBytes = 16384;
+  constexpr std::int64_t shortBytes = 1024;
   const InsidePart       inside(position[0], count, m_Request.inputExtent[0]);
   const auto             bytes = (inside.end - inside.begin) * static_cast<std::int64_t>(m_PixelBytes);
   bool                   isInImage = m_Stride[0] == 1 && !IsHalfFloat(m_Request.pixelType);
@@ -371,6 +371,34 @@ Gatherer::FindPieces(const Extent & position, std::int64_t count) const
   }
   const bool isWhole = inside.begin == 0 && inside.end == count;
   return isInImage && (isWhole || bytes >= shortBytes) ? inside : InsidePart(0, 0, 0);
+}
+
+void
+Gatherer::Prefetch(const Extent & position, std::int64_t count) const
+{
+#if defined(__GNUC__)
+  constexpr std::int64_t line = 64;
+  const InsidePart       inside(position[0], count, m_Request.inputExtent[0]);
+  bool                   isInImage = m_Stride[0] == 1;
+  for (int axis = 1; axis < Dimension; ++axis)
+  {
+    isInImage = isInImage && position[axis] >= 0 && position[axis] < m_Request.inputExtent[axis];
+  }
+  if (isInImage && inside.begin < inside.end)
+  {
+    auto first = position;
+    first[0] += inside.begin;
+    const auto * pixels = static_cast<const char *>(GetPixel(first));
+    const auto   bytes = (inside.end - inside.begin) * static_cast<std::int64_t>(m_PixelBytes);
+    for (std::int64_t byte = 0; byte < bytes; byte += line)
+    {
+      __builtin_prefetch(pixels + byte, 0, 2);
+    }
+  }
+#else
+  static_cast<void>(position);
+  static_cast<void>(count);
+#endif
 }
 
 const void *

@@ -18,10 +18,12 @@
 #ifndef HostMethod_h
 #define HostMethod_h
 
+#include "RuledRows.h"
 #include "Slab.h"
 #include "Traits.h"
 
 #include <memory>
+#include <stdexcept>
 #include <string>
 
 namespace cudamedian
@@ -37,6 +39,21 @@ public:
    * memory to the report. */
   virtual void
   Run(const MedianRequest & request, const PixelBox & output, ExecutionReport & report) const = 0;
+
+  /** Whether RunRuled() can run a request. */
+  virtual bool
+  TakesRuledRows(const MedianRequest &) const
+  {
+    return false;
+  }
+
+  /** The same as Run(), of rows that are made, and of medians some of which are replaced. \throws std::logic_error
+   * where it does not take them. */
+  virtual void
+  RunRuled(const MedianRequest &, const PixelBox &, const RuledRowsMaker &, ExecutionReport &) const
+  {
+    throw std::logic_error("HostMethod: this one takes no rows but the image's");
+  }
 
   /** Seconds of one thread for all outputs of a request, while so many work side by side. */
   virtual double

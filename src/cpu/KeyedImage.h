@@ -112,10 +112,13 @@ public:
   void
   CopyRow(const TKey * row, std::int64_t first, std::int64_t count, TKey * pixels) const
   {
+    // Values, not references: pixels that are written might change what these refer to.
     const InsidePart inside(first, count, m_Request.inputExtent[0]);
-    std::fill_n(pixels, inside.begin, row[0]);
+    const TKey       before = row[0];
+    const TKey       behind = row[m_Request.inputExtent[0] - 1];
+    std::fill_n(pixels, inside.begin, before);
     std::copy(row + first + inside.begin, row + first + inside.end, pixels + inside.begin);
-    std::fill_n(pixels + inside.end, count - inside.end, row[m_Request.inputExtent[0] - 1]);
+    std::fill_n(pixels + inside.end, count - inside.end, behind);
   }
 
   /** The keys of these pixels. */

@@ -122,7 +122,9 @@ Fill(const void *                  pixels,
   for (std::size_t i = 0; i < count && next != nullptr; ++i)
   {
     to[i] = choose(i);
-    next[i] = static_cast<std::uint8_t>(turns[i] ^ valid[i] ^ 1);
+    const std::uint8_t turn = turns[i];
+    const std::uint8_t other = turn ^ packedTurn;
+    next[i] = valid[i] != 0 ? turn : other;
   }
   for (std::size_t i = 0; i < count && next == nullptr; ++i)
   {
@@ -189,26 +191,23 @@ Replace(const std::uint8_t * flags,
         std::size_t          count,
         void *               row)
 {
+  // Of a stretch where one is found all are looked at, so that many that lie close together take few searches.
   constexpr std::size_t stretch = 64;
   const auto *          from = isOnePixel ? nullptr : static_cast<const T *>(pixels);
   const T               pixel = isOnePixel ? ReadPixel<T>(pixels) : T();
   T *                   to = static_cast<T *>(row);
-  std::size_t           first = 0;
-  for (; first + stretch <= count; first += stretch)
+  for (std::size_t first = 0; first < count;)
   {
-    // Flags are 0 or 1: those of eight pixels are 0 or not together.
-    std::uint64_t some = 0;
-    for (std::size_t word = 0; word < stretch / sizeof(some); ++word)
+    const auto * found = static_cast<const std::uint8_t *>(std::memchr(flags + first, flag, count - first));
+    if (found == nullptr)
     {
-      const auto eight = ReadPixel<std::uint64_t>(flags + first + word * sizeof(some));
-      some |= flag == 0 ? ~eight & 0x0101010101010101U : eight;
+      return;
     }
-    if (some != 0)
-    {
-      ReplaceSome(flags + first, flag, from == nullptr ? from : from + first, pixel, stretch, to + first);
-    }
+    first = static_cast<std::size_t>(found - flags);
+    const auto length = std::min(stretch, count - first);
+    ReplaceSome(flags + first, flag, from == nullptr ? from : from + first, pixel, length, to + first);
+    first += length;
   }
-  ReplaceSome(flags + first, flag, from == nullptr ? from : from + first, pixel, count - first, to + first);
 }
 
 void
@@ -381,8 +380,8 @@ Rank(const TSum * CUDAMEDIAN_ROW balance, const RankRule & rule, std::size_t cou
   return { least, greatest };
 }
 
-/** Whether the windows of a column have a valid pixel there, in the lowest of eight bits, and above three bits by how
- * much its lines are out of balance, and one more for each. */
+/** Whether the windows of a column have a valid pixel there, in the lowest bits, and above them by how much its lines
+ * are out of balance. */
 template <std::size_t... VRows, std::size_t... VLines>
 void
 PackColumns(std::index_sequence<VRows...>,
@@ -398,9 +397,8 @@ PackColumns(std::index_sequence<VRows...>,
   for (std::size_t i = 0; i < count; ++i)
   {
     const auto some = static_cast<std::uint8_t>((valid[VRows][i] | ...));
-    const auto balance =
-      static_cast<std::uint8_t>((static_cast<std::uint8_t>(before[VLines][i] + 1 - behind[VLines][i]) + ...));
-    packed[i] = static_cast<std::uint8_t>((balance << packedFlagBits) + some);
+    packed[i] =
+      static_cast<std::uint8_t>(some + (static_cast<std::uint8_t>(before[VLines][i] - behind[VLines][i]) + ...));
   }
 }
 
@@ -423,44 +421,37 @@ PackAnyColumns(const WindowFlags & window, std::size_t count, std::uint8_t * CUD
     Flags behind = window.behind[line];
     for (std::size_t i = 0; i < count; ++i)
     {
-      packed[i] = static_cast<std::uint8_t>(packed[i] + ((before[i] + 1 - behind[i]) << packedFlagBits));
+      packed[i] = static_cast<std::uint8_t>(packed[i] + before[i] - behind[i]);
     }
   }
 }
 
 template <std::size_t... VColumns>
-CountedRow
+bool
 CountColumns(std::index_sequence<VColumns...>,
              const std::uint8_t * CUDAMEDIAN_ROW packed,
-             std::size_t                         lines,
              const RankRule &                    rule,
              std::size_t                         count,
              std::uint8_t * CUDAMEDIAN_ROW       ranks,
              std::uint8_t * CUDAMEDIAN_ROW       isEmpty)
 {
-  // Ranks have room in a byte. What they have besides half of the sum of packed columns is the same for all.
-  const auto   values = rule.values - static_cast<std::int64_t>(sizeof...(VColumns) * lines);
-  const auto   odd = static_cast<std::uint8_t>((values & 1) << packedFlagBits);
-  const auto   added = static_cast<std::uint8_t>((values - (values & 1)) / 2 - rule.first);
-  std::uint8_t least = 255;
-  std::uint8_t greatest = 0;
+  // Twice a rank is what it has besides the balance, added to that, with a bit that is rounded off.
+  const auto   added = static_cast<std::uint8_t>((rule.values - 2 * rule.first) * packedTurn);
   std::uint8_t some = 0;
   CUDAMEDIAN_APART
   for (std::size_t i = 0; i < count; ++i)
   {
-    const auto sum = static_cast<std::uint8_t>((packed[i + VColumns] + ...));
-    const auto rank = static_cast<std::uint8_t>((static_cast<std::uint8_t>(sum + odd) >> (packedFlagBits + 1)) + added);
-    const auto empty = static_cast<std::uint8_t>((sum & ((1U << packedFlagBits) - 1)) == 0 ? 1 : 0);
-    least = rank < least ? rank : least;
-    greatest = rank > greatest ? rank : greatest;
+    const auto         sum = static_cast<std::uint8_t>((packed[i + VColumns] + ...));
+    const auto         twice = static_cast<std::uint8_t>(sum + added);
+    const std::uint8_t empty = (sum & (packedTurn - 1)) == 0 ? 1 : 0;
     some |= empty;
-    ranks[i] = rank;
+    ranks[i] = static_cast<std::uint8_t>(twice >> (packedFlagBits + 1));
     isEmpty[i] = empty;
   }
-  return { { least, greatest }, some != 0 };
+  return some != 0;
 }
 
-CountedRow
+bool
 CountInBytes(const WindowFlags & window,
              const RankRule &    rule,
              std::size_t         count,
@@ -479,7 +470,7 @@ CountInBytes(const WindowFlags & window,
   : is(9, 3) ? PackColumns(std::make_index_sequence<9>(), std::make_index_sequence<3>(), window, numbers, scratch)
              : PackAnyColumns(window, numbers, scratch);
   const auto columns = [&](auto indices)
-                         HWY_ATTR { return CountColumns(indices, scratch, window.lines, rule, count, ranks, isEmpty); };
+                         HWY_ATTR { return CountColumns(indices, scratch, rule, count, ranks, isEmpty); };
   switch (window.width)
   {
     case 1:
@@ -696,9 +687,13 @@ KeepNear(const T * CUDAMEDIAN_ROW own, Flags valid, T signs, T most, std::size_t
     }
     else
     {
+      // In numbers as wide as values, so that vectors hold as many.
       const T a = bits ^ signs;
       const T b = median ^ signs;
-      isNear = static_cast<T>(a < b ? b - a : a - b) <= most;
+      const T greater = a < b ? b : a;
+      const T lesser = a < b ? a : b;
+      const T distance = static_cast<T>(greater - lesser);
+      isNear = distance <= most;
     }
     medians[i] = isNear && (VIsAllValid || valid[i] != 0) ? bits : median;
   }

@@ -61,8 +61,23 @@ struct RankBounds
   std::int64_t greatest;
 };
 
-/** Rows of flags that windows see, and of turns before and behind their lines, which lie across rows: from the first
- * column of the first window on. */
+/** Bits of a byte that count how many columns of a window have a valid pixel; the others hold how far its lines are out
+ * of balance. */
+constexpr unsigned int packedFlagBits = 3;
+
+/** A turn as such bytes are made of. */
+constexpr std::uint8_t packedTurn = 1U << packedFlagBits;
+
+/** Whether a byte has room for what the columns of such windows add up to: a flag each, and by how much each line is
+ * out of balance, and one more. There is still room for one, to round. */
+constexpr bool
+CanCountInBytes(std::size_t width, std::size_t lines)
+{
+  return width < packedTurn && 2 * width * lines + 1 < 256U / packedTurn;
+}
+
+/** Rows of flags that windows see, and of packed turns before and behind their lines, which lie across rows: from the
+ * first column of the first window on. */
 struct WindowFlags
 {
   const std::uint8_t * const * valid;
@@ -71,25 +86,6 @@ struct WindowFlags
   const std::uint8_t * const * behind;
   std::size_t                  lines;
   std::size_t                  width; ///< of a window
-};
-
-/** Bits of a byte that hold how many columns of a window have a valid pixel; the others hold how far its lines are out
- * of balance. */
-constexpr unsigned int packedFlagBits = 3;
-
-/** Whether a byte has room for what the columns of such windows add up to: a flag each, and by how much each line is
- * out of balance, and one more. There is still room for one, to round. */
-constexpr bool
-CanCountInBytes(std::size_t width, std::size_t lines)
-{
-  return width < (1U << packedFlagBits) && 2 * width * lines + 1 < (256U >> packedFlagBits);
-}
-
-/** What was found of a row of windows. */
-struct CountedRow
-{
-  RankBounds bounds;   ///< of ranks as they are written
-  bool       hasEmpty; ///< whether a window has no valid pixel
 };
 
 /** What values are: integers in the order of those without a sign when exclusive-ored with the mask, or floats. */
@@ -132,8 +128,8 @@ struct MaskRows
   void (
     *clear)(const ValueKind & kind, const void * values, const void * same, std::size_t count, std::uint8_t * valid);
 
-  /** Copies a row of pixels of 1, 2, 4 or 8 bytes. Those that are not valid get the least key where the turn is 1, and
-   * else the greatest. \param next unless it is null, is written as passTurns() does */
+  /** Copies a row of pixels of 1, 2, 4 or 8 bytes. Those that are not valid get the least key where the turn is not 0,
+   * and else the greatest. \param next unless it is null, gets packed turns as passTurns() has others */
   void (*fill)(const void *          pixels,
                std::size_t           pixelBytes,
                const std::uint8_t *  valid,
@@ -176,14 +172,15 @@ struct MaskRows
   RankBounds (
     *writeRanks)(std::size_t sumBytes, const void * balance, const RankRule & rule, std::size_t count, void * ranks);
 
-  /** Finds ranks, and which windows have no valid pixel, at once. \pre CanCountInBytes(); ranks have one byte
-   * \param scratch has as many bytes as there are flags in a row: count + width - 1 */
-  CountedRow (*countInBytes)(const WindowFlags & window,
-                             const RankRule &    rule,
-                             std::size_t         count,
-                             std::uint8_t *      scratch,
-                             std::uint8_t *      ranks,
-                             std::uint8_t *      isEmpty);
+  /** Finds ranks, of one byte, and which windows have no valid pixel. \pre CanCountInBytes()
+   * \param scratch has as many bytes as there are flags in a row: count + width - 1
+   * \returns whether some have none */
+  bool (*countInBytes)(const WindowFlags & window,
+                       const RankRule &    rule,
+                       std::size_t         count,
+                       std::uint8_t *      scratch,
+                       std::uint8_t *      ranks,
+                       std::uint8_t *      isEmpty);
 
   /** Writes which sums are 0. \returns whether some are. */
   bool (*findZeros)(std::size_t sumBytes, const void * sums, std::size_t count, std::uint8_t * isZero);

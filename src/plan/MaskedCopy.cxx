@@ -205,9 +205,12 @@ MaskedCopy::FillAndCount(const std::vector<RanksOfRule> & wanted)
   const auto *   valid = m_Memory.valid.data();
   std::uint8_t * empty = m_Memory.empty.data();
   ForEachRow(m_Copied.extent, [&](const Extent & row) {
-    std::uint8_t * next = wanted.empty() ? nullptr : turns.StartRow(row, valid);
-    const auto *   turn = wanted.empty() ? same.data() : turns.GetRow(row);
-    const auto     fill = [&](std::int64_t first, std::int64_t count, const void * pixels) {
+    if (!wanted.empty())
+    {
+      turns.PassRow(row, valid);
+    }
+    const auto * turn = wanted.empty() ? same.data() : turns.GetRow(row);
+    const auto   fill = [&](std::int64_t first, std::int64_t count, const void * pixels) {
       GetMaskRows().fill(pixels,
                          m_PixelBytes,
                          valid + first,
@@ -215,7 +218,7 @@ MaskedCopy::FillAndCount(const std::vector<RanksOfRule> & wanted)
                          extremes,
                          static_cast<std::size_t>(count),
                          copy + first * static_cast<std::int64_t>(m_PixelBytes),
-                         next == nullptr ? nullptr : next + first);
+                         nullptr);
     };
     m_Gatherer.VisitRow(Add(m_Copied.origin, row), width, m_Scratch, fill);
     copy += width * static_cast<std::int64_t>(m_PixelBytes);
@@ -228,8 +231,12 @@ MaskedCopy::FillAndCount(const std::vector<RanksOfRule> & wanted)
     }
     if (isBox && *std::min_element(output.begin() + 1, output.end()) >= 0)
     {
-      hasEmpty = Count(output, wanted, counts, empty) || hasEmpty;
+      hasEmpty = counts.FindEmpty(output, empty) || hasEmpty;
       empty += m_Outputs.extent[0];
+      for (const auto & ranks : wanted)
+      {
+        counts.FindRanks(output, ranks.isLower, *ranks.found);
+      }
     }
   });
   if (isBox)
@@ -242,26 +249,6 @@ MaskedCopy::FillAndCount(const std::vector<RanksOfRule> & wanted)
   {
     FindFootprintRanks(m_Window, m_Outputs.extent, m_Memory.valid, turns, ranks.isLower, *ranks.found);
   }
-}
-
-bool
-MaskedCopy::Count(const Extent &                   output,
-                  const std::vector<RanksOfRule> & wanted,
-                  ValidCounts &                    counts,
-                  std::uint8_t *                   empty)
-{
-  if (wanted.size() == 1)
-  {
-    if (const auto hasEmpty = counts.FindBoth(output, wanted[0].isLower, *wanted[0].found, empty))
-    {
-      return *hasEmpty;
-    }
-  }
-  for (const auto & ranks : wanted)
-  {
-    counts.FindRanks(output, ranks.isLower, *ranks.found);
-  }
-  return counts.FindEmpty(output, empty);
 }
 
 MedianRequest

@@ -111,9 +111,6 @@ private:
   void
   FillAndCount(const std::vector<RanksOfRule> & wanted);
 
-  /** The same of a row of outputs. \returns whether a window has no valid pixel */
-  static bool
-  Count(const Extent & output, const std::vector<RanksOfRule> & wanted, ValidCounts & counts, std::uint8_t * empty);
   void
   FindMedians();
 

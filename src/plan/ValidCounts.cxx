@@ -130,14 +130,6 @@ Add(Extent position, const Extent & offset)
   return position;
 }
 
-/** Includes ranks as they are written in the bounds of those that were found. */
-void
-Widen(const RankBounds & written, FoundRanks & ranks)
-{
-  ranks.bounds.least = std::min(ranks.bounds.least, ranks.first + written.least);
-  ranks.bounds.greatest = std::max(ranks.bounds.greatest, ranks.first + written.greatest);
-}
-
 } // namespace
 
 std::int64_t
@@ -195,8 +187,6 @@ ValidCounts::ValidCounts(const Window & window, const Extent & outputs, const Pi
   , m_WindowRows(ListRows(window, 0))
   , m_FirstRows(ListRows(window, 1))
   , m_Lines(ListRows(window, turns.GetAxis()))
-  , m_HasBytes(turns.GetAxis() != 0 && CanCountInBytes(static_cast<std::size_t>(window.GetSize(0)), m_Lines.size()))
-  , m_Packed(m_HasBytes ? static_cast<std::size_t>(m_ValidStride[1]) : 0)
 {
   const auto bytes = static_cast<std::size_t>(m_ValidStride[1]) * m_SumBytes;
   for (auto * sums : { &m_ValidSums, &m_Balance })
@@ -255,25 +245,12 @@ ValidCounts::StartRanks(bool isLower, FoundRanks & ranks) const
   ranks.bytes.resize(static_cast<std::size_t>(Volume(m_Outputs)) * ranks.rankBytes);
 }
 
-RankRule
-ValidCounts::GetRule(bool isLower, const FoundRanks & ranks) const
-{
-  return { m_Window.CountPixels() - (isLower ? 1 : 0), ranks.first, ranks.rankBytes };
-}
-
-std::uint8_t *
-ValidCounts::GetRanks(const Extent & output, FoundRanks & ranks) const
-{
-  return ranks.bytes.data() +
-         GetOffset(output, GetPackedStride(m_Outputs)) * static_cast<std::int64_t>(ranks.rankBytes);
-}
-
-/** Lists the turns before and behind each line of a row's windows, which lie in the same row where lines do. */
 void
-ValidCounts::ListLines(const Extent & output)
+ValidCounts::FindRanks(const Extent & output, bool isLower, FoundRanks & ranks)
 {
   const auto axis = m_Turns.GetAxis();
-  Extent     behind{};
+  // Turns before and behind each line of the window, which lie in the same row where lines do.
+  Extent behind{};
   behind[axis] = m_Window.GetSize(axis);
   m_Added.clear();
   m_Taken.clear();
@@ -283,49 +260,16 @@ ValidCounts::ListLines(const Extent & output)
     m_Added.push_back(m_Turns.GetRow(place));
     m_Taken.push_back(m_Turns.GetRow(Add(place, behind)));
   }
-}
-
-void
-ValidCounts::FindRanks(const Extent & output, bool isLower, FoundRanks & ranks)
-{
-  const auto axis = m_Turns.GetAxis();
-  ListLines(output);
-  const auto * balance = Sum(static_cast<std::size_t>(axis == 0 ? m_Outputs[0] : m_ValidStride[1]),
+  const auto *   balance = Sum(static_cast<std::size_t>(axis == 0 ? m_Outputs[0] : m_ValidStride[1]),
                              false,
                              axis == 0 ? 1 : m_Window.GetSize(0),
                              m_Balance);
-  Widen(
-    GetMaskRows().writeRanks(
-      m_SumBytes, balance, GetRule(isLower, ranks), static_cast<std::size_t>(m_Outputs[0]), GetRanks(output, ranks)),
-    ranks);
-}
-
-std::optional<bool>
-ValidCounts::FindBoth(const Extent & output, bool isLower, FoundRanks & ranks, std::uint8_t * empty)
-{
-  if (!m_HasBytes || ranks.rankBytes != 1)
-  {
-    return std::nullopt;
-  }
-  m_Flags.clear();
-  for (const auto & row : m_WindowRows)
-  {
-    m_Flags.push_back(m_Valid.data() + GetOffset(Add(output, row), m_ValidStride));
-  }
-  ListLines(output);
-  const auto found = GetMaskRows().countInBytes({ m_Flags.data(),
-                                                  m_Flags.size(),
-                                                  m_Added.data(),
-                                                  m_Taken.data(),
-                                                  m_Added.size(),
-                                                  static_cast<std::size_t>(m_Window.GetSize(0)) },
-                                                GetRule(isLower, ranks),
-                                                static_cast<std::size_t>(m_Outputs[0]),
-                                                m_Packed.data(),
-                                                GetRanks(output, ranks),
-                                                empty);
-  Widen(found.bounds, ranks);
-  return found.hasEmpty;
+  const RankRule rule{ m_Window.CountPixels() - (isLower ? 1 : 0), ranks.first, ranks.rankBytes };
+  const auto     first = GetOffset(output, GetPackedStride(m_Outputs)) * static_cast<std::int64_t>(ranks.rankBytes);
+  const auto     found = GetMaskRows().writeRanks(
+    m_SumBytes, balance, rule, static_cast<std::size_t>(m_Outputs[0]), ranks.bytes.data() + first);
+  ranks.bounds.least = std::min(ranks.bounds.least, ranks.first + found.least);
+  ranks.bounds.greatest = std::max(ranks.bounds.greatest, ranks.first + found.greatest);
 }
 
 void

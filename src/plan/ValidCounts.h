@@ -23,7 +23,6 @@
 #include "Window.h"
 
 #include <cstdint>
-#include <optional>
 #include <vector>
 
 namespace cudamedian
@@ -61,11 +60,6 @@ public:
   bool
   FindEmpty(const Extent & output, std::uint8_t * empty);
 
-  /** Both at once, where bytes have room for what is counted. \returns whether some have none; nothing: there is no
-   * room, and nothing was found. */
-  std::optional<bool>
-  FindBoth(const Extent & output, bool isLower, FoundRanks & ranks, std::uint8_t * empty);
-
   /** Begins with ranks of the upper ones of two middle values, or of the lower ones. */
   void
   StartRanks(bool isLower, FoundRanks & ranks) const;
@@ -83,13 +77,6 @@ private:
     Pixels slid;
   };
 
-  void
-  ListLines(const Extent & output);
-  RankRule
-  GetRule(bool isLower, const FoundRanks & ranks) const;
-  std::uint8_t *
-  GetRanks(const Extent & output, FoundRanks & ranks) const;
-
   /** The sums of so many numbers that follow each other, for each output, of rows that are added and taken. */
   const void *
   Sum(std::size_t numbers, bool goesOn, std::int64_t size, Sums & sums);
@@ -105,9 +92,6 @@ private:
   std::vector<Extent>               m_WindowRows; ///< the positions of a window's rows in it
   std::vector<Extent>               m_FirstRows;  ///< of these the first along axis 1
   std::vector<Extent>               m_Lines;      ///< the same of lines that turns pass along
-  bool                              m_HasBytes;   ///< whether bytes have room for what is counted
-  PixelFlags                        m_Packed;
-  std::vector<const std::uint8_t *> m_Flags;
   std::vector<const std::uint8_t *> m_Added;
   std::vector<const std::uint8_t *> m_Taken;
 };

@@ -107,15 +107,32 @@ ValidRows::MakeMaskRequest(const MedianRequest & request)
   return mask;
 }
 
-void
-ValidRows::Find(const Extent & place, std::uint8_t * valid)
+Extent
+ValidRows::GetPosition(const Extent & place) const
 {
-  const auto width = m_Copied.extent[0];
-  auto       position = place;
+  auto position = place;
   for (int axis = 0; axis < Dimension; ++axis)
   {
     position[axis] += m_Copied.origin[axis];
   }
+  return position;
+}
+
+void
+ValidRows::Prefetch(const Extent & place) const
+{
+  m_Image.Prefetch(GetPosition(place), m_Copied.extent[0]);
+  if (m_Request.validity.mask != nullptr)
+  {
+    m_Mask.Prefetch(GetPosition(place), m_Copied.extent[0]);
+  }
+}
+
+void
+ValidRows::Find(const Extent & place, std::uint8_t * valid)
+{
+  const auto width = m_Copied.extent[0];
+  const auto position = GetPosition(place);
   if (m_Request.validity.mask != nullptr)
   {
     m_Mask.VisitRow(position, width, m_Scratch, [&](std::int64_t first, std::int64_t count, const void * mask) {
@@ -197,8 +214,8 @@ Turns::Turns(const Extent & extent, int axis, PixelFlags & turns)
   m_Turns.resize(static_cast<std::size_t>(Volume(longer)));
 }
 
-std::uint8_t *
-Turns::StartRow(const Extent & position, const std::uint8_t * valid)
+void
+Turns::PassRow(const Extent & position, const std::uint8_t * valid)
 {
   std::uint8_t * turns = m_Turns.data() + GetOffset(position, m_Stride);
   const auto     line = position[1] + position[2] + position[3] + 1;
@@ -211,26 +228,13 @@ Turns::StartRow(const Extent & position, const std::uint8_t * valid)
       turn = static_cast<std::uint8_t>(turn ^ valid[x] ^ 1);
       turns[x] = turn;
     }
-    return nullptr;
+    return;
   }
-  if (position[m_Axis] == 0)
+  for (std::int64_t x = 0; position[m_Axis] == 0 && x < m_Width; ++x)
   {
-    const auto first = static_cast<std::uint8_t>(line % 2);
-    for (std::int64_t x = 0; x < m_Width; ++x)
-    {
-      turns[x] = static_cast<std::uint8_t>(first ^ (x & 1));
-    }
+    turns[x] = static_cast<std::uint8_t>((line + x) & 1);
   }
-  return turns + m_Stride[m_Axis];
-}
-
-void
-Turns::PassRow(const Extent & position, const std::uint8_t * valid)
-{
-  if (auto * next = StartRow(position, valid))
-  {
-    GetMaskRows().passTurns(GetRow(position), valid, static_cast<std::size_t>(m_Width), next);
-  }
+  GetMaskRows().passTurns(turns, valid, static_cast<std::size_t>(m_Width), turns + m_Stride[m_Axis]);
 }
 
 ExtremePixels

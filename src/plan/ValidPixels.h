@@ -52,7 +52,13 @@ public:
   void
   Find(const Extent & place, std::uint8_t * valid);
 
+  /** Asks for a row of the image and of the mask to be brought into a cache. */
+  void
+  Prefetch(const Extent & place) const;
+
 private:
+  Extent
+  GetPosition(const Extent & place) const;
   static MedianRequest
   MakeMaskRequest(const MedianRequest & request);
   void
@@ -86,11 +92,6 @@ public:
   /** Finds the turns behind the pixels of a row. Rows are given along the lines, from their first pixels on. */
   void
   PassRow(const Extent & position, const std::uint8_t * valid);
-
-  /** Begins a row, whose turns are known then, and finds those behind its pixels where lines lie in rows. \returns
-   * where those behind are to be written else, and null where they have been found. */
-  std::uint8_t *
-  StartRow(const Extent & position, const std::uint8_t * valid);
 
   /** The turns of a row, whose position along the lines' axis may be one behind the box. */
   const std::uint8_t *

@@ -20,6 +20,7 @@
 #include "CudaMedianTestMaskedCases.h"
 #include "CudaMedianTestSeed.h"
 #include "LentMemory.h"
+#include "RowPrograms.h"
 
 #include <gtest/gtest.h>
 
@@ -70,6 +71,44 @@ TEST(CudaMedianMasked, InThreads)
     EXPECT_EQ(told, 1.0F);
     CompareValid(drawn.base);
   }
+}
+
+// Windows whose programs find all ranks that there are, in rows of more than one vector, by threads that share an
+// image.
+TEST(CudaMedianMasked, RulesOfRowsThatPass)
+{
+  CUDAMEDIAN_TRACE_SEED();
+  constexpr Extent radii[] = { { { 1, 1, 0, 0 } }, { { 2, 2, 0, 0 } }, { { 3, 3, 0, 0 } }, { { 1, 1, 1, 0 } } };
+  std::mt19937_64  random(cudamediantest::Seed() + 3);
+  int              passed = 0;
+  for (int i = 0; i < 300 && !HasFailure(); ++i)
+  {
+    auto   drawn = DrawMaskedCase(random, types[random() % std::size(types)], i % 2 == 0 ? 170 : 25, 2);
+    auto & request = drawn.base.request;
+    request.footprint = nullptr;
+    request.radius = radii[random() % std::size(radii)];
+    request.shorter = {};
+    for (int axis = 0; axis < Dimension; ++axis)
+    {
+      request.shift[axis] = std::clamp(request.shift[axis], -request.radius[axis], request.radius[axis]);
+    }
+    request.rank = -1;
+    request.evenMedian = EvenMedian::Upper;
+    if (request.outlierRule == OutlierRule::Deviations || Volume(request.outputExtent) > 40000)
+    {
+      continue;
+    }
+    request.backend = Backend::Cpu;
+    request.workUnits = 1 + static_cast<unsigned>(random() % 4);
+    request.parallelFor = RunInThreads;
+    SCOPED_TRACE(drawn.base.text);
+    ExecutionReport report;
+    ASSERT_NO_THROW(report = RunMedian(request));
+    passed += report.slabReason.find("as they pass") == std::string::npos ? 0 : 1;
+    CompareValid(drawn.base);
+  }
+  const bool hasProgram = FindRowProgram(Window({ { 1, 1, 0, 0 } }, {}, -1), 1) != nullptr;
+  EXPECT_EQ(passed > 0, hasProgram) << passed;
 }
 
 // Of any type and size, one after the other.

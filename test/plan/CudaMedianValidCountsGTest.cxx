@@ -85,7 +85,6 @@ struct Box
       found.FindRanks(row, false, upper);
       found.FindRanks(row, true, lower);
     });
-    CheckBoth(turns, upper, lower, empty);
     bool        hasEmpty = false;
     RankBounds  bounds{ values, 0 };
     std::size_t number = 0;
@@ -108,39 +107,6 @@ struct Box
     EXPECT_EQ(upper.bounds.least, bounds.least);
     EXPECT_EQ(upper.bounds.greatest, bounds.greatest);
     CheckOtherNumbers(upper);
-  }
-
-  /** Ranks and windows without a valid pixel are the same where both are found at once, in bytes. */
-  void
-  CheckBoth(const Turns & turns, const FoundRanks & upper, const FoundRanks & lower, const PixelFlags & empty) const
-  {
-    const auto  stride = GetPackedStride(outputs);
-    ValidCounts counts(window, outputs, valid, turns);
-    for (const bool isLower : { false, true })
-    {
-      const auto & expected = isLower ? lower : upper;
-      FoundRanks   ranks;
-      PixelFlags   flags(empty.size(), 2);
-      counts.StartRanks(isLower, ranks);
-      std::int64_t rows = 0;
-      bool         hasEmpty = false;
-      ForEachRow(outputs, [&](const Extent & row) {
-        const auto found = counts.FindBoth(row, isLower, ranks, flags.data() + GetOffset(row, stride));
-        rows += found.has_value() ? 1 : 0;
-        hasEmpty = hasEmpty || found.value_or(false);
-      });
-      const auto lines = window.CountPixels() / window.GetSize(turns.GetAxis()) / window.GetSize(0);
-      const bool areBytes = turns.GetAxis() != 0 && window.GetSize(0) <= 7 && window.GetSize(0) * lines <= 15;
-      ASSERT_EQ(rows, areBytes ? Volume(outputs) / outputs[0] : 0);
-      if (areBytes)
-      {
-        ASSERT_EQ(ranks.bytes, expected.bytes);
-        ASSERT_EQ(flags, empty);
-        ASSERT_EQ(ranks.bounds.least, expected.bounds.least);
-        ASSERT_EQ(ranks.bounds.greatest, expected.bounds.greatest);
-        ASSERT_EQ(hasEmpty, std::find(empty.begin(), empty.end(), 1) != empty.end());
-      }
-    }
   }
 
   /** The same ranks as numbers from another one on. */

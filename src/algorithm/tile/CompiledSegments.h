@@ -57,6 +57,7 @@ public:
     m_Slots.resize(m_Program.slots * rowSlotBytes / sizeof(TKey));
     m_Copies.resize(m_Rows.size() * static_cast<std::size_t>(m_Tile[0] * m_Lanes));
     m_Ranks.resize(m_Program.window.ranks > 1 ? m_Rows.size() : 0);
+    m_RankRows.resize(m_Ranks.size());
     m_RankCopies.resize(m_Ranks.size() * static_cast<std::size_t>(m_Tile[0] * m_Lanes));
   }
 
@@ -64,6 +65,39 @@ public:
   GetScratchBytes() const
   {
     return GetBytes(m_Shared) + GetBytes(m_Slots) + GetBytes(m_Copies) + GetBytes(m_RankCopies);
+  }
+
+  /** Finds where the ranks of a row of tiles' outputs lie. \returns whether a window may have a valid pixel */
+  bool
+  FindRankRows(const Extent & origin, RuledRows * rules)
+  {
+    bool isEmpty = rules != nullptr && !m_RankRows.empty();
+    for (std::size_t i = 0; i < m_RankRows.size(); ++i)
+    {
+      const auto position = GetRowOfTile(origin, m_Tile, i);
+      m_RankRows[i] = nullptr;
+      if (IsRowOf(m_Output, position))
+      {
+        m_RankRows[i] = rules != nullptr ? rules->FindRanks(position, i)
+                                         : static_cast<const std::uint8_t *>(RankRow(m_Request, position).GetFirst());
+        isEmpty = isEmpty && m_RankRows[i] == nullptr;
+      }
+    }
+    return !isEmpty;
+  }
+
+  /** Applies rules to the outputs of a row of tiles. */
+  void
+  FinishRows(const Extent & origin, RuledRows & rules) const
+  {
+    for (std::size_t i = 0; i < m_Rows.size(); ++i)
+    {
+      const auto position = GetRowOfTile(origin, m_Tile, i);
+      if (IsRowOf(m_Output, position))
+      {
+        rules.Finish(position, i, m_Image.GetOutput(position));
+      }
+    }
   }
 
   /** Runs all phases but the last, for a row of so many tiles of a strip with these lines. */
@@ -100,13 +134,13 @@ public:
     if (whole > 0)
     {
       find(tile, false);
-      FindRanks(origin, tile, whole * m_Tile[0], false);
+      FindRanks(tile, whole * m_Tile[0], false);
       RunPhase(lines, last, tile, whole);
     }
     if (whole < tiles)
     {
       find(tile + whole, true);
-      FindRanks(origin, tile + whole, std::min(room, tiles * m_Tile[0]) - whole * m_Tile[0], true);
+      FindRanks(tile + whole, std::min(room, tiles * m_Tile[0]) - whole * m_Tile[0], true);
       RunPhase(lines, last, tile + whole, tiles - whole);
       for (std::size_t i = 0; i < m_Rows.size(); ++i)
       {
@@ -125,18 +159,15 @@ private:
 
   /** Finds the ranks of so many pixels of each row, from a tile of the strip on. Rows beyond the output have any. */
   void
-  FindRanks(const Extent & origin, std::int64_t tile, std::int64_t pixels, bool isCopied)
+  FindRanks(std::int64_t tile, std::int64_t pixels, bool isCopied)
   {
     std::uint8_t * copy = m_RankCopies.data();
     for (std::size_t i = 0; i < m_Ranks.size(); ++i, copy += m_Lanes * m_Tile[0])
     {
-      auto position = GetRowOfTile(origin, m_Tile, i);
-      position[0] += tile * m_Tile[0];
       m_Ranks[i] = copy;
-      if (IsRowOf(m_Output, position))
+      if (m_RankRows[i] != nullptr)
       {
-        const RankRow ranks(m_Request, position);
-        const auto *  first = static_cast<const std::uint8_t *>(ranks.GetFirst());
+        const std::uint8_t * first = m_RankRows[i] + tile * m_Tile[0];
         m_Ranks[i] = isCopied ? copy : first;
         std::copy_n(first, isCopied ? pixels : 0, copy);
       }
@@ -183,7 +214,8 @@ private:
   std::vector<TKey *>        m_Rows;   ///< where each row of the tile's medians is written
   AlignedVector<TKey>        m_Copies; ///< of these rows
 
-  std::vector<const std::uint8_t *> m_Ranks; ///< of each row's pixels, where the program finds several
+  std::vector<const std::uint8_t *> m_RankRows; ///< of each row of a row of tiles; null: outside the output
+  std::vector<const std::uint8_t *> m_Ranks;    ///< of each row's pixels, where the program finds several
   AlignedVector<std::uint8_t>       m_RankCopies;
 };
 

@@ -68,6 +68,7 @@ public:
     m_RankRows.resize(m_Ranks.size());
     m_RankCopies.resize(m_Ranks.size() * static_cast<std::size_t>(longestCopy));
     m_Slots.resize(m_Program.slots * rowSlotBytes / sizeof(TKey));
+    m_Rules = work.rules != nullptr ? (*work.rules)() : nullptr;
   }
 
   static std::size_t
@@ -80,7 +81,8 @@ public:
   GetScratchBytes() const
   {
     return GetBytes(m_Rows) + GetBytes(m_Lines) + GetBytes(m_Outputs) + GetBytes(m_Medians) + GetBytes(m_LineCopies) +
-           GetBytes(m_MedianCopies) + GetBytes(m_RankCopies) + GetBytes(m_Slots);
+           GetBytes(m_MedianCopies) + GetBytes(m_RankCopies) + GetBytes(m_Slots) +
+           (m_Rules ? m_Rules->GetScratchBytes() : 0);
   }
 
   void
@@ -98,6 +100,10 @@ public:
     const auto firstSlice = next(m_Cut.runs) * m_Cut.runSlices;
     const auto lastRow = std::min(firstRow + m_Cut.bandRows, m_Cut.tiles[1]);
     const auto lastSlice = std::min(firstSlice + m_Cut.runSlices, m_Cut.tiles[2]);
+    if (m_Rules)
+    {
+      StartRules({ { x, firstRow, firstSlice, rest } }, { { width, lastRow, lastSlice, rest + 1 } });
+    }
     for (auto z = firstSlice; z < lastSlice; ++z)
     {
       for (auto y = firstRow; y < lastRow; ++y)
@@ -175,12 +181,42 @@ private:
     return cut;
   }
 
+  /** Begins with the outputs of tiles from one to before another, but for axis 0, where it is a pixel and their number.
+   */
+  void
+  StartRules(const Extent & first, const Extent & last)
+  {
+    PixelBox box = m_Output;
+    box.origin[0] += first[0];
+    box.extent[0] = last[0];
+    for (int axis = 1; axis < Dimension; ++axis)
+    {
+      const auto begin = first[axis] * m_Tile[axis];
+      box.origin[axis] += begin;
+      box.extent[axis] = std::min(last[axis] * m_Tile[axis], m_Output.extent[axis]) - begin;
+    }
+    m_Rules->Start(box, m_Tile, blockKeys);
+  }
+
   /** Runs a row of tiles, from a pixel of the output on. */
   void
   RunTiles(const Extent & origin, std::int64_t width)
   {
     FindRows(origin);
     FindOutputs(origin);
+    if (m_IsEmpty)
+    {
+      return FinishRows(origin);
+    }
+    if (m_Rules && m_Rules->HasRows())
+    {
+      // Rows have what windows see, from the first column on.
+      m_Lines = m_Rows;
+      const auto whole = width / blockKeys * blockKeys;
+      RunSegment(origin, 0, whole);
+      RunSegment(origin, whole, width - whole);
+      return FinishRows(origin);
+    }
     for (std::int64_t x = 0; x < width;)
     {
       const auto rest = width - x;
@@ -201,6 +237,20 @@ private:
         x += pixels;
       }
     }
+    FinishRows(origin);
+  }
+
+  /** Applies the rules to the rows of a row of tiles. */
+  void
+  FinishRows(const Extent & origin)
+  {
+    for (std::size_t i = 0; m_Rules && i < m_Outputs.size(); ++i)
+    {
+      if (m_Outputs[i] != nullptr)
+      {
+        m_Rules->Finish(GetRowOfTile(origin, m_Tile, i), i, m_Outputs[i]);
+      }
+    }
   }
 
   /** Finds the rows of the image that are the lines of the footprint. */
@@ -214,9 +264,12 @@ private:
       {
         for (std::int64_t y = 0; y < m_Footprint[1]; ++y)
         {
-          *row++ = m_Image.GetRow(m_Image.Clamp(1, origin[1] - m_Radius[1] + y),
-                                  m_Image.Clamp(2, origin[2] - m_Radius[2] + z),
-                                  m_Image.Clamp(3, origin[3] - m_Radius[3] + w));
+          const auto there = origin[1] - m_Radius[1] + y;
+          const auto slice = origin[2] - m_Radius[2] + z;
+          const auto place = origin[3] - m_Radius[3] + w;
+          *row++ = m_Rules && m_Rules->HasRows()
+                     ? static_cast<const TKey *>(m_Rules->GetRow(there, slice, place))
+                     : m_Image.GetRow(m_Image.Clamp(1, there), m_Image.Clamp(2, slice), m_Image.Clamp(3, place));
         }
       }
     }
@@ -227,6 +280,7 @@ private:
   FindOutputs(const Extent & origin)
   {
     m_HasOutside = false;
+    m_IsEmpty = m_Rules != nullptr && !m_RankRows.empty();
     for (std::size_t i = 0; i < m_Outputs.size(); ++i)
     {
       const auto position = GetRowOfTile(origin, m_Tile, i);
@@ -235,7 +289,9 @@ private:
       m_HasOutside = m_HasOutside || !inside;
       if (inside && !m_RankRows.empty())
       {
-        m_RankRows[i] = static_cast<const std::uint8_t *>(RankRow(m_Request, position).GetFirst());
+        m_RankRows[i] = m_Rules ? m_Rules->FindRanks(position, i)
+                                : static_cast<const std::uint8_t *>(RankRow(m_Request, position).GetFirst());
+        m_IsEmpty = m_IsEmpty && m_RankRows[i] == nullptr;
       }
     }
   }
@@ -261,7 +317,7 @@ private:
     for (std::size_t i = 0; i < m_Ranks.size(); ++i, copy += longestCopy)
     {
       m_Ranks[i] = copy;
-      if (m_Outputs[i] != nullptr)
+      if (m_Outputs[i] != nullptr && m_RankRows[i] != nullptr)
       {
         const std::uint8_t * ranks = m_RankRows[i] + x;
         m_Ranks[i] = isCopied ? copy : ranks;
@@ -328,7 +384,9 @@ private:
   std::vector<const TKey *>             m_Lines;   ///< of a segment, from the first column that is read
   std::vector<TKey *>                   m_Outputs; ///< rows of the output, or null outside it
   bool                                  m_HasOutside{ false };
-  std::vector<TKey *>                   m_Medians; ///< of a segment
+  bool                                  m_IsEmpty{ false }; ///< whether no window of a row of tiles has a valid pixel
+  std::unique_ptr<RuledRows>            m_Rules;            ///< null: rows are the image's
+  std::vector<TKey *>                   m_Medians;          ///< of a segment
   AlignedVector<TKey>                   m_LineCopies;
   AlignedVector<TKey>                   m_MedianCopies;
   AlignedVector<TKey>                   m_Slots;

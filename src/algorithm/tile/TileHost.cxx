@@ -44,19 +44,26 @@ public:
   {
     auto work = m_Work;
     work.output = output;
-    DispatchKeys(GetKeyFormat(request.pixelType), [&](auto key) {
-      using Bits = typename decltype(key)::Bits;
-      // Programs of one column are compiled for integers of 8 and 16 bits only.
-      if constexpr (sizeof(Bits) <= 2)
-      {
-        if (work.rowProgram != nullptr && work.rowProgram->HasOneColumn())
-        {
-          RunRows<DirectRowRunner<Bits>>(request, work, report);
-          return;
-        }
-      }
-      RunRows<TileRowRunner<Bits, decltype(key)::mapping>>(request, work, report);
-    });
+    RunWork(request, work, report);
+  }
+
+  bool
+  TakesRuledRows(const MedianRequest &) const override
+  {
+    // What tiles share would be asked for beside a box's own.
+    return m_Work.rowProgram != nullptr && m_Work.rowProgram->phases.size() == 1;
+  }
+
+  void
+  RunRuled(const MedianRequest &  request,
+           const PixelBox &       output,
+           const RuledRowsMaker & rules,
+           ExecutionReport &      report) const override
+  {
+    auto work = m_Work;
+    work.output = output;
+    work.rules = &rules;
+    RunWork(request, work, report);
   }
 
   double
@@ -73,6 +80,24 @@ public:
   }
 
 private:
+  static void
+  RunWork(const MedianRequest & request, const TileWork & work, ExecutionReport & report)
+  {
+    DispatchKeys(GetKeyFormat(request.pixelType), [&](auto key) {
+      using Bits = typename decltype(key)::Bits;
+      // Programs of one column are compiled for integers of 8 and 16 bits only.
+      if constexpr (sizeof(Bits) <= 2)
+      {
+        if (work.rowProgram != nullptr && work.rowProgram->HasOneColumn())
+        {
+          RunRows<DirectRowRunner<Bits>>(request, work, report);
+          return;
+        }
+      }
+      RunRows<TileRowRunner<Bits, decltype(key)::mapping>>(request, work, report);
+    });
+  }
+
   TileWork m_Work;
 };
 

@@ -32,6 +32,7 @@ struct TileWork
   const RowProgram *                      rowProgram{ nullptr };   ///< compiled ahead; where there is none …
   bool                                    isComplemented{ false }; ///< whether that is for complements of keys
   std::shared_ptr<const ScheduledProgram> scheduled;               ///< … what is interpreted
+  const RuledRowsMaker *                  rules{ nullptr }; ///< for rows that are made; null: they are the image's
   std::int64_t ranks{ 1 }; ///< values that it finds for each output, of which a map of ranks takes one
 
   /** The tile of the program. */

@@ -94,9 +94,10 @@ public:
   }
 
   /** Loads rows from `firstRow` to before `rows` of the footprint's slices from `firstSlice` on. The others are in the
-   * ring. */
+   * ring.
+   * \param rules makes the rows; null: they are the image's */
   void
-  Load(const Extent & origin, std::int64_t firstSlice, std::int64_t firstRow, std::int64_t rows)
+  Load(const Extent & origin, std::int64_t firstSlice, std::int64_t firstRow, std::int64_t rows, RuledRows * rules)
   {
     for (std::int64_t w = 0; w < m_Footprint[3]; ++w)
     {
@@ -110,9 +111,17 @@ public:
           {
             lines[column] = lines[column - 1] + m_LinePitch;
           }
-          LoadLine(m_Image.GetRow(m_Image.Clamp(1, origin[1] - m_Radius[1] + y),
-                                  m_Image.Clamp(2, origin[2] - m_Radius[2] + z),
-                                  m_Image.Clamp(3, origin[3] - m_Radius[3] + w)),
+          const auto row = origin[1] - m_Radius[1] + y;
+          const auto slice = origin[2] - m_Radius[2] + z;
+          const auto place = origin[3] - m_Radius[3] + w;
+          if (rules != nullptr)
+          {
+            // From the first column on that is seen, and no shared value is computed beside.
+            const auto * pixels = static_cast<const TKey *>(rules->GetRow(row, slice, place));
+            Split(pixels, 0, RoundUpToBlocks<TKey>(m_StripTiles), lines.data());
+            continue;
+          }
+          LoadLine(m_Image.GetRow(m_Image.Clamp(1, row), m_Image.Clamp(2, slice), m_Image.Clamp(3, place)),
                    origin[0] - m_Radius[0] + m_Tiles.first * m_Tile[0],
                    lines.data());
         }

@@ -54,6 +54,7 @@ public:
     {
       m_Interpreted.emplace(request, work, m_Cut);
     }
+    m_Rules = work.rules != nullptr ? (*work.rules)() : nullptr;
   }
 
   static std::size_t
@@ -72,7 +73,8 @@ public:
   std::size_t
   GetScratchBytes() const
   {
-    return m_Ring.GetScratchBytes() + (m_Compiled ? m_Compiled->GetScratchBytes() : m_Interpreted->GetScratchBytes());
+    return m_Ring.GetScratchBytes() + (m_Compiled ? m_Compiled->GetScratchBytes() : m_Interpreted->GetScratchBytes()) +
+           (m_Rules ? m_Rules->GetScratchBytes() : 0);
   }
 
   void
@@ -88,6 +90,17 @@ public:
     origin[3] += rest / m_Cut.runs * m_Tile[3];
 
     const auto runEnd = std::min(m_Output.origin[2] + m_Output.extent[2], origin[2] + m_Cut.runSlices * m_Tile[2]);
+    if (m_Rules)
+    {
+      PixelBox     box{ origin, {} };
+      const Extent most{ { m_Cut.stripTiles, m_Cut.bandRows, m_Cut.runSlices, 1 } };
+      for (int axis = 0; axis < Dimension; ++axis)
+      {
+        const auto rest = m_Output.origin[axis] + m_Output.extent[axis] - origin[axis];
+        box.extent[axis] = std::min(rest, most[axis] * m_Tile[axis]);
+      }
+      m_Rules->Start(box, m_Tile, lineBlockKeys<TKey> * m_Tile[0]);
+    }
     m_Ring.StartRun();
     for (bool isFirst = true; origin[2] < runEnd; origin[2] += m_Tile[2], isFirst = false)
     {
@@ -109,20 +122,22 @@ private:
     if (wholeBand)
     {
       const auto rows = RoundUp(bandEnd - origin[1], m_Tile[1]) + m_Footprint[1] - m_Tile[1];
-      m_Ring.Load(origin, isFirstOfRun ? 0 : m_Footprint[2] - m_Tile[2], 0, rows);
+      m_Ring.Load(origin, isFirstOfRun ? 0 : m_Footprint[2] - m_Tile[2], 0, rows, GetRowMaker());
     }
     for (bool isFirst = true; origin[1] < bandEnd; origin[1] += m_Tile[1], isFirst = false)
     {
       if (!wholeBand)
       {
-        m_Ring.Load(origin, 0, isFirst ? 0 : m_Footprint[1] - m_Tile[1], m_Footprint[1]);
+        m_Ring.Load(origin, 0, isFirst ? 0 : m_Footprint[1] - m_Tile[1], m_Footprint[1], GetRowMaker());
       }
       const auto & lines = m_Ring.FindLines();
+      bool         isEmpty = false;
       if (m_Compiled)
       {
+        isEmpty = !m_Compiled->FindRankRows(origin, m_Rules.get());
         m_Compiled->RunSharedPhases(lines, tiles);
       }
-      for (std::int64_t tile = 0; tile < tiles; tile += m_Cut.lanes)
+      for (std::int64_t tile = 0; tile < tiles && !isEmpty; tile += m_Cut.lanes)
       {
         const auto count = std::min(m_Cut.lanes, RoundUpToBlocks<TKey>(tiles - tile));
         const auto room = width - tile * m_Tile[0];
@@ -135,8 +150,19 @@ private:
           m_Interpreted->RunSegment(lines, origin, tile, count, room);
         }
       }
+      if (m_Rules)
+      {
+        m_Compiled->FinishRows(origin, *m_Rules);
+      }
       m_Ring.AdvanceRow();
     }
+  }
+
+  /** What makes rows; null: they are the image's. */
+  RuledRows *
+  GetRowMaker() const
+  {
+    return m_Rules && m_Rules->HasRows() ? m_Rules.get() : nullptr;
   }
 
   PixelBox                     m_Output;
@@ -147,6 +173,7 @@ private:
 
   std::optional<CompiledSegments<TKey, VMapping>>    m_Compiled;    ///< one of the two
   std::optional<InterpretedSegments<TKey, VMapping>> m_Interpreted; ///< … is there
+  std::unique_ptr<RuledRows>                         m_Rules;       ///< null: medians are those of the image
 };
 
 } // namespace cudamedian

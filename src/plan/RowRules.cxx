@@ -1,0 +1,347 @@
+/*=========================================================================
+ *
+ *  Copyright NumFOCUS
+ *
+ *  Licensed under the Apache License, Version 2.0 (the "License");
+ *  you may not use this file except in compliance with the License.
+ *  You may obtain a copy of the License at
+ *
+ *         https://www.apache.org/licenses/LICENSE-2.0.txt
+ *
+ *  Unless required by applicable law or agreed to in writing, software
+ *  distributed under the License is distributed on an "AS IS" BASIS,
+ *  WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ *  See the License for the specific language governing permissions and
+ *  limitations under the License.
+ *
+ *=========================================================================*/
+#include "RowRules.h"
+
+#include "MaskedRequest.h"
+#include "PixelArithmetic.h"
+#include "PixelValues.h"
+#include "RequestWindow.h"
+#include "ValidRanks.h"
+
+#include <algorithm>
+#include <cstring>
+
+namespace cudamedian
+{
+namespace
+{
+
+/** The remainder of numbers that are small, which divide sooner. */
+std::int64_t
+GetSlotOf(std::int64_t number, std::int64_t slots)
+{
+  return slots == 1 ? 0
+                    : static_cast<std::int64_t>(static_cast<std::uint32_t>(number) % static_cast<std::uint32_t>(slots));
+}
+
+/** How many rows ahead memory is asked for. */
+constexpr std::int64_t rowsAhead = 2;
+
+/** A value that the request gives, as a pixel's bytes. */
+std::array<unsigned char, 8>
+ReadPixel(PixelType type, const std::array<unsigned char, 8> & given)
+{
+  std::array<unsigned char, 8> bytes{};
+  DispatchPixel(type, [&](auto pixel) {
+    pixel = ReadValue<decltype(pixel)>(type, given);
+    std::memcpy(bytes.data(), &pixel, sizeof(pixel));
+  });
+  return bytes;
+}
+
+RankRule
+MakeRule(const MedianRequest & request)
+{
+  const auto window = GetWindow(request);
+  const bool isLower = request.evenMedian == EvenMedian::Lower;
+  const auto most = GetRanksOfValid(window, isLower);
+  return { window.CountPixels() - (isLower ? 1 : 0), most.least, 1 };
+}
+
+} // namespace
+
+bool
+AreRulesOfRows(const MedianRequest & request)
+{
+  const auto window = GetWindow(request);
+  const bool isMedian = request.footprint == nullptr && window.IsMedian() && window.CountPixels() > 1;
+  const bool isStored = IsWrittenInRows(request) && request.convertRow == nullptr;
+  const bool hasOneRank = request.evenMedian != EvenMedian::Mean || !GetMaskedRanks(request).isMean;
+  const bool isTold = request.outlierRule == OutlierRule::None || request.outlierRule == OutlierRule::Absolute;
+  const auto lines = static_cast<std::size_t>(window.CountPixels() / window.GetSize(1) / window.GetSize(0));
+  const bool isCounted =
+    !HasInvalidPixels(request) ||
+    (GetFilledAxis(window) == 1 && CanCountInBytes(static_cast<std::size_t>(window.GetSize(0)), lines));
+  return HasRules(request) && isMedian && isStored && hasOneRank && isTold && isCounted;
+}
+
+bool
+AreRowsMade(const MedianRequest & request)
+{
+  return HasInvalidPixels(request) || !IsReadAsItIs(request);
+}
+
+RowRules::RowRules(const MedianRequest & request)
+  : m_Request(request)
+  , m_Window(GetWindow(request))
+  , m_Image(request)
+  , m_HasInvalid(HasInvalidPixels(request))
+  , m_Further(AreRowsMade(request) ? request.radius : Extent{})
+  , m_Extremes(GetExtremes(request.pixelType))
+  , m_Rule(MakeRule(request))
+  , m_PixelBytes(PixelBytes(request.pixelType))
+  , m_EmptyValue(ReadPixel(request.pixelType, request.validity.emptyValue))
+  , m_InvalidValue(ReadPixel(request.pixelType, request.validity.invalidValue))
+{}
+
+bool
+RowRules::HasRows() const
+{
+  return AreRowsMade(m_Request);
+}
+
+std::size_t
+RowRules::GetScratchBytes() const
+{
+  auto bytes = GetBytes(m_Pixels) + GetBytes(m_Valid) + GetBytes(m_Turns) + GetBytes(m_Packed) + m_Scratch.capacity();
+  for (const auto & row : m_Rows)
+  {
+    bytes += GetBytes(row.ranks) + GetBytes(row.empty);
+  }
+  return bytes;
+}
+
+void
+RowRules::Start(const PixelBox & outputs, const Extent & tile, std::int64_t padding)
+{
+  PixelBox tiles;
+  for (int axis = 0; axis < Dimension; ++axis)
+  {
+    m_Copied.origin[axis] = outputs.origin[axis] - m_Further[axis] - m_Request.radius[axis] + m_Request.shift[axis];
+    tiles.extent[axis] = axis == 0 ? outputs.extent[axis] : RoundUp(outputs.extent[axis], tile[axis]);
+  }
+  m_Copied.extent = m_Window.GetFootprint(tiles.extent);
+  m_Width = outputs.extent[0];
+  m_Rows.resize(static_cast<std::size_t>(tile[1] * tile[2] * tile[3]));
+  for (auto & row : m_Rows)
+  {
+    row.ranks.resize(m_HasInvalid ? static_cast<std::size_t>(m_Width + padding) : 0);
+    row.empty.resize(m_HasInvalid ? static_cast<std::size_t>(m_Width) : 0);
+    row.hasEmpty = false;
+  }
+  if (!HasRows())
+  {
+    return;
+  }
+  const auto footprint = m_Window.GetFootprint(tile);
+  m_KeptPlanes = { { 1, 1, footprint[2], footprint[3] } };
+  const auto planes = footprint[2] * footprint[3];
+  // Of one plane what the next tile needs stays in the nearest cache; others are read again for the next slice.
+  m_KeptRows = planes == 1 ? footprint[1] : m_Copied.extent[1];
+  // Rows begin at cache lines, and do not all want the same places of the nearest cache.
+  constexpr std::int64_t line = 64;
+  m_Pitch = static_cast<std::size_t>(RoundUp(m_Copied.extent[0] + padding, line));
+  m_Pitch += m_Pitch / line % 2 == 0 ? line : 0;
+  m_Planes.assign(static_cast<std::size_t>(planes), Plane());
+  for (std::size_t i = 0; i < m_Planes.size(); ++i)
+  {
+    m_Planes[i].firstRow = i * static_cast<std::size_t>(m_KeptRows);
+    m_Planes[i].firstTurns = i * static_cast<std::size_t>(m_KeptRows + 1);
+  }
+  const auto rows = m_Planes.size() * static_cast<std::size_t>(m_KeptRows);
+  m_Pixels.resize(rows * m_Pitch * m_PixelBytes);
+  if (m_HasInvalid)
+  {
+    m_Valid.resize(rows * m_Pitch);
+    m_Turns.resize((rows + m_Planes.size()) * m_Pitch);
+    m_Packed.resize(static_cast<std::size_t>(m_Copied.extent[0]));
+    m_ValidRows.emplace(m_Request, m_Copied, m_Image);
+  }
+}
+
+RowRules::Plane &
+RowRules::FindPlane(std::int64_t z, std::int64_t w)
+{
+  const auto slot = GetSlotOf(w, m_KeptPlanes[3]) * m_KeptPlanes[2] + GetSlotOf(z, m_KeptPlanes[2]);
+  auto &     plane = m_Planes[static_cast<std::size_t>(slot)];
+  const auto place = w * m_Copied.extent[2] + z;
+  if (plane.place != place)
+  {
+    plane.place = place;
+    plane.loaded = 0;
+  }
+  return plane;
+}
+
+std::size_t
+RowRules::GetSlot(const Plane & plane, std::int64_t row) const
+{
+  return (plane.firstRow + static_cast<std::size_t>(GetSlotOf(row, m_KeptRows))) * m_Pitch;
+}
+
+std::uint8_t *
+RowRules::GetTurns(const Plane & plane, std::int64_t row)
+{
+  return m_Turns.data() + (plane.firstTurns + static_cast<std::size_t>(GetSlotOf(row, m_KeptRows + 1))) * m_Pitch;
+}
+
+const void *
+RowRules::GetRow(std::int64_t y, std::int64_t z, std::int64_t w)
+{
+  Extent place{ { 0, y, z, w } };
+  for (int axis = 1; axis < Dimension; ++axis)
+  {
+    place[axis] += m_Request.shift[axis] - m_Further[axis] - m_Copied.origin[axis];
+  }
+  auto &     plane = FindPlane(place[2], place[3]);
+  const auto row = place[1];
+  for (; plane.loaded <= row; ++plane.loaded)
+  {
+    place[1] = plane.loaded;
+    LoadRow(plane, place);
+  }
+  return m_Pixels.data() + GetSlot(plane, row) * m_PixelBytes;
+}
+
+void
+RowRules::LoadRow(Plane & plane, const Extent & place)
+{
+  auto position = m_Copied.origin;
+  for (int axis = 1; axis < Dimension; ++axis)
+  {
+    position[axis] += place[axis];
+  }
+  const auto      width = m_Copied.extent[0];
+  unsigned char * pixels = m_Pixels.data() + GetSlot(plane, place[1]) * m_PixelBytes;
+  if (!m_HasInvalid)
+  {
+    m_Image.GatherRow(position, width, pixels);
+    return;
+  }
+  std::uint8_t * valid = m_Valid.data() + GetSlot(plane, place[1]);
+  std::uint8_t * turns = GetTurns(plane, place[1]);
+  std::uint8_t * next = GetTurns(plane, place[1] + 1);
+  auto           later = place;
+  later[1] += rowsAhead;
+  m_ValidRows->Prefetch(later);
+  m_ValidRows->Find(place, valid);
+  for (std::int64_t x = 0; place[1] == 0 && x < width; ++x)
+  {
+    turns[x] = ((x + plane.place) & 1) != 0 ? packedTurn : std::uint8_t{ 0 };
+  }
+  m_Image.VisitRow(position, width, m_Scratch, [&](std::int64_t first, std::int64_t count, const void * from) {
+    GetMaskRows().fill(from,
+                       m_PixelBytes,
+                       valid + first,
+                       turns + first,
+                       m_Extremes,
+                       static_cast<std::size_t>(count),
+                       pixels + first * static_cast<std::int64_t>(m_PixelBytes),
+                       next + first);
+  });
+}
+
+const std::uint8_t *
+RowRules::FindRanks(const Extent & output, std::size_t number)
+{
+  auto & found = m_Rows[number];
+  Extent first{};
+  for (int axis = 1; axis < Dimension; ++axis)
+  {
+    first[axis] =
+      output[axis] - m_Further[axis] - m_Request.radius[axis] + m_Request.shift[axis] - m_Copied.origin[axis];
+  }
+  m_WindowFlags.clear();
+  m_Before.clear();
+  m_Behind.clear();
+  for (std::int64_t w = 0; w < m_Window.GetSize(3); ++w)
+  {
+    for (std::int64_t z = 0; z < m_Window.GetSize(2); ++z)
+    {
+      const auto & plane = FindPlane(first[2] + z, first[3] + w);
+      for (std::int64_t y = 0; y < m_Window.GetSize(1); ++y)
+      {
+        m_WindowFlags.push_back(m_Valid.data() + GetSlot(plane, first[1] + y));
+      }
+      m_Before.push_back(GetTurns(plane, first[1]));
+      m_Behind.push_back(GetTurns(plane, first[1] + m_Window.GetSize(1)));
+    }
+  }
+  const WindowFlags window{ m_WindowFlags.data(), m_WindowFlags.size(), m_Before.data(),
+                            m_Behind.data(),      m_Before.size(),      static_cast<std::size_t>(m_Window.GetSize(0)) };
+  found.hasEmpty = GetMaskRows().countInBytes(
+    window, m_Rule, static_cast<std::size_t>(m_Width), m_Packed.data(), found.ranks.data(), found.empty.data());
+  const bool isEmpty =
+    found.hasEmpty && std::memchr(found.empty.data(), 0, static_cast<std::size_t>(m_Width)) == nullptr;
+  return isEmpty ? nullptr : found.ranks.data();
+}
+
+/** The flags of a row of outputs' own pixels. */
+const std::uint8_t *
+RowRules::GetOwnFlags(const Extent & output)
+{
+  Extent place;
+  for (int axis = 0; axis < Dimension; ++axis)
+  {
+    place[axis] = output[axis] - m_Further[axis] - m_Copied.origin[axis];
+  }
+  const auto & plane = FindPlane(place[2], place[3]);
+  return m_Valid.data() + GetSlot(plane, place[1]) + place[0];
+}
+
+void
+RowRules::Finish(const Extent & output, std::size_t number, void * medians)
+{
+  const auto & rules = m_Request.validity;
+  const auto & found = m_Rows[number];
+  const auto   width = static_cast<std::size_t>(m_Width);
+  const bool   hasInvalidOutput = m_HasInvalid && rules.invalidOutput != InvalidOutput::Computed;
+  const bool   isCopied = (found.hasEmpty && rules.emptyWindow == EmptyWindow::Input) ||
+                        (hasInvalidOutput && rules.invalidOutput == InvalidOutput::Copied);
+  const bool   hasOutliers = m_Request.outlierRule == OutlierRule::Absolute;
+  const void * own = nullptr;
+  if (isCopied || hasOutliers)
+  {
+    auto position = output;
+    for (int axis = 0; axis < Dimension; ++axis)
+    {
+      position[axis] -= m_Further[axis];
+    }
+    own = m_Image.GetRow(position, m_Width, m_Scratch);
+  }
+  const auto * valid = m_HasInvalid && (hasOutliers || hasInvalidOutput) ? GetOwnFlags(output) : nullptr;
+  if (hasOutliers)
+  {
+    KeepNear(own, valid, medians);
+  }
+  const auto replace = [&](const std::uint8_t * flags, std::uint8_t flag, bool isOne, const auto & value) {
+    const auto * pixels = isOne ? static_cast<const void *>(value.data()) : own;
+    GetMaskRows().replace(flags, flag, pixels, isOne, m_PixelBytes, width, medians);
+  };
+  if (found.hasEmpty)
+  {
+    replace(found.empty.data(), 1, rules.emptyWindow != EmptyWindow::Input, m_EmptyValue);
+  }
+  if (hasInvalidOutput)
+  {
+    replace(valid, 0, rules.invalidOutput != InvalidOutput::Copied, m_InvalidValue);
+  }
+}
+
+void
+RowRules::KeepNear(const void * own, const std::uint8_t * valid, void * medians) const
+{
+  DispatchPixel(m_Request.pixelType, [&](auto pixel) {
+    using T = decltype(pixel);
+    using Real = Number<Distance<T>>;
+    const auto most = RoundDown<Distance<T>>(static_cast<Real>(m_Request.outlierThreshold));
+    GetMaskRows().keepNear(GetValueKind<T>(), own, valid, &most, static_cast<std::size_t>(m_Width), medians);
+  });
+}
+
+} // namespace cudamedian
