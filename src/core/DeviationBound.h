@@ -75,6 +75,13 @@ public:
     }
   }
 
+  /** How many deviations a distance has to exceed. */
+  double
+  GetTimes() const
+  {
+    return m_Times;
+  }
+
 private:
   template <typename TDistance>
   static constexpr TDistance largest = std::numeric_limits<TDistance>::max();

@@ -729,17 +729,30 @@ GetBound(const DeviationBound & bound, T distance)
   return distance > 0 ? found : T{ 0 };
 }
 
-template <typename T>
+/** How bounds are found. */
+enum class BoundKind
+{
+  Exact,
+  OfFloats,
+  OfIntegers
+};
+
+template <typename T, BoundKind VKind>
 void
 FindNear(const T * CUDAMEDIAN_ROW own,
          const T * CUDAMEDIAN_ROW medians,
          T                        signs,
          const DeviationBound &   given,
+         const QuickBound &       quick,
          std::size_t              count,
          T * CUDAMEDIAN_ROW       firsts,
          T * CUDAMEDIAN_ROW       spans)
 {
   const DeviationBound bound = given; // which no row that is written can change
+  const float          factor = quick.factor;
+  const float          offset = quick.offset;
+  const std::uint16_t  multiplier = quick.multiplier;
+  const std::uint16_t  addend = quick.addend;
   for (std::size_t i = 0; i < count; ++i)
   {
     if constexpr (std::is_floating_point_v<T>)
@@ -752,7 +765,20 @@ FindNear(const T * CUDAMEDIAN_ROW own,
       const T value = own[i] ^ signs;
       const T median = medians[i] ^ signs;
       const T above = static_cast<T>(~median);
-      const T bounded = GetBound(bound, static_cast<T>(value < median ? median - value : value - median));
+      const T distance = static_cast<T>(value < median ? median - value : value - median);
+      T       bounded;
+      if constexpr (VKind == BoundKind::OfIntegers)
+      {
+        bounded = static_cast<T>(static_cast<std::uint16_t>(distance * multiplier + addend) >> 8U);
+      }
+      else if constexpr (VKind == BoundKind::OfFloats)
+      {
+        bounded = static_cast<T>(static_cast<std::int32_t>(static_cast<float>(distance) * factor + offset));
+      }
+      else
+      {
+        bounded = GetBound(bound, distance);
+      }
       const T below = bounded < median ? bounded : median;
       firsts[i] = static_cast<T>(median - below) ^ signs;
       spans[i] = static_cast<T>(below + (bounded < above ? bounded : above));
@@ -765,19 +791,79 @@ FindNearOfAny(const ValueKind &      kind,
               const void *           own,
               const void *           medians,
               const DeviationBound & bound,
+              const QuickBound &     quick,
               std::size_t            count,
               void *                 firsts,
               void *                 spans)
 {
   DispatchValues(kind, [&](auto value, auto) HWY_ATTR {
     using Value = decltype(value);
-    FindNear(static_cast<const Value *>(own),
-             static_cast<const Value *>(medians),
-             static_cast<Value>(kind.signMask),
-             bound,
-             count,
-             static_cast<Value *>(firsts),
-             static_cast<Value *>(spans));
+    const auto find = [&](auto boundKind) HWY_ATTR {
+      FindNear<Value, decltype(boundKind)::value>(static_cast<const Value *>(own),
+                                                  static_cast<const Value *>(medians),
+                                                  static_cast<Value>(kind.signMask),
+                                                  bound,
+                                                  quick,
+                                                  count,
+                                                  static_cast<Value *>(firsts),
+                                                  static_cast<Value *>(spans));
+    };
+    if constexpr (std::is_same_v<Value, std::uint8_t>)
+    {
+      if (quick.isOfIntegers)
+      {
+        return find(std::integral_constant<BoundKind, BoundKind::OfIntegers>());
+      }
+    }
+    if constexpr (std::is_integral_v<Value> && sizeof(Value) <= 2)
+    {
+      if (quick.isOfFloats)
+      {
+        return find(std::integral_constant<BoundKind, BoundKind::OfFloats>());
+      }
+    }
+    find(std::integral_constant<BoundKind, BoundKind::Exact>());
+  });
+}
+
+template <typename T, typename TCount>
+void
+KeepInliers(const T * CUDAMEDIAN_ROW      own,
+            const TCount * CUDAMEDIAN_ROW near,
+            TCount                        most,
+            std::size_t                   count,
+            T * CUDAMEDIAN_ROW            medians)
+{
+  for (std::size_t i = 0; i < count; ++i)
+  {
+    // A distance that is no number is not above 0.
+    const T value = own[i];
+    const T median = medians[i];
+    bool    isApart = value != median;
+    if constexpr (std::is_floating_point_v<T>)
+    {
+      isApart = std::fabs(value - median) > 0;
+    }
+    medians[i] = value != value || (isApart && near[i] > most) ? median : value;
+  }
+}
+
+void
+KeepInliersOfAny(const ValueKind & kind,
+                 const void *      own,
+                 const void *      near,
+                 std::size_t       most,
+                 std::size_t       count,
+                 void *            medians)
+{
+  DispatchValues(kind, [&](auto value, auto number) HWY_ATTR {
+    using Value = decltype(value);
+    using Number = decltype(number);
+    KeepInliers(static_cast<const Value *>(own),
+                static_cast<const Number *>(near),
+                static_cast<Number>(most),
+                count,
+                static_cast<Value *>(medians));
   });
 }
 
@@ -820,7 +906,7 @@ GetRows()
 {
   static constexpr MaskRows rows{ MarkAny,       PassAny,       ClearAny,       FillAny,          ReplaceAny,
                                   AddAny,        SlideAny,      RankAny,        CountInBytes,     FindZerosOfAny,
-                                  KeepNearOfAny, FindNearOfAny, CountNearOfAny, FindOutliersOfAny };
+                                  KeepNearOfAny, FindNearOfAny, CountNearOfAny, KeepInliersOfAny, FindOutliersOfAny };
   return rows;
 }
 

@@ -106,6 +106,18 @@ GetValueKind()
            std::is_integral_v<T> && std::is_signed_v<T> ? std::uint64_t{ 1 } << (8 * sizeof(T) - 1) : 0 };
 }
 
+/** How bounds of distances of 8 or 16 bits follow from a product and a sum that are rounded down: of distances of 8
+ * bits in 256ths, as integers of 16 bits, or of either in floats. */
+struct QuickBound
+{
+  bool          isOfFloats{ false };   ///< whether they follow for all distances …
+  bool          isOfIntegers{ false }; ///< … and whether they do so in integers
+  float         factor{ 0 };
+  float         offset{ 0 };
+  std::uint16_t multiplier{ 0 };
+  std::uint16_t addend{ 0 };
+};
+
 /** Rows of values of windows that are compared with the windows' medians: each has a value of every window, and, unless
  * all are valid, a flag of it. */
 struct WindowRows
@@ -201,6 +213,7 @@ struct MaskRows
                    const void *           own,
                    const void *           medians,
                    const DeviationBound & bound,
+                   const QuickBound &     quick,
                    std::size_t            count,
                    void *                 firsts,
                    void *                 spans);
@@ -213,6 +226,15 @@ struct MaskRows
                     std::size_t        count,
                     void *             counts);
 
+  /** Writes values over their medians, but for those that are apart from them while more than so many values of their
+   * windows are near, and those that are no number. \param near as many as countNear() counted */
+  void (*keepInliers)(const ValueKind & kind,
+                      const void *      own,
+                      const void *      near,
+                      std::size_t       most,
+                      std::size_t       count,
+                      void *            medians);
+
   /** Writes of which windows more than half of the valid values are near, of those whose own pixel is not the median;
    * and of which their own pixel is no number. */
   void (*findOutliers)(const ValueKind &    kind,
@@ -223,6 +245,10 @@ struct MaskRows
                        std::size_t          count,
                        std::uint8_t *       isOutlier);
 };
+
+/** How bounds of distances of so many bytes can be found soon: not at all where they have more than two. */
+QuickBound
+FindQuickBound(const DeviationBound & bound, std::size_t bytes);
 
 /** The steps for the processor at hand. */
 const MaskRows &

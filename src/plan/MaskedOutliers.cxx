@@ -107,7 +107,7 @@ public:
   {
     const auto & steps = GetMaskRows();
     const auto   width = m_Near.size();
-    steps.findNear(GetValueKind<T>(), own, medians, m_Bound, width, m_Firsts.data(), m_Spans.data());
+    steps.findNear(GetValueKind<T>(), own, medians, m_Bound, {}, width, m_Firsts.data(), m_Spans.data());
     std::fill(m_Near.begin(), m_Near.end(), 0);
     std::fill(m_Valid.begin(), m_Valid.end(), 0);
     for (const auto & member : m_Members)

@@ -39,6 +39,9 @@ GetSlotOf(std::int64_t number, std::int64_t slots)
                     : static_cast<std::int64_t>(static_cast<std::uint32_t>(number) % static_cast<std::uint32_t>(slots));
 }
 
+/** Outputs whose values near them are counted together: what is read again and again stays in the nearest cache. */
+constexpr std::int64_t stretch = 512;
+
 /** How many rows ahead memory is asked for. */
 constexpr std::int64_t rowsAhead = 2;
 
@@ -63,6 +66,10 @@ MakeRule(const MedianRequest & request)
   return { window.CountPixels() - (isLower ? 1 : 0), most.least, 1 };
 }
 
+
+/** Values that bytes can count. */
+constexpr std::int64_t mostNear = 255;
+
 } // namespace
 
 bool
@@ -72,7 +79,8 @@ AreRulesOfRows(const MedianRequest & request)
   const bool isMedian = request.footprint == nullptr && window.IsMedian() && window.CountPixels() > 1;
   const bool isStored = IsWrittenInRows(request) && request.convertRow == nullptr;
   const bool hasOneRank = request.evenMedian != EvenMedian::Mean || !GetMaskedRanks(request).isMean;
-  const bool isTold = request.outlierRule == OutlierRule::None || request.outlierRule == OutlierRule::Absolute;
+  const bool isCountedNear = HasDeviations(request) && !HasInvalidPixels(request) && window.CountPixels() <= mostNear;
+  const bool isTold = request.outlierRule != OutlierRule::Deviations || isCountedNear;
   const auto lines = static_cast<std::size_t>(window.CountPixels() / window.GetSize(1) / window.GetSize(0));
   const bool isCounted =
     !HasInvalidPixels(request) ||
@@ -83,10 +91,10 @@ AreRulesOfRows(const MedianRequest & request)
 bool
 AreRowsMade(const MedianRequest & request)
 {
-  return HasInvalidPixels(request) || !IsReadAsItIs(request);
+  return HasInvalidPixels(request) || HasDeviations(request) || !IsReadAsItIs(request);
 }
 
-RowRules::RowRules(const MedianRequest & request)
+RowRules::RowRules(const MedianRequest & request, const QuickBound & quick)
   : m_Request(request)
   , m_Window(GetWindow(request))
   , m_Image(request)
@@ -97,7 +105,15 @@ RowRules::RowRules(const MedianRequest & request)
   , m_PixelBytes(PixelBytes(request.pixelType))
   , m_EmptyValue(ReadPixel(request.pixelType, request.validity.emptyValue))
   , m_InvalidValue(ReadPixel(request.pixelType, request.validity.invalidValue))
-{}
+  , m_Bound(HasDeviations(request) ? DeviationBound(request.outlierThreshold) : DeviationBound())
+  , m_Quick(quick)
+{
+  const auto bytes = HasDeviations(request) ? static_cast<std::size_t>(stretch) * m_PixelBytes : 0;
+  for (auto * row : { &m_Firsts, &m_Spans, &m_Near })
+  {
+    row->resize(bytes);
+  }
+}
 
 bool
 RowRules::HasRows() const
@@ -220,6 +236,9 @@ RowRules::LoadRow(Plane & plane, const Extent & place)
   unsigned char * pixels = m_Pixels.data() + GetSlot(plane, place[1]) * m_PixelBytes;
   if (!m_HasInvalid)
   {
+    auto later = position;
+    later[1] += rowsAhead;
+    m_Image.Prefetch(later, width);
     m_Image.GatherRow(position, width, pixels);
     return;
   }
@@ -319,6 +338,10 @@ RowRules::Finish(const Extent & output, std::size_t number, void * medians)
   {
     KeepNear(own, valid, medians);
   }
+  else if (HasDeviations(m_Request))
+  {
+    KeepByDeviations(output, medians);
+  }
   const auto replace = [&](const std::uint8_t * flags, std::uint8_t flag, bool isOne, const auto & value) {
     const auto * pixels = isOne ? static_cast<const void *>(value.data()) : own;
     GetMaskRows().replace(flags, flag, pixels, isOne, m_PixelBytes, width, medians);
@@ -331,6 +354,51 @@ RowRules::Finish(const Extent & output, std::size_t number, void * medians)
   {
     replace(valid, 0, rules.invalidOutput != InvalidOutput::Copied, m_InvalidValue);
   }
+}
+
+void
+RowRules::KeepByDeviations(const Extent & output, void * medians)
+{
+  const auto & steps = GetMaskRows();
+  Extent       first;
+  for (int axis = 0; axis < Dimension; ++axis)
+  {
+    first[axis] =
+      output[axis] - m_Further[axis] - m_Request.radius[axis] + m_Request.shift[axis] - m_Copied.origin[axis];
+  }
+  const auto getRow = [this](std::int64_t y, std::int64_t z, std::int64_t w) {
+    return m_Pixels.data() + GetSlot(FindPlane(z, w), y) * m_PixelBytes;
+  };
+  const auto * own = getRow(first[1] + m_Request.radius[1] - m_Request.shift[1],
+                            first[2] + m_Request.radius[2] - m_Request.shift[2],
+                            first[3] + m_Request.radius[3] - m_Request.shift[3]) +
+                     static_cast<std::size_t>(m_Request.radius[0] - m_Request.shift[0]) * m_PixelBytes;
+  m_Values.clear();
+  ForEachRow(m_Window.GetExtent(), [&](const Extent & line) {
+    const auto * row = getRow(first[1] + line[1], first[2] + line[2], first[3] + line[3]);
+    for (std::int64_t column = 0; column < m_Window.GetSize(0); ++column)
+    {
+      m_Values.push_back(row + static_cast<std::size_t>(column) * m_PixelBytes);
+    }
+  });
+  DispatchPixel(m_Request.pixelType, [&](auto pixel) {
+    const auto kind = GetValueKind<decltype(pixel)>();
+    for (std::int64_t x = 0; x < m_Width; x += stretch)
+    {
+      const auto count = static_cast<std::size_t>(std::min(stretch, m_Width - x));
+      const auto offset = static_cast<std::size_t>(x) * m_PixelBytes;
+      auto *     found = static_cast<unsigned char *>(medians) + offset;
+      steps.findNear(kind, own + offset, found, m_Bound, m_Quick, count, m_Firsts.data(), m_Spans.data());
+      std::fill_n(m_Near.data(), count * m_PixelBytes, std::uint8_t{ 0 });
+      steps.countNear(
+        kind, { m_Values.data(), nullptr, m_Values.size() }, m_Firsts.data(), m_Spans.data(), count, m_Near.data());
+      steps.keepInliers(kind, own + offset, m_Near.data(), m_Values.size() / 2, count, found);
+      for (auto & values : m_Values)
+      {
+        values = static_cast<const unsigned char *>(values) + static_cast<std::size_t>(stretch) * m_PixelBytes;
+      }
+    }
+  });
 }
 
 void

@@ -44,8 +44,9 @@ AreRowsMade(const MedianRequest & request);
 class RowRules : public RuledRows
 {
 public:
-  /** \pre AreRulesOfRows() */
-  explicit RowRules(const MedianRequest & request);
+  /** \param quick of its deviations, if there is one
+   * \pre AreRulesOfRows() */
+  RowRules(const MedianRequest & request, const QuickBound & quick);
 
   bool
   HasRows() const override;
@@ -88,6 +89,9 @@ private:
   GetTurns(const Plane & plane, std::int64_t row);
   const std::uint8_t *
   GetOwnFlags(const Extent & output);
+  /** Puts values in their medians' place that are no outliers by deviations. */
+  void
+  KeepByDeviations(const Extent & output, void * medians);
   void
   KeepNear(const void * own, const std::uint8_t * valid, void * medians) const;
 
@@ -118,6 +122,13 @@ private:
   std::vector<const std::uint8_t *> m_WindowFlags;
   std::vector<const std::uint8_t *> m_Before;
   std::vector<const std::uint8_t *> m_Behind;
+
+  DeviationBound              m_Bound;
+  QuickBound                  m_Quick;
+  AlignedVector<std::uint8_t> m_Firsts; ///< of a stretch of a row: see MaskRows::findNear
+  AlignedVector<std::uint8_t> m_Spans;
+  AlignedVector<std::uint8_t> m_Near;
+  std::vector<const void *>   m_Values;
 };
 
 } // namespace cudamedian

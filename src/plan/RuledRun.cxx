@@ -43,7 +43,14 @@ public:
   void
   Run(const MedianRequest & request, const PixelBox & output, ExecutionReport & report) const override
   {
-    m_Method->RunRuled(request, output, [this] { return std::make_unique<RowRules>(m_Ruled); }, report);
+    // It is looked for among all distances, which takes as long as some thousand outputs.
+    constexpr double manyOutputs = 1 << 18;
+    const bool       isWorthwhile = HasDeviations(m_Ruled) && (PixelBytes(m_Ruled.pixelType) == 1 ||
+                                                         static_cast<double>(Volume(output.extent)) >= manyOutputs);
+    const auto       quick = isWorthwhile
+                               ? FindQuickBound(DeviationBound(m_Ruled.outlierThreshold), PixelBytes(m_Ruled.pixelType))
+                               : QuickBound();
+    m_Method->RunRuled(request, output, [&] { return std::make_unique<RowRules>(m_Ruled, quick); }, report);
   }
 
   double
