@@ -433,16 +433,8 @@ MaskedCopy::WriteExceptions()
   {
     return;
   }
-  const auto read = [this](const std::array<unsigned char, 8> & bytes) {
-    std::array<unsigned char, 8> copied{};
-    DispatchPixel(m_Request.pixelType, [&](auto pixel) {
-      pixel = ReadValue<decltype(pixel)>(m_Request.pixelType, bytes);
-      std::memcpy(copied.data(), &pixel, sizeof(pixel));
-    });
-    return copied;
-  };
-  const auto   emptyValue = read(rules.emptyValue);
-  const auto   invalidValue = read(rules.invalidValue);
+  const auto   emptyValue = ReadPixelBytes(m_Request.pixelType, rules.emptyValue);
+  const auto   invalidValue = ReadPixelBytes(m_Request.pixelType, rules.invalidValue);
   const auto   target = GetOutput();
   std::int64_t number = 0;
   ForEachRow(m_Outputs.extent, [&](const Extent & row) {

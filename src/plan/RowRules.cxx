@@ -31,12 +31,16 @@ namespace cudamedian
 namespace
 {
 
-/** The remainder of numbers that are small, which divide sooner. */
+/** The least power of two that is not below a number. */
 std::int64_t
-GetSlotOf(std::int64_t number, std::int64_t slots)
+RoundUpToPower(std::int64_t number)
 {
-  return slots == 1 ? 0
-                    : static_cast<std::int64_t>(static_cast<std::uint32_t>(number) % static_cast<std::uint32_t>(slots));
+  std::int64_t power = 1;
+  while (power < number)
+  {
+    power *= 2;
+  }
+  return power;
 }
 
 /** Outputs whose values near them are counted together: what is read again and again stays in the nearest cache. */
@@ -44,18 +48,6 @@ constexpr std::int64_t stretch = 512;
 
 /** How many rows ahead memory is asked for. */
 constexpr std::int64_t rowsAhead = 2;
-
-/** A value that the request gives, as a pixel's bytes. */
-std::array<unsigned char, 8>
-ReadPixel(PixelType type, const std::array<unsigned char, 8> & given)
-{
-  std::array<unsigned char, 8> bytes{};
-  DispatchPixel(type, [&](auto pixel) {
-    pixel = ReadValue<decltype(pixel)>(type, given);
-    std::memcpy(bytes.data(), &pixel, sizeof(pixel));
-  });
-  return bytes;
-}
 
 RankRule
 MakeRule(const MedianRequest & request)
@@ -65,7 +57,6 @@ MakeRule(const MedianRequest & request)
   const auto most = GetRanksOfValid(window, isLower);
   return { window.CountPixels() - (isLower ? 1 : 0), most.least, 1 };
 }
-
 
 /** Values that bytes can count. */
 constexpr std::int64_t mostNear = 255;
@@ -103,8 +94,8 @@ RowRules::RowRules(const MedianRequest & request, const QuickBound & quick)
   , m_Extremes(GetExtremes(request.pixelType))
   , m_Rule(MakeRule(request))
   , m_PixelBytes(PixelBytes(request.pixelType))
-  , m_EmptyValue(ReadPixel(request.pixelType, request.validity.emptyValue))
-  , m_InvalidValue(ReadPixel(request.pixelType, request.validity.invalidValue))
+  , m_EmptyValue(ReadPixelBytes(request.pixelType, request.validity.emptyValue))
+  , m_InvalidValue(ReadPixelBytes(request.pixelType, request.validity.invalidValue))
   , m_Bound(HasDeviations(request) ? DeviationBound(request.outlierThreshold) : DeviationBound())
   , m_Quick(quick)
 {
@@ -155,10 +146,14 @@ RowRules::Start(const PixelBox & outputs, const Extent & tile, std::int64_t padd
     return;
   }
   const auto footprint = m_Window.GetFootprint(tile);
-  m_KeptPlanes = { { 1, 1, footprint[2], footprint[3] } };
-  const auto planes = footprint[2] * footprint[3];
-  // Of one plane what the next tile needs stays in the nearest cache; others are read again for the next slice.
-  m_KeptRows = planes == 1 ? footprint[1] : m_Copied.extent[1];
+  m_KeptPlanes = { { 1, 1, RoundUpToPower(footprint[2]), RoundUpToPower(footprint[3]) } };
+  const auto planes = m_KeptPlanes[2] * m_KeptPlanes[3];
+  // Of one plane what the next tile needs stays in the nearest cache; others are read again for the next slice. Rows
+  // and planes take turns in powers of two of places, which takes no division.
+  m_Kept.rows = planes == 1 ? RoundUpToPower(footprint[1]) : m_Copied.extent[1];
+  m_Kept.turns = planes == 1 ? RoundUpToPower(footprint[1] + 1) : m_Copied.extent[1] + 1;
+  m_Kept.rowMask = planes == 1 ? m_Kept.rows - 1 : -1;
+  m_Kept.turnMask = planes == 1 ? m_Kept.turns - 1 : -1;
   // Rows begin at cache lines, and do not all want the same places of the nearest cache.
   constexpr std::int64_t line = 64;
   m_Pitch = static_cast<std::size_t>(RoundUp(m_Copied.extent[0] + padding, line));
@@ -166,15 +161,15 @@ RowRules::Start(const PixelBox & outputs, const Extent & tile, std::int64_t padd
   m_Planes.assign(static_cast<std::size_t>(planes), Plane());
   for (std::size_t i = 0; i < m_Planes.size(); ++i)
   {
-    m_Planes[i].firstRow = i * static_cast<std::size_t>(m_KeptRows);
-    m_Planes[i].firstTurns = i * static_cast<std::size_t>(m_KeptRows + 1);
+    m_Planes[i].firstRow = i * static_cast<std::size_t>(m_Kept.rows);
+    m_Planes[i].firstTurns = i * static_cast<std::size_t>(m_Kept.turns);
   }
-  const auto rows = m_Planes.size() * static_cast<std::size_t>(m_KeptRows);
+  const auto rows = m_Planes.size() * static_cast<std::size_t>(m_Kept.rows);
   m_Pixels.resize(rows * m_Pitch * m_PixelBytes);
   if (m_HasInvalid)
   {
     m_Valid.resize(rows * m_Pitch);
-    m_Turns.resize((rows + m_Planes.size()) * m_Pitch);
+    m_Turns.resize(m_Planes.size() * static_cast<std::size_t>(m_Kept.turns) * m_Pitch);
     m_Packed.resize(static_cast<std::size_t>(m_Copied.extent[0]));
     m_ValidRows.emplace(m_Request, m_Copied, m_Image);
   }
@@ -183,7 +178,7 @@ RowRules::Start(const PixelBox & outputs, const Extent & tile, std::int64_t padd
 RowRules::Plane &
 RowRules::FindPlane(std::int64_t z, std::int64_t w)
 {
-  const auto slot = GetSlotOf(w, m_KeptPlanes[3]) * m_KeptPlanes[2] + GetSlotOf(z, m_KeptPlanes[2]);
+  const auto slot = (w & (m_KeptPlanes[3] - 1)) * m_KeptPlanes[2] + (z & (m_KeptPlanes[2] - 1));
   auto &     plane = m_Planes[static_cast<std::size_t>(slot)];
   const auto place = w * m_Copied.extent[2] + z;
   if (plane.place != place)
@@ -197,13 +192,13 @@ RowRules::FindPlane(std::int64_t z, std::int64_t w)
 std::size_t
 RowRules::GetSlot(const Plane & plane, std::int64_t row) const
 {
-  return (plane.firstRow + static_cast<std::size_t>(GetSlotOf(row, m_KeptRows))) * m_Pitch;
+  return (plane.firstRow + static_cast<std::size_t>(row & m_Kept.rowMask)) * m_Pitch;
 }
 
 std::uint8_t *
 RowRules::GetTurns(const Plane & plane, std::int64_t row)
 {
-  return m_Turns.data() + (plane.firstTurns + static_cast<std::size_t>(GetSlotOf(row, m_KeptRows + 1))) * m_Pitch;
+  return m_Turns.data() + (plane.firstTurns + static_cast<std::size_t>(row & m_Kept.turnMask)) * m_Pitch;
 }
 
 const void *

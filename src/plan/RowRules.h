@@ -68,7 +68,16 @@ private:
     std::int64_t place{ -1 };     ///< along axes 2 and 3 together; -1: nothing
     std::int64_t loaded{ 0 };     ///< rows, from the box's first on
     std::size_t  firstRow{ 0 };   ///< of the rows of all planes, in memory
-    std::size_t  firstTurns{ 0 }; ///< the same of turns, of which each plane has one row more
+    std::size_t  firstTurns{ 0 }; ///< the same of turns, of which there is a row more
+  };
+
+  /** How many rows of a plane, and of turns, are kept, and which bits of a row's number tell its place among them. */
+  struct Kept
+  {
+    std::int64_t rows{ 0 };
+    std::int64_t turns{ 0 };
+    std::int64_t rowMask{ 0 };
+    std::int64_t turnMask{ 0 };
   };
 
   /** What was found of a row of a tile. */
@@ -108,7 +117,7 @@ private:
   PixelBox                     m_Copied; ///< what the box's windows see, in the image
   std::int64_t                 m_Width{ 0 };
   std::size_t                  m_Pitch{ 0 };
-  std::int64_t                 m_KeptRows{ 0 };
+  Kept                         m_Kept;
   Extent                       m_KeptPlanes{}; ///< along axes 2 and 3
   std::vector<Plane>           m_Planes;
   std::optional<ValidRows>     m_ValidRows;
