@@ -373,34 +373,6 @@ Gatherer::FindPieces(const Extent & position, std::int64_t count) const
   return isInImage && (isWhole || bytes >= shortBytes) ? inside : InsidePart(0, 0, 0);
 }
 
-void
-Gatherer::Prefetch(const Extent & position, std::int64_t count) const
-{
-#if defined(__GNUC__)
-  constexpr std::int64_t line = 64;
-  const InsidePart       inside(position[0], count, m_Request.inputExtent[0]);
-  bool                   isInImage = m_Stride[0] == 1;
-  for (int axis = 1; axis < Dimension; ++axis)
-  {
-    isInImage = isInImage && position[axis] >= 0 && position[axis] < m_Request.inputExtent[axis];
-  }
-  if (isInImage && inside.begin < inside.end)
-  {
-    auto first = position;
-    first[0] += inside.begin;
-    const auto * pixels = static_cast<const char *>(GetPixel(first));
-    const auto   bytes = (inside.end - inside.begin) * static_cast<std::int64_t>(m_PixelBytes);
-    for (std::int64_t byte = 0; byte < bytes; byte += line)
-    {
-      __builtin_prefetch(pixels + byte, 0, 2);
-    }
-  }
-#else
-  static_cast<void>(position);
-  static_cast<void>(count);
-#endif
-}
-
 const void *
 Gatherer::GetPixel(const Extent & position) const
 {

@@ -128,10 +128,6 @@ public:
   const void *
   GetRow(const Extent & position, std::int64_t count, std::vector<char> & scratch) const;
 
-  /** Asks for a row to be brought into the second-level cache, where it lies in the image as it is. */
-  void
-  Prefetch(const Extent & position, std::int64_t count) const;
-
   /** Calls function(first, count, pixels) for the pieces of such a row, one after the other: what lies in the image as
    * it is, unless that is short, and the rest in the scratch memory. */
   template <typename TFunction>

@@ -46,9 +46,6 @@ RoundUpToPower(std::int64_t number)
 /** Outputs whose values near them are counted together: what is read again and again stays in the nearest cache. */
 constexpr std::int64_t stretch = 512;
 
-/** How many rows ahead memory is asked for. */
-constexpr std::int64_t rowsAhead = 2;
-
 RankRule
 MakeRule(const MedianRequest & request)
 {
@@ -231,18 +228,12 @@ RowRules::LoadRow(Plane & plane, const Extent & place)
   unsigned char * pixels = m_Pixels.data() + GetSlot(plane, place[1]) * m_PixelBytes;
   if (!m_HasInvalid)
   {
-    auto later = position;
-    later[1] += rowsAhead;
-    m_Image.Prefetch(later, width);
     m_Image.GatherRow(position, width, pixels);
     return;
   }
   std::uint8_t * valid = m_Valid.data() + GetSlot(plane, place[1]);
   std::uint8_t * turns = GetTurns(plane, place[1]);
   std::uint8_t * next = GetTurns(plane, place[1] + 1);
-  auto           later = place;
-  later[1] += rowsAhead;
-  m_ValidRows->Prefetch(later);
   m_ValidRows->Find(place, valid);
   for (std::int64_t x = 0; place[1] == 0 && x < width; ++x)
   {

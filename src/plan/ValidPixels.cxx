@@ -107,32 +107,15 @@ ValidRows::MakeMaskRequest(const MedianRequest & request)
   return mask;
 }
 
-Extent
-ValidRows::GetPosition(const Extent & place) const
-{
-  auto position = place;
-  for (int axis = 0; axis < Dimension; ++axis)
-  {
-    position[axis] += m_Copied.origin[axis];
-  }
-  return position;
-}
-
-void
-ValidRows::Prefetch(const Extent & place) const
-{
-  m_Image.Prefetch(GetPosition(place), m_Copied.extent[0]);
-  if (m_Request.validity.mask != nullptr)
-  {
-    m_Mask.Prefetch(GetPosition(place), m_Copied.extent[0]);
-  }
-}
-
 void
 ValidRows::Find(const Extent & place, std::uint8_t * valid)
 {
   const auto width = m_Copied.extent[0];
-  const auto position = GetPosition(place);
+  auto       position = m_Copied.origin;
+  for (int axis = 1; axis < Dimension; ++axis)
+  {
+    position[axis] += place[axis];
+  }
   if (m_Request.validity.mask != nullptr)
   {
     m_Mask.VisitRow(position, width, m_Scratch, [&](std::int64_t first, std::int64_t count, const void * mask) {

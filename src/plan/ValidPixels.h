@@ -52,13 +52,7 @@ public:
   void
   Find(const Extent & place, std::uint8_t * valid);
 
-  /** Asks for a row of the image and of the mask to be brought into a cache. */
-  void
-  Prefetch(const Extent & place) const;
-
 private:
-  Extent
-  GetPosition(const Extent & place) const;
   static MedianRequest
   MakeMaskRequest(const MedianRequest & request);
   void
