@@ -434,6 +434,58 @@ TEST(CudaMedianRankSort, Keys64)
   CheckSort<512, 16, 512, 16, std::uint64_t>(PixelType::Float64);
 }
 
+/** Keys some of which are the least and the greatest ones of their type, as those of pixels that do not count: half of
+ * them, or all but a few; and, in some regions, keys beside them in the same bucket. */
+template <int VThreads, int VItems, int VDigitThreads, int VDigitItems, typename TBits>
+void
+CheckLongEnds(PixelType type)
+{
+  CUDAMEDIAN_TRACE_SEED();
+  constexpr int                      bits = 8 * sizeof(TBits);
+  constexpr int                      width = 64;
+  std::mt19937_64                    generator(cudamediantest::Seed());
+  const LoopedThreads<VThreads>      bucketThreads(generator);
+  const LoopedThreads<VDigitThreads> digitThreads(generator);
+  using Case = SortCase<TBits>;
+  using Buckets = BucketSort<bits, VItems, LoopedThreads<VThreads>>;
+  using Digits = DigitSort<bits, VDigitItems, LoopedThreads<VDigitThreads>>;
+  for (int number = 0; number < 40; ++number)
+  {
+    const auto         height = 1 + static_cast<int>(generator() % (VThreads * VItems / width));
+    const auto         percent = number % 4 == 0 ? 99U : 50U;
+    const auto         ends = number % 3; // the lower one, the upper one, both
+    const auto         beside = number % 5 == 0 ? 20U : 0U;
+    std::vector<TBits> pixels(Case::CountPixels(width, height));
+    for (auto & pixel : pixels)
+    {
+      const auto drawn = generator();
+      const auto isUpper = ends == 1 || (ends == 2 && drawn % 2 == 0);
+      const auto off = static_cast<TBits>(drawn >> 40 & 3);
+      pixel = static_cast<TBits>(generator());
+      if (drawn / 2 % 100 < percent)
+      {
+        pixel = isUpper ? static_cast<TBits>(~TBits{ 0 }) : TBits{ 0 };
+      }
+      else if (drawn / 256 % 100 < beside)
+      {
+        pixel = isUpper ? static_cast<TBits>(~TBits{ 0 } - off) : off;
+      }
+    }
+    SCOPED_TRACE(std::to_string(number) + " of height " + std::to_string(height));
+    Case sortCase(type, width, height, pixels);
+    sortCase.template Run<Buckets, Digits>(bucketThreads, digitThreads);
+  }
+}
+
+TEST(CudaMedianRankSort, EndsOfOneValue)
+{
+  CheckLongEnds<256, 8, 128, 16, std::uint16_t>(PixelType::UInt16);
+  CheckLongEnds<512, 12, 256, 24, std::uint16_t>(PixelType::UInt16);
+  CheckLongEnds<256, 16, 128, 32, std::uint32_t>(PixelType::UInt32);
+  CheckLongEnds<512, 12, 256, 24, std::uint32_t>(PixelType::UInt32);
+  CheckLongEnds<256, 8, 256, 8, std::uint64_t>(PixelType::UInt64);
+}
+
 TEST(CudaMedianRankSort, BucketsAsLongAsAreComparedAreNotLeft)
 {
   CUDAMEDIAN_TRACE_SEED();

@@ -83,7 +83,7 @@ struct BucketStorage
  *
  * Buckets divide the range of keys evenly at first. Where some have many keys, as those of most scans do, each bucket
  * is divided evenly into as many as it has keys. What is left in a bucket then is mostly of one value, and need not be
- * compared. */
+ * compared. Nor is the first bucket, or the last, where it has one value. */
 template <int VKeyBits, int VItems, typename TThreads>
 class BucketSort
 {
@@ -113,12 +113,24 @@ public:
     FindStarts();
     const int longest = m_Threads.GetCommon(m_Longest);
     WriteStarts();
-    if (longest <= Storage::Longest)
+    if (GetLongestOfAll(longest) <= Storage::Longest)
     {
       FillBuckets();
-      CompareKeys(longest);
+      CompareKeys(GetLongestOfAll(longest));
       WriteResults();
       return;
+    }
+    if (LooksAtEnds && (longest & 0xFFFF) <= Storage::Longest)
+    {
+      FillBuckets();
+      FindMixedEnds(longest & 0xFFFF);
+      const int longestMixed = m_Threads.GetCommon(m_Longest);
+      if (longestMixed <= Storage::Longest)
+      {
+        CompareKeys(longestMixed);
+        WriteResults();
+        return;
+      }
     }
     DivideBuckets();
     CountKeys<true>();
@@ -341,7 +353,30 @@ private:
     m_Threads.Synchronize();
   }
 
+  /** Whether the first and the last bucket are looked at where they are long. Keys of 16 bits are compared together
+   * with their pixels' numbers, so that those of one value would be too; and their kernels take 1 to 2 % longer for it.
+   */
+  static constexpr bool LooksAtEnds = VKeyBits != 16;
+
+  CUDAMEDIAN_HOST_DEVICE static int
+  GetLongestOfAll(int longest)
+  {
+    return LooksAtEnds ? longest >> 16 : longest;
+  }
+
+  /** The longer ones of two buckets of each kind. */
+  CUDAMEDIAN_HOST_DEVICE static int
+  GetLonger(int a, int b)
+  {
+    if constexpr (!LooksAtEnds)
+    {
+      return GetHigher(a, b);
+    }
+    return static_cast<int>(TThreads::GetHigherHalves(static_cast<std::uint32_t>(a), static_cast<std::uint32_t>(b)));
+  }
+
   /** Adds up a thread's counters, and finds its longest bucket: nothing is to be compared where a bucket is one value.
+   * Where ends are looked at, above 16 bits; below them the longest of those that are neither the first nor the last.
    */
   CUDAMEDIAN_HOST_DEVICE void
   AddCounters()
@@ -349,7 +384,6 @@ private:
     m_Threads.ForEachThread([&](int thread) {
       auto &        words = m_Words[thread];
       std::uint32_t total = 0;
-      std::uint32_t most = 0;
       CUDAMEDIAN_UNROLL
       for (int i = 0; i < Own / 4; ++i)
       {
@@ -359,16 +393,30 @@ private:
         words[4 * i + 2] = four.z;
         words[4 * i + 3] = four.w;
       }
+      // The first bucket is in the first word's lower half, and the last one in the last word's upper half.
+      const auto ends = LooksAtEnds ? TThreads::GetHigherHalves(words[0], words[Own - 1]) : 0U;
+      auto       most = LooksAtEnds ? TThreads::GetHigherHalves(words[0] & (thread == 0 ? ~0xFFFFU : ~0U),
+                                                          words[Own - 1] & (thread == VThreads - 1 ? 0xFFFFU : ~0U))
+                                    : 0U;
       CUDAMEDIAN_UNROLL
       for (int i = 0; i < Own; ++i)
       {
-        most = TThreads::GetHigherHalves(most, words[i]);
+        if (!LooksAtEnds || (i > 0 && i < Own - 1))
+        {
+          most = TThreads::GetHigherHalves(most, words[i]);
+        }
         const auto before = total;
         total += words[i];
         words[i] = before;
       }
       m_Total[thread] = total;
-      m_Longest[thread] = m_Shift[thread] == 0 ? 1 : static_cast<int>(GetHigher(most & 0xFFFFU, most >> 16));
+      auto longest = GetHigher(most & 0xFFFFU, most >> 16);
+      if constexpr (LooksAtEnds)
+      {
+        const auto all = TThreads::GetHigherHalves(most, ends);
+        longest |= GetHigher(all & 0xFFFFU, all >> 16) << 16;
+      }
+      m_Longest[thread] = m_Shift[thread] == 0 ? (LooksAtEnds ? 0x10001 : 1) : static_cast<int>(longest);
     });
   }
 
@@ -384,7 +432,7 @@ private:
       const auto longestAcross = m_Threads.GetAcross(m_Longest, distance);
       m_Threads.ForEachThread([&](int thread) {
         end[thread] += thread % 32 >= distance ? before[thread] : 0;
-        m_Longest[thread] = GetHigher(m_Longest[thread], longestAcross[thread]);
+        m_Longest[thread] = GetLonger(m_Longest[thread], longestAcross[thread]);
       });
     }
     m_Threads.ForEachThread([&](int thread) {
@@ -401,7 +449,7 @@ private:
       CUDAMEDIAN_UNROLL
       for (int i = 0; i < Storage::Warps; ++i)
       {
-        m_Longest[thread] = GetHigher(m_Longest[thread], m_Storage.longest[i]);
+        m_Longest[thread] = GetLonger(m_Longest[thread], m_Storage.longest[i]);
         start += i < thread / 32 ? m_Storage.totals[i] : 0;
         all += m_Storage.totals[i];
       }
@@ -574,6 +622,37 @@ private:
       }
       m_Longest[thread] = static_cast<int>(longest);
     });
+    FindLongestOfAll();
+  }
+
+  /** Finds how many keys the longer one of the first and the last bucket has, of those with different keys; or so many,
+   * if that is more. Buckets of one value, as pixels that do not count have, and backgrounds, need no comparison. */
+  CUDAMEDIAN_HOST_DEVICE void
+  FindMixedEnds(int least)
+  {
+    m_Threads.ForEachThread([&](int thread) {
+      const Element * const sorted = m_Storage.sorted + Storage::Longest;
+      auto                  longest = static_cast<unsigned int>(least);
+      CUDAMEDIAN_UNROLL
+      for (int i = 0; i < VItems; ++i)
+      {
+        const auto bucket = FindBucket<false>(thread, i);
+        if (HasPixel(thread, i) && (bucket == 0 || bucket == Storage::Buckets - 1))
+        {
+          const auto start = GetStart(bucket);
+          const bool isMixed = m_Keys[thread][i] != sorted[start];
+          longest = isMixed ? GetHigher(longest, GetEnd(bucket) - start) : longest;
+        }
+      }
+      m_Longest[thread] = static_cast<int>(longest);
+    });
+    FindLongestOfAll();
+  }
+
+  /** Finds the longest of what the threads have found. */
+  CUDAMEDIAN_HOST_DEVICE void
+  FindLongestOfAll()
+  {
     CUDAMEDIAN_UNROLL
     for (int distance = 16; distance > 0; distance /= 2)
     {
@@ -667,7 +746,7 @@ private:
   Value<std::uint32_t[Own]>    m_Words;  ///< sums of the thread's counters before each
   Value<std::uint32_t>         m_Total;
   Value<std::uint32_t>         m_Start;
-  Value<int>                   m_Longest;
+  Value<int>                   m_Longest; ///< keys of a bucket
   Value<Element[VItems]>       m_Elements;
   Value<int[VItems]>           m_Ranks;
 };
