@@ -42,6 +42,7 @@ public:
   virtual bool
   HasRows() const = 0;
 
+  /** Memory that rows and what is found of them take. */
   virtual std::size_t
   GetScratchBytes() const = 0;
 

@@ -127,6 +127,9 @@ struct WindowRows
   std::size_t                  rows;
 };
 
+/** How many values of a window countNear() counts at once: as many as bytes can. */
+constexpr std::size_t mostNear = 255;
+
 /** The steps, of one instruction set. */
 struct MaskRows
 {

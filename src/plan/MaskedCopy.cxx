@@ -19,15 +19,15 @@
 
 #include "Clamp.h"
 #include "GatheredCopies.h"
+#include "HalfFloat.h"
 #include "MaskRows.h"
 #include "MaskedRequest.h"
 #include "MedianAlgorithm.h"
-#include "PixelValues.h"
 #include "RequestWindow.h"
+#include "RowResults.h"
 #include "ValidRanks.h"
 
 #include <algorithm>
-#include <array>
 #include <cstring>
 #include <limits>
 #include <utility>
@@ -424,37 +424,35 @@ MaskedCopy::GetOwnRow(const Extent & row)
 }
 
 void
-MaskedCopy::WriteExceptions()
+MaskedCopy::ForEachOutputRow(const std::function<void(const OutputRow & row)> & function)
 {
-  const auto & rules = m_Request.validity;
-  const auto   width = static_cast<std::size_t>(m_Outputs.extent[0]);
-  const bool   hasInvalid = m_ValidPart != ValidPart::All && rules.invalidOutput != InvalidOutput::Computed;
-  if (m_Memory.empty.empty() && !hasInvalid)
-  {
-    return;
-  }
-  const auto   emptyValue = ReadPixelBytes(m_Request.pixelType, rules.emptyValue);
-  const auto   invalidValue = ReadPixelBytes(m_Request.pixelType, rules.invalidValue);
   const auto   target = GetOutput();
   std::int64_t number = 0;
   ForEachRow(m_Outputs.extent, [&](const Extent & row) {
-    char *       to = target.first + GetOffset(row, target.stride) * static_cast<std::int64_t>(m_PixelBytes);
-    const void * own = nullptr;
-    const auto   replace = [&](const std::uint8_t * flags, std::uint8_t flag, bool isOne, const auto & value) {
-      own = isOne || own != nullptr ? own : GetOwnRow(row);
-      const auto * pixels = isOne ? static_cast<const void *>(value.data()) : own;
-      GetMaskRows().replace(flags, flag, pixels, isOne, m_PixelBytes, width, to);
-    };
-    if (!m_Memory.empty.empty())
-    {
-      replace(m_Memory.empty.data() + number, 1, rules.emptyWindow != EmptyWindow::Input, emptyValue);
-    }
-    if (hasInvalid)
-    {
-      const auto * valid = m_Memory.valid.data() + GetOwnPlace(number);
-      replace(valid, 0, rules.invalidOutput != InvalidOutput::Copied, invalidValue);
-    }
+    char *       medians = target.first + GetOffset(row, target.stride) * static_cast<std::int64_t>(m_PixelBytes);
+    const auto   place = GetOwnPlace(number);
+    const auto * valid = m_ValidPart == ValidPart::All ? nullptr : m_Memory.valid.data() + place;
+    function(OutputRow{ number, GetOwnRow(row), place, valid, medians });
     number += m_Outputs.extent[0];
+  });
+}
+
+void
+MaskedCopy::WriteExceptions()
+{
+  const RowExceptions exceptions(m_Request);
+  const bool          hasEmpty = !m_Memory.empty.empty();
+  const bool          hasInvalid = m_ValidPart != ValidPart::All && exceptions.HasInvalidOutputs();
+  if (!hasEmpty && !hasInvalid)
+  {
+    return;
+  }
+  ForEachOutputRow([&](const OutputRow & row) {
+    exceptions.Write(hasEmpty ? m_Memory.empty.data() + row.number : nullptr,
+                     row.valid,
+                     row.own,
+                     static_cast<std::size_t>(m_Outputs.extent[0]),
+                     row.medians);
   });
 }
 

@@ -134,15 +134,12 @@ private:
 
   void
   KeepInliers();
-  template <typename T>
-  void
-  KeepNearInliers();
   template <typename T, typename TGetValue>
   void
   KeepInliersByDeviations(const TGetValue & getValue);
-  template <typename TFunction>
+  /** Calls function(row) for each row of outputs. */
   void
-  ForEachOutputRow(const TFunction & function);
+  ForEachOutputRow(const std::function<void(const OutputRow & row)> & function);
   void
   WriteExceptions();
 

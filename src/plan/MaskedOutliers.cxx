@@ -22,6 +22,7 @@
 #include "MaskedRequest.h"
 #include "PixelArithmetic.h"
 #include "PixelValues.h"
+#include "RowResults.h"
 
 #include "itkCudaMedianFootprint.h"
 
@@ -34,23 +35,6 @@ namespace cudamedian
 {
 namespace
 {
-
-/** Puts half floats of a row in their medians' place that are valid and no farther from them than `most`. */
-void
-KeepNearHalves(PixelType            type,
-               const std::int16_t * own,
-               const std::uint8_t * valid,
-               float                most,
-               std::size_t          count,
-               std::int16_t *       medians)
-{
-  const auto getValue = [type](std::int16_t copied) { return static_cast<float>(GetCopiedHalf(type, copied)); };
-  for (std::size_t x = 0; x < count; ++x)
-  {
-    const bool isKept = (valid == nullptr || valid[x] != 0) && IsNear(getValue(own[x]), getValue(medians[x]), most);
-    medians[x] = isKept ? own[x] : medians[x];
-  }
-}
 
 /** A pixel of the window: how far it lies from the window's first one in a copy, and how often it counts. */
 struct Member
@@ -116,7 +100,7 @@ public:
       {
         m_Values.push_back(values + member.place);
         m_Flags.push_back(valid == nullptr ? nullptr : valid + member.place);
-        if (m_Values.size() == mostAtOnce)
+        if (m_Values.size() == mostNear)
         {
           CountRows(valid == nullptr);
         }
@@ -128,9 +112,6 @@ public:
   }
 
 private:
-  /** Rows whose values 8 bits can count. */
-  static constexpr std::size_t mostAtOnce = 240;
-
   void
   CountRows(bool isAllValid)
   {
@@ -174,12 +155,14 @@ void
 MaskedCopy::KeepInliers()
 {
   const auto type = m_Request.pixelType;
+  if (!HasDeviations(m_Request))
+  {
+    return ForEachOutputRow([this](const OutputRow & row) {
+      KeepNear(m_Request, row.own, row.valid, static_cast<std::size_t>(m_Outputs.extent[0]), row.medians);
+    });
+  }
   DispatchPixel(type, [&](auto pixel) {
     using T = decltype(pixel);
-    if (!HasDeviations(m_Request))
-    {
-      return KeepNearInliers<T>();
-    }
     if constexpr (std::is_same_v<T, std::int16_t>)
     {
       if (IsHalfFloat(type))
@@ -188,43 +171,6 @@ MaskedCopy::KeepInliers()
       }
     }
     KeepInliersByDeviations<T>([](T value) { return value; });
-  });
-}
-
-template <typename TFunction>
-void
-MaskedCopy::ForEachOutputRow(const TFunction & function)
-{
-  const auto   target = GetOutput();
-  std::int64_t number = 0;
-  ForEachRow(m_Outputs.extent, [&](const Extent & row) {
-    char *       medians = target.first + GetOffset(row, target.stride) * static_cast<std::int64_t>(m_PixelBytes);
-    const auto   place = GetOwnPlace(number);
-    const auto * valid = m_ValidPart == ValidPart::All ? nullptr : m_Memory.valid.data() + place;
-    function(OutputRow{ number, GetOwnRow(row), place, valid, medians });
-    number += m_Outputs.extent[0];
-  });
-}
-
-template <typename T>
-void
-MaskedCopy::KeepNearInliers()
-{
-  using Real = Number<Distance<T>>;
-  const auto type = m_Request.pixelType;
-  const auto width = static_cast<std::size_t>(m_Outputs.extent[0]);
-  const auto most = RoundDown<Distance<T>>(static_cast<Real>(m_Request.outlierThreshold));
-  ForEachOutputRow([&](const OutputRow & row) {
-    if constexpr (std::is_same_v<T, std::int16_t>)
-    {
-      if (IsHalfFloat(type))
-      {
-        const auto mostOfHalves = RoundDown<float>(m_Request.outlierThreshold);
-        return KeepNearHalves(
-          type, static_cast<const T *>(row.own), row.valid, mostOfHalves, width, static_cast<T *>(row.medians));
-      }
-    }
-    GetMaskRows().keepNear(GetValueKind<T>(), row.own, row.valid, &most, width, row.medians);
   });
 }
 

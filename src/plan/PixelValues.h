@@ -82,18 +82,6 @@ ReadValue(PixelType type, const std::array<unsigned char, 8> & bytes)
   return value;
 }
 
-/** The same as a pixel's bytes. */
-inline std::array<unsigned char, 8>
-ReadPixelBytes(PixelType type, const std::array<unsigned char, 8> & given)
-{
-  std::array<unsigned char, 8> bytes{};
-  DispatchPixel(type, [&](auto pixel) {
-    pixel = ReadValue<decltype(pixel)>(type, given);
-    std::memcpy(bytes.data(), &pixel, sizeof(pixel));
-  });
-  return bytes;
-}
-
 } // namespace cudamedian
 
 #endif

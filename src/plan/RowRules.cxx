@@ -18,7 +18,6 @@
 #include "RowRules.h"
 
 #include "MaskedRequest.h"
-#include "PixelArithmetic.h"
 #include "PixelValues.h"
 #include "RequestWindow.h"
 #include "ValidRanks.h"
@@ -55,9 +54,6 @@ MakeRule(const MedianRequest & request)
   return { window.CountPixels() - (isLower ? 1 : 0), most.least, 1 };
 }
 
-/** Values that bytes can count. */
-constexpr std::int64_t mostNear = 255;
-
 } // namespace
 
 bool
@@ -67,7 +63,8 @@ AreRulesOfRows(const MedianRequest & request)
   const bool isMedian = request.footprint == nullptr && window.IsMedian() && window.CountPixels() > 1;
   const bool isStored = IsWrittenInRows(request) && request.convertRow == nullptr;
   const bool hasOneRank = request.evenMedian != EvenMedian::Mean || !GetMaskedRanks(request).isMean;
-  const bool isCountedNear = HasDeviations(request) && !HasInvalidPixels(request) && window.CountPixels() <= mostNear;
+  const bool isCountedNear =
+    HasDeviations(request) && !HasInvalidPixels(request) && window.CountPixels() <= std::int64_t{ mostNear };
   const bool isTold = request.outlierRule != OutlierRule::Deviations || isCountedNear;
   const auto lines = static_cast<std::size_t>(window.CountPixels() / window.GetSize(1) / window.GetSize(0));
   const bool isCounted =
@@ -91,8 +88,7 @@ RowRules::RowRules(const MedianRequest & request, const QuickBound & quick)
   , m_Extremes(GetExtremes(request.pixelType))
   , m_Rule(MakeRule(request))
   , m_PixelBytes(PixelBytes(request.pixelType))
-  , m_EmptyValue(ReadPixelBytes(request.pixelType, request.validity.emptyValue))
-  , m_InvalidValue(ReadPixelBytes(request.pixelType, request.validity.invalidValue))
+  , m_Exceptions(request)
   , m_Bound(HasDeviations(request) ? DeviationBound(request.outlierThreshold) : DeviationBound())
   , m_Quick(quick)
 {
@@ -112,7 +108,8 @@ RowRules::HasRows() const
 std::size_t
 RowRules::GetScratchBytes() const
 {
-  auto bytes = GetBytes(m_Pixels) + GetBytes(m_Valid) + GetBytes(m_Turns) + GetBytes(m_Packed) + m_Scratch.capacity();
+  auto bytes = GetBytes(m_Pixels) + GetBytes(m_Valid) + GetBytes(m_Turns) + GetBytes(m_Packed) + GetBytes(m_Firsts) +
+               GetBytes(m_Spans) + GetBytes(m_Near) + m_Scratch.capacity();
   for (const auto & row : m_Rows)
   {
     bytes += GetBytes(row.ranks) + GetBytes(row.empty);
@@ -170,6 +167,18 @@ RowRules::Start(const PixelBox & outputs, const Extent & tile, std::int64_t padd
     m_Packed.resize(static_cast<std::size_t>(m_Copied.extent[0]));
     m_ValidRows.emplace(m_Request, m_Copied, m_Image);
   }
+}
+
+Extent
+RowRules::GetWindowPlace(const Extent & output) const
+{
+  Extent place;
+  for (int axis = 0; axis < Dimension; ++axis)
+  {
+    place[axis] =
+      output[axis] - m_Further[axis] - m_Request.radius[axis] + m_Request.shift[axis] - m_Copied.origin[axis];
+  }
+  return place;
 }
 
 RowRules::Plane &
@@ -254,13 +263,8 @@ RowRules::LoadRow(Plane & plane, const Extent & place)
 const std::uint8_t *
 RowRules::FindRanks(const Extent & output, std::size_t number)
 {
-  auto & found = m_Rows[number];
-  Extent first{};
-  for (int axis = 1; axis < Dimension; ++axis)
-  {
-    first[axis] =
-      output[axis] - m_Further[axis] - m_Request.radius[axis] + m_Request.shift[axis] - m_Copied.origin[axis];
-  }
+  auto &     found = m_Rows[number];
+  const auto first = GetWindowPlace(output);
   m_WindowFlags.clear();
   m_Before.clear();
   m_Behind.clear();
@@ -290,10 +294,10 @@ RowRules::FindRanks(const Extent & output, std::size_t number)
 const std::uint8_t *
 RowRules::GetOwnFlags(const Extent & output)
 {
-  Extent place;
+  auto place = GetWindowPlace(output);
   for (int axis = 0; axis < Dimension; ++axis)
   {
-    place[axis] = output[axis] - m_Further[axis] - m_Copied.origin[axis];
+    place[axis] += m_Request.radius[axis] - m_Request.shift[axis];
   }
   const auto & plane = FindPlane(place[2], place[3]);
   return m_Valid.data() + GetSlot(plane, place[1]) + place[0];
@@ -302,15 +306,11 @@ RowRules::GetOwnFlags(const Extent & output)
 void
 RowRules::Finish(const Extent & output, std::size_t number, void * medians)
 {
-  const auto & rules = m_Request.validity;
   const auto & found = m_Rows[number];
   const auto   width = static_cast<std::size_t>(m_Width);
-  const bool   hasInvalidOutput = m_HasInvalid && rules.invalidOutput != InvalidOutput::Computed;
-  const bool   isCopied = (found.hasEmpty && rules.emptyWindow == EmptyWindow::Input) ||
-                        (hasInvalidOutput && rules.invalidOutput == InvalidOutput::Copied);
   const bool   hasOutliers = m_Request.outlierRule == OutlierRule::Absolute;
   const void * own = nullptr;
-  if (isCopied || hasOutliers)
+  if (hasOutliers || m_Exceptions.NeedsOwn(found.hasEmpty))
   {
     auto position = output;
     for (int axis = 0; axis < Dimension; ++axis)
@@ -319,40 +319,25 @@ RowRules::Finish(const Extent & output, std::size_t number, void * medians)
     }
     own = m_Image.GetRow(position, m_Width, m_Scratch);
   }
-  const auto * valid = m_HasInvalid && (hasOutliers || hasInvalidOutput) ? GetOwnFlags(output) : nullptr;
+  const bool   needsFlags = m_HasInvalid && (hasOutliers || m_Exceptions.HasInvalidOutputs());
+  const auto * valid = needsFlags ? GetOwnFlags(output) : nullptr;
   if (hasOutliers)
   {
-    KeepNear(own, valid, medians);
+    KeepNear(m_Request, own, valid, width, medians);
   }
   else if (HasDeviations(m_Request))
   {
     KeepByDeviations(output, medians);
   }
-  const auto replace = [&](const std::uint8_t * flags, std::uint8_t flag, bool isOne, const auto & value) {
-    const auto * pixels = isOne ? static_cast<const void *>(value.data()) : own;
-    GetMaskRows().replace(flags, flag, pixels, isOne, m_PixelBytes, width, medians);
-  };
-  if (found.hasEmpty)
-  {
-    replace(found.empty.data(), 1, rules.emptyWindow != EmptyWindow::Input, m_EmptyValue);
-  }
-  if (hasInvalidOutput)
-  {
-    replace(valid, 0, rules.invalidOutput != InvalidOutput::Copied, m_InvalidValue);
-  }
+  m_Exceptions.Write(found.hasEmpty ? found.empty.data() : nullptr, valid, own, width, medians);
 }
 
 void
 RowRules::KeepByDeviations(const Extent & output, void * medians)
 {
   const auto & steps = GetMaskRows();
-  Extent       first;
-  for (int axis = 0; axis < Dimension; ++axis)
-  {
-    first[axis] =
-      output[axis] - m_Further[axis] - m_Request.radius[axis] + m_Request.shift[axis] - m_Copied.origin[axis];
-  }
-  const auto getRow = [this](std::int64_t y, std::int64_t z, std::int64_t w) {
+  const auto   first = GetWindowPlace(output);
+  const auto   getRow = [this](std::int64_t y, std::int64_t z, std::int64_t w) {
     return m_Pixels.data() + GetSlot(FindPlane(z, w), y) * m_PixelBytes;
   };
   const auto * own = getRow(first[1] + m_Request.radius[1] - m_Request.shift[1],
@@ -384,17 +369,6 @@ RowRules::KeepByDeviations(const Extent & output, void * medians)
         values = static_cast<const unsigned char *>(values) + static_cast<std::size_t>(stretch) * m_PixelBytes;
       }
     }
-  });
-}
-
-void
-RowRules::KeepNear(const void * own, const std::uint8_t * valid, void * medians) const
-{
-  DispatchPixel(m_Request.pixelType, [&](auto pixel) {
-    using T = decltype(pixel);
-    using Real = Number<Distance<T>>;
-    const auto most = RoundDown<Distance<T>>(static_cast<Real>(m_Request.outlierThreshold));
-    GetMaskRows().keepNear(GetValueKind<T>(), own, valid, &most, static_cast<std::size_t>(m_Width), medians);
   });
 }
 

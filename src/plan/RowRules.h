@@ -21,6 +21,7 @@
 #include "AlignedVector.h"
 #include "Gather.h"
 #include "MaskRows.h"
+#include "RowResults.h"
 #include "RuledRows.h"
 #include "ValidPixels.h"
 
@@ -88,6 +89,9 @@ private:
     bool                        hasEmpty{ false };
   };
 
+  /** Where the windows of a row of outputs begin, among the positions of the box that they see. */
+  Extent
+  GetWindowPlace(const Extent & output) const;
   Plane &
   FindPlane(std::int64_t z, std::int64_t w);
   void
@@ -101,8 +105,6 @@ private:
   /** Puts values in their medians' place that are no outliers by deviations. */
   void
   KeepByDeviations(const Extent & output, void * medians);
-  void
-  KeepNear(const void * own, const std::uint8_t * valid, void * medians) const;
 
   const MedianRequest &        m_Request;
   Window                       m_Window;
@@ -112,8 +114,7 @@ private:
   ExtremePixels                m_Extremes;
   RankRule                     m_Rule;
   std::size_t                  m_PixelBytes;
-  std::array<unsigned char, 8> m_EmptyValue;
-  std::array<unsigned char, 8> m_InvalidValue;
+  RowExceptions                m_Exceptions;
   PixelBox                     m_Copied; ///< what the box's windows see, in the image
   std::int64_t                 m_Width{ 0 };
   std::size_t                  m_Pitch{ 0 };

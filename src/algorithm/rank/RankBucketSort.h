@@ -376,8 +376,7 @@ private:
   }
 
   /** Adds up a thread's counters, and finds its longest bucket: nothing is to be compared where a bucket is one value.
-   * Where ends are looked at, above 16 bits; below them the longest of those that are neither the first nor the last.
-   */
+   * Where ends are looked at, that of all is in the upper half, and in the lower one that of the others. */
   CUDAMEDIAN_HOST_DEVICE void
   AddCounters()
   {
