@@ -243,17 +243,12 @@ private:
     const std::ptrdiff_t  row = m_Region[0];
     const std::ptrdiff_t  slice = row * m_Region[1];
     const std::uint16_t * corner = m_Ranks.data();
-    for (int z = 0; z < m_Shape.window[2]; ++z)
-    {
-      for (int y = 0; y < m_Shape.window[1]; ++y)
-      {
-        window.Insert(corner + z * slice + y * row, m_Shape.window[0]);
-      }
-    }
+    window.InsertBox(corner, m_Shape.window, static_cast<int>(row), static_cast<int>(slice));
     window.StartAt(words / 2);
-    const int  last = m_Shape.window[0] - 1;
-    const auto replaceRow = [&](const std::uint16_t * entering, const std::uint16_t * leaving) {
-      window.Replace(entering, leaving, last % 2 == 0 ? last + 1 : last);
+    const int      last = m_Shape.window[0] - 1;
+    const RankRows rows(corner, last % 2 == 0 ? last + 1 : last, 1, 0);
+    const auto     replaceRow = [&](const std::uint16_t * entering, const std::uint16_t * leaving) {
+      window.ReplaceRows(entering + rows.odd, leaving + rows.odd, rows);
       if (last % 2 != 0)
       {
         window.ReplaceOne(entering[last], leaving[last]);

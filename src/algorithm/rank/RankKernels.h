@@ -184,8 +184,8 @@ SlideRankWindow(const RankArguments & arguments,
 
   std::int64_t output = arguments.slab.outputOrigin[0] - arguments.slab.gridOrigin +
                         block.origin[3] * arguments.slab.outputPitch[shape.axes[3]];
-  bool         inside = true;
-  std::int64_t steps = shape.steps;
+  bool inside = true;
+  int  steps = shape.steps;
   for (int axis = 0; axis < 3; ++axis)
   {
     const int imageAxis = shape.axes[axis];
@@ -197,7 +197,7 @@ SlideRankWindow(const RankArguments & arguments,
     const std::int64_t left = arguments.slab.outputExtent[imageAxis] - position;
     output += position * arguments.slab.outputPitch[imageAxis];
     inside = inside && left > 0;
-    steps = axis == 2 && left < steps ? left : steps;
+    steps = axis == 2 && left < steps ? static_cast<int>(left) : steps;
   }
   if (!inside)
   {
@@ -209,14 +209,8 @@ SlideRankWindow(const RankArguments & arguments,
   const std::uint16_t *              entering = ranks + lane[2] * slice + lane[1] * row + lane[0];
   const std::uint16_t *              leaving = entering;
   RankWindow<VThreads, VCounterBits> ranksInside(bits, thread);
-  for (int z = 0; z < window[2]; ++z)
-  {
-    for (int y = 0; y < window[1]; ++y)
-    {
-      ranksInside.Insert(entering + y * row, window[0]);
-    }
-    entering += slice;
-  }
+  ranksInside.InsertBox(entering, window, row, slice);
+  entering += window[2] * slice;
   ranksInside.StartAt(shape.words / 2);
 
   auto       below = static_cast<int>(GetWantedRank<VHasMap>(arguments.slab, output));
@@ -229,7 +223,10 @@ SlideRankWindow(const RankArguments & arguments,
   };
   TPixelBits median = findPixel();
   // Rows of an even number of pixels have their last one replaced alone.
-  const int last = VHasEvenRows ? window[0] - 1 : window[0];
+  const int      last = VHasEvenRows ? window[0] - 1 : window[0];
+  const RankRows rows(entering, last, window[1], row);
+  entering += rows.odd;
+  leaving += rows.odd;
   while (--steps > 0)
   {
     if constexpr (VHasMap)
@@ -237,13 +234,11 @@ SlideRankWindow(const RankArguments & arguments,
       // Asked for early: memory takes its time to answer.
       below = static_cast<int>(GetWantedRank<true>(arguments.slab, output + arguments.slab.outputPitch[shape.axes[2]]));
     }
-    for (int y = 0; y < window[1]; ++y)
-    {
-      ranksInside.Replace(entering + y * row, leaving + y * row, last);
-    }
+    ranksInside.ReplaceRows(entering, leaving, rows);
     for (int y = 0; VHasEvenRows && y < window[1]; ++y)
     {
-      ranksInside.ReplaceOne(entering[y * row + last], leaving[y * row + last]);
+      const int place = y * row + last - rows.odd;
+      ranksInside.ReplaceOne(entering[place], leaving[place]);
     }
     entering += slice;
     leaving += slice;

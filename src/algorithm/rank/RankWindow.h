@@ -59,6 +59,27 @@ CUDAMEDIAN_HOST_DEVICE std::uint16_t
   return static_cast<std::uint16_t>(word << shift | (value - word * counters) * VCounterBits);
 }
 
+/** The rows of a window whose pixels are replaced, an odd number in each. Two ranks are loaded at once; one pixel
+ * stands alone, at the end of the row that is not aligned. */
+struct RankRows
+{
+  int pairs;
+  int odd;    ///< 1 if the first pixel stands alone
+  int single; ///< where that which stands alone is, behind the first of the pairs
+  int count;  ///< of rows
+  int pitch;  ///< from row to row, an even number
+
+  /** \param ranks the first pixel of a row. \param pixels of a row. */
+  CUDAMEDIAN_HOST_DEVICE
+  RankRows(const std::uint16_t * ranks, int pixels, int rows, int step)
+    : pairs(pixels / 2)
+    , odd(static_cast<int>(reinterpret_cast<std::uintptr_t>(ranks) / sizeof(std::uint16_t) % 2))
+    , single(odd != 0 ? -1 : pixels - 1)
+    , count(rows)
+    , pitch(step)
+  {}
+};
+
 /** One thread's window, which slides over the ranks or values of a region.
  *
  * \tparam VThreads threads of the block, 1, 32 or 64: words of the window lie so many words apart.
@@ -103,6 +124,38 @@ public:
     }
   }
 
+  /** Adds the pixels of a box.
+   *
+   * \param ranks the first one.
+   * \param size of the box along the region's axes.
+   * \param row \param slice how far each of these is from the next. */
+  CUDAMEDIAN_HOST_DEVICE void
+  InsertBox(const std::uint16_t * ranks, const int (&size)[3], int row, int slice)
+  {
+    // Short rows, of which windows along three axes have many, are of a known length.
+    switch (size[0])
+    {
+      case 3:
+        return InsertShortRows<3>(ranks, size, row, slice);
+      case 5:
+        return InsertShortRows<5>(ranks, size, row, slice);
+      case 7:
+        return InsertShortRows<7>(ranks, size, row, slice);
+      case 9:
+        return InsertShortRows<9>(ranks, size, row, slice);
+      case 11:
+        return InsertShortRows<11>(ranks, size, row, slice);
+      default:
+        for (int z = 0; z < size[2]; ++z, ranks += slice)
+        {
+          for (int y = 0; y < size[1]; ++y)
+          {
+            Insert(ranks + y * row, size[0]);
+          }
+        }
+    }
+  }
+
   /** Adds two pixels. */
   CUDAMEDIAN_HOST_DEVICE void
   InsertBoth(std::uint16_t one, std::uint16_t other)
@@ -125,42 +178,36 @@ public:
     m_Word = static_cast<std::uint32_t>(word) << Shift;
   }
 
-  /** Replaces `count` pixels, an odd number, by others. Both rows have the same parity of their addresses. */
+  /** Replaces the pixels of rows by others.
+   *
+   * \param entering \param leaving the first pair of the first row, which is `rows.odd` behind its first pixel. */
   CUDAMEDIAN_HOST_DEVICE void
-  Replace(const std::uint16_t * entering, const std::uint16_t * leaving, int count)
+  ReplaceRows(const std::uint16_t * entering, const std::uint16_t * leaving, const RankRows & rows)
   {
-    // Two ranks are loaded at once; of the odd number one stands alone, at the end that is not aligned. Loads go before
-    // the counting they do not affect, which the compiler cannot know.
-    const int  odd = static_cast<int>(reinterpret_cast<std::uintptr_t>(entering) >> 1 & 1);
-    const int  single = odd != 0 ? 0 : count - 1;
-    const auto in = static_cast<std::uint32_t>(entering[single]);
-    const auto out = static_cast<std::uint32_t>(leaving[single]);
-    entering += odd;
-    leaving += odd;
-    int pairs = count / 2;
-    CUDAMEDIAN_KEEP_LOOP
-    for (; pairs >= 8; pairs -= 8, entering += 16, leaving += 16)
+    // Asked first: a way of many is long for a window that has one row.
+    if (rows.count == 1 || rows.pairs < 1 || rows.pairs > 5)
     {
-      ReplacePairs<8>(entering, leaving);
+      CUDAMEDIAN_KEEP_LOOP
+      for (int row = 0; row < rows.count; ++row, entering += rows.pitch, leaving += rows.pitch)
+      {
+        ReplaceRow(entering, leaving, rows);
+      }
+      return;
     }
-    if ((pairs & 4) != 0)
+    // Short rows, of which windows along three axes have many, are of a known length.
+    switch (rows.pairs)
     {
-      ReplacePairs<4>(entering, leaving);
-      entering += 8;
-      leaving += 8;
+      case 1:
+        return ReplaceShortRows<1>(entering, leaving, rows);
+      case 2:
+        return ReplaceShortRows<2>(entering, leaving, rows);
+      case 3:
+        return ReplaceShortRows<3>(entering, leaving, rows);
+      case 4:
+        return ReplaceShortRows<4>(entering, leaving, rows);
+      default:
+        return ReplaceShortRows<5>(entering, leaving, rows);
     }
-    if ((pairs & 2) != 0)
-    {
-      ReplacePairs<2>(entering, leaving);
-      entering += 4;
-      leaving += 4;
-    }
-    if ((pairs & 1) != 0)
-    {
-      ReplacePairs<1>(entering, leaving);
-    }
-    Enter(in);
-    Leave(out);
   }
 
   /** Replaces pixels by others, whose places from a window's corner are listed: see MakeRankLists().
@@ -205,10 +252,11 @@ public:
 
   /** Replaces one pixel by another. */
   CUDAMEDIAN_HOST_DEVICE void
-  ReplaceOne(std::uint16_t entering, std::uint16_t leaving)
+  ReplaceOne(std::uint32_t entering, std::uint32_t leaving)
   {
-    Enter(entering);
-    Leave(leaving);
+    Count(entering, 1);
+    Count(leaving, ~0U);
+    ChangeBelow(entering, leaving);
   }
 
   /** The rank or value that `below` pixels of the window are below. */
@@ -253,8 +301,8 @@ private:
     }
     else if constexpr (VCounterBits == 10)
     {
-      // The sums of all lower counters come to lie above each other.
-      return static_cast<int>(word * 0x00100401U >> 20 & 0x3FFU);
+      // All three come to lie on top of each other; what is below them does not reach so far.
+      return static_cast<int>(word * 0x00401004U >> 22);
     }
     else
     {
@@ -305,24 +353,14 @@ private:
     return static_cast<int>((packedRank - m_Word) >> 31);
   }
 
-  CUDAMEDIAN_HOST_DEVICE void
-  Enter(std::uint32_t packedRank)
-  {
-    Count(packedRank, 1);
-    m_Below += IsBelow(packedRank);
-  }
-  CUDAMEDIAN_HOST_DEVICE void
-  Leave(std::uint32_t packedRank)
-  {
-    Count(packedRank, ~0U);
-    m_Below -= IsBelow(packedRank);
-  }
-
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
   // Two pixels are compared by one instruction. Their packed ranks, of 15 bits without those that would be infinite or
   // no numbers, are numbers of 16 bits that compare as they do. It gives -1 in either half, which is summed up for both
   // halves together: the lower half of the sum is the number of its pixels, negated, and the upper half has a carry for
-  // each of them.
+  // each of them. The sum starts with so much in the lower half that this never becomes negative: no step replaces more
+  // than half of a region of 16,384 pixels.
+  static constexpr std::uint32_t NoChanges = 0x2000U - (0x4000U << 16);
+
   CUDAMEDIAN_HOST_DEVICE std::uint32_t
                          CompareBoth(std::uint32_t pair) const
   {
@@ -344,6 +382,12 @@ private:
     Count(pair >> 16, ~0U);
     m_Changes -= CompareBoth(pair);
   }
+  /** One pixel for another. Both have nothing in their upper halves, which so cancel each other out. */
+  CUDAMEDIAN_HOST_DEVICE void
+  ChangeBelow(std::uint32_t entering, std::uint32_t leaving)
+  {
+    m_Changes += CompareBoth(entering) - CompareBoth(leaving);
+  }
   CUDAMEDIAN_HOST_DEVICE void
   EnterBoth(std::uint32_t one, std::uint32_t other)
   {
@@ -362,12 +406,23 @@ private:
   CUDAMEDIAN_HOST_DEVICE void
   TakeChanges()
   {
-    const int lower = -static_cast<std::int16_t>(m_Changes);
-    const int difference = static_cast<int>(m_Changes + static_cast<std::uint32_t>(lower)) >> 16;
-    m_Below += 2 * lower - difference;
-    m_Changes = 0;
+    // Twice the lower half and the upper one, negated: nothing for what the sum starts with.
+    m_Below = __dp2a_lo(static_cast<int>(m_Changes), 0xFFFE, m_Below);
+    m_Changes = NoChanges;
   }
 #else
+  CUDAMEDIAN_HOST_DEVICE void
+  Enter(std::uint32_t packedRank)
+  {
+    Count(packedRank, 1);
+    m_Below += IsBelow(packedRank);
+  }
+  CUDAMEDIAN_HOST_DEVICE void
+  Leave(std::uint32_t packedRank)
+  {
+    Count(packedRank, ~0U);
+    m_Below -= IsBelow(packedRank);
+  }
   CUDAMEDIAN_HOST_DEVICE void
   EnterPair(std::uint32_t pair)
   {
@@ -379,6 +434,11 @@ private:
   {
     Leave(pair & 0xFFFFU);
     Leave(pair >> 16);
+  }
+  CUDAMEDIAN_HOST_DEVICE void
+  ChangeBelow(std::uint32_t entering, std::uint32_t leaving)
+  {
+    m_Below += IsBelow(entering) - IsBelow(leaving);
   }
   CUDAMEDIAN_HOST_DEVICE void
   EnterBoth(std::uint32_t one, std::uint32_t other)
@@ -414,6 +474,21 @@ private:
     }
   }
 
+  /** A box whose rows have VCount pixels. */
+  template <int VCount>
+  CUDAMEDIAN_HOST_DEVICE void
+  InsertShortRows(const std::uint16_t * ranks, const int (&size)[3], int row, int slice) const
+  {
+    for (int z = 0; z < size[2]; ++z, ranks += slice)
+    {
+      CUDAMEDIAN_KEEP_LOOP
+      for (int y = 0; y < size[1]; ++y)
+      {
+        InsertSome<VCount>(ranks + y * row);
+      }
+    }
+  }
+
   CUDAMEDIAN_HOST_DEVICE static std::uint32_t
   LoadPair(const std::uint16_t * ranks)
   {
@@ -422,6 +497,53 @@ private:
 #else
     return ranks[0] | static_cast<std::uint32_t>(ranks[1]) << 16;
 #endif
+  }
+
+  /** A row of any number of pairs, and the pixel that stands alone. */
+  CUDAMEDIAN_HOST_DEVICE void
+  ReplaceRow(const std::uint16_t * entering, const std::uint16_t * leaving, const RankRows & rows)
+  {
+    // Loads go before the counting they do not affect, which the compiler cannot know.
+    const std::uint32_t in = entering[rows.single];
+    const std::uint32_t out = leaving[rows.single];
+    int                 pairs = rows.pairs;
+    CUDAMEDIAN_KEEP_LOOP
+    for (; pairs >= 8; pairs -= 8, entering += 16, leaving += 16)
+    {
+      ReplacePairs<8>(entering, leaving);
+    }
+    if ((pairs & 4) != 0)
+    {
+      ReplacePairs<4>(entering, leaving);
+      entering += 8;
+      leaving += 8;
+    }
+    if ((pairs & 2) != 0)
+    {
+      ReplacePairs<2>(entering, leaving);
+      entering += 4;
+      leaving += 4;
+    }
+    if ((pairs & 1) != 0)
+    {
+      ReplacePairs<1>(entering, leaving);
+    }
+    ReplaceOne(in, out);
+  }
+
+  /** Rows of VPairs pairs, and the pixel that stands alone. */
+  template <int VPairs>
+  CUDAMEDIAN_HOST_DEVICE void
+  ReplaceShortRows(const std::uint16_t * entering, const std::uint16_t * leaving, const RankRows & rows)
+  {
+    CUDAMEDIAN_KEEP_LOOP
+    for (int row = 0; row < rows.count; ++row, entering += rows.pitch, leaving += rows.pitch)
+    {
+      const std::uint32_t in = entering[rows.single];
+      const std::uint32_t out = leaving[rows.single];
+      ReplacePairs<VPairs>(entering, leaving);
+      ReplaceOne(in, out);
+    }
   }
 
   template <int VPairs>
@@ -449,7 +571,7 @@ private:
   std::uint32_t m_Word{ 0 };  ///< packed rank of the first bit of a word
   int           m_Below{ 0 }; ///< pixels of the window of lower rank
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
-  std::uint32_t m_Changes{ 0 }; ///< of m_Below since the last median: see CompareBoth()
+  std::uint32_t m_Changes{ NoChanges }; ///< of m_Below since the last median: see CompareBoth()
 #endif
 };
 
