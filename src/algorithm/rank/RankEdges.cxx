@@ -117,13 +117,17 @@ MakeRankLists(const Footprint & footprint, const RankShape & shape)
   const auto                 edges = ListEdges(footprint, shape.axes, pitch, 2, 1);
   const auto                 members = ListMembers(footprint, shape.axes, pitch);
   std::vector<std::uint32_t> lists(GetRankListBytes(shape) / sizeof(std::uint32_t), 0);
+  // Kernels read four at once.
+  const auto getBytes = [](std::ptrdiff_t place) { return static_cast<std::uint32_t>(place * 2); };
   for (std::size_t i = 0; i < edges.entering.size(); ++i)
   {
-    lists[i] = static_cast<std::uint32_t>(edges.entering[i]) | static_cast<std::uint32_t>(edges.leaving[i]) << 16;
+    const auto at = i / 4 * 8 + i % 4;
+    lists[at] = getBytes(edges.entering[i]);
+    lists[at + 4] = getBytes(edges.leaving[i]);
   }
   for (std::size_t i = 0; i < members.size(); ++i)
   {
-    lists[static_cast<std::size_t>(shape.edges) + i / 2] |= static_cast<std::uint32_t>(members[i]) << (i % 2 * 16);
+    lists[2 * static_cast<std::size_t>(shape.edges) + i / 2] |= static_cast<std::uint32_t>(members[i]) << (i % 2 * 16);
   }
   return lists;
 }
@@ -131,7 +135,7 @@ MakeRankLists(const Footprint & footprint, const RankShape & shape)
 std::size_t
 GetRankListBytes(const RankShape & shape)
 {
-  return sizeof(std::uint32_t) * static_cast<std::size_t>(shape.edges + DivideUp(shape.members, 2));
+  return sizeof(std::uint32_t) * static_cast<std::size_t>(2 * shape.edges + DivideUp(shape.members, 2));
 }
 
 } // namespace cudamedian

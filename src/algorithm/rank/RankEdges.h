@@ -55,8 +55,9 @@ CountEdges(const Footprint & footprint, int imageAxis);
 
 /** What kernels read of a footprint: replacements at a step along region axis 2, and then its pixels.
  *
- * A replacement is the place of a pixel that enters, and times 2^16 that of one that leaves; there are shape.edges of
- * them, the last ones of which may replace a pixel by itself. Two pixels' places are one word. */
+ * Of four replacements each it is how many bytes the pixels that enter are behind the window's corner, a word each, and
+ * then the same for those that leave; there are shape.edges of them, the last ones of which may replace a pixel by
+ * itself. Two pixels' places are one word. */
 std::vector<std::uint32_t>
 MakeRankLists(const Footprint & footprint, const RankShape & shape);
 

@@ -102,9 +102,9 @@ SlideThread(const RankArguments & arguments,
   const int thread = static_cast<int>(threadIdx.x);
   if constexpr (VForm == WindowForm::Footprint)
   {
-    const int edges = arguments.shape.edges;
-    auto *    steps = reinterpret_cast<std::uint32_t *>(ranks) - edges;
-    for (int i = thread; i < edges; i += VThreads)
+    const int words = 2 * arguments.shape.edges;
+    auto *    steps = reinterpret_cast<std::uint32_t *>(ranks) - words;
+    for (int i = thread; i < words; i += VThreads)
     {
       steps[i] = arguments.lists[i];
     }

@@ -289,7 +289,7 @@ SlideRankFootprint(const RankArguments & arguments,
 
   const int                          slice = shape.region[0] * shape.region[1];
   const std::uint16_t *              corner = ranks + lane[2] * slice + lane[1] * shape.region[0] + lane[0];
-  const std::uint32_t *              members = arguments.lists + shape.edges;
+  const std::uint32_t *              members = arguments.lists + 2 * shape.edges;
   RankWindow<VThreads, VCounterBits> ranksInside(bits, thread);
   for (int i = 0; i + 1 < shape.members; i += 2)
   {

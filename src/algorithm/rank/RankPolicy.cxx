@@ -137,7 +137,7 @@ SetCounters(const Window & window, int pixelBytes, RankShape & shape, const Devi
     shape.words = highest - lowest + 3;
     shape.firstRank = 32 * (lowest - 1);
   }
-  shape.sharedBytes = std::max(shape.words * shape.threads * 4, offsetBytes) + shape.edges * 4 + padded * 2;
+  shape.sharedBytes = std::max(shape.words * shape.threads * 4, offsetBytes) + shape.edges * 8 + padded * 2;
   return shape.words << shape.rankShift <= 32768 &&
          shape.sharedBytes <= std::min(GetMostRankSharedBytes(), traits.blockSharedBytes);
 }

@@ -217,29 +217,20 @@ public:
   ReplaceListed(const std::uint16_t * corner, const std::uint32_t * list, int count)
   {
     CUDAMEDIAN_KEEP_LOOP
-    for (; count > 0; count -= 4, list += 4)
+    for (; count > 0; count -= 4, list += 8)
     {
-      std::uint32_t places[4];
+      std::uint32_t entering[4];
+      std::uint32_t leaving[4];
+      LoadFour(list, entering);
+      LoadFour(list + 4, leaving);
       std::uint32_t in[4];
       std::uint32_t out[4];
-#ifdef __CUDA_ARCH__
-      const uint4 four = *reinterpret_cast<const uint4 *>(list);
-      places[0] = four.x;
-      places[1] = four.y;
-      places[2] = four.z;
-      places[3] = four.w;
-#else
-      for (int i = 0; i < 4; ++i)
-      {
-        places[i] = list[i];
-      }
-#endif
       // Loads go before the counting they do not affect, which the compiler cannot know.
       CUDAMEDIAN_UNROLL
       for (int i = 0; i < 4; ++i)
       {
-        in[i] = corner[places[i] & 0xFFFFU];
-        out[i] = corner[places[i] >> 16];
+        in[i] = GetBehind(corner, entering[i]);
+        out[i] = GetBehind(corner, leaving[i]);
       }
       CUDAMEDIAN_UNROLL
       for (int i = 0; i < 4; i += 2)
@@ -487,6 +478,29 @@ private:
         InsertSome<VCount>(ranks + y * row);
       }
     }
+  }
+
+  CUDAMEDIAN_HOST_DEVICE static void
+  LoadFour(const std::uint32_t * list, std::uint32_t (&words)[4])
+  {
+#ifdef __CUDA_ARCH__
+    const uint4 four = *reinterpret_cast<const uint4 *>(list);
+    words[0] = four.x;
+    words[1] = four.y;
+    words[2] = four.z;
+    words[3] = four.w;
+#else
+    for (int i = 0; i < 4; ++i)
+    {
+      words[i] = list[i];
+    }
+#endif
+  }
+
+  CUDAMEDIAN_HOST_DEVICE static std::uint32_t
+  GetBehind(const std::uint16_t * corner, std::uint32_t bytes)
+  {
+    return *reinterpret_cast<const std::uint16_t *>(reinterpret_cast<const char *>(corner) + bytes);
   }
 
   CUDAMEDIAN_HOST_DEVICE static std::uint32_t
