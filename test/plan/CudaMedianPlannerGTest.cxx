@@ -915,7 +915,9 @@ TEST(CudaMedianPlanner, OnCudaTheWidthOfPixelsTellsWhereRanksBegin)
   EXPECT_EQ(choose(PixelType::UInt8, { { 29, 29, 0, 0 } }), Algorithm::LocalRank);
   EXPECT_EQ(choose(PixelType::UInt8, { { 30, 30, 0, 0 } }), Algorithm::SlidingHistogram);
   EXPECT_EQ(choose(PixelType::UInt8, { { 4, 4, 4, 0 } }), Algorithm::LocalRank);
-  EXPECT_EQ(choose(PixelType::UInt8, { { 5, 5, 5, 0 } }), Algorithm::SlidingHistogram);
+  EXPECT_EQ(choose(PixelType::UInt8, { { 5, 5, 6, 0 } }), Algorithm::LocalRank);
+  EXPECT_EQ(choose(PixelType::UInt8, { { 6, 5, 5, 0 } }), Algorithm::SlidingHistogram);
+  EXPECT_EQ(choose(PixelType::UInt8, { { 5, 6, 6, 0 } }), Algorithm::SlidingHistogram);
   EXPECT_EQ(choose(PixelType::Int16, { { 45, 45, 0, 0 } }), Algorithm::LocalRank);
   EXPECT_EQ(choose(PixelType::Int16, { { 105, 105, 0, 0 } }), Algorithm::LocalRank);
   EXPECT_EQ(choose(PixelType::Float32, { { 45, 45, 0, 0 } }), Algorithm::LocalRank);
