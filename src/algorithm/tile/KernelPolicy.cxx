@@ -123,12 +123,12 @@ GetLargestFastestWindow(const Window & window, int pixelBytes, const DeviceTrait
 
 /** Whether the program of a window along three axes is long for its pixels, so that local ranks are faster.
  *
- * Measured on an H200, programs of the policies searched since, and ranks, Gpixel/s with 8 bits, 16 bits and float:
- * 11x5x3 41 and 31, 40 and 18, 20 and 17; 5x5x7 32 and 29, 32 and 19, 16 and 17; 13x5x3 34 and 31, 33 and 17, 16 and
- * 16; 15x5x3 27 and 30, 27 and 16, 14 and 15; 25x3x3 30 and 29, 32 and 17, 20 and 15; 9x9x3 24 and 32, 24 and 18, 12
- * and 17; 7x7x5 16 and 26, 16 and 15, 8 and 14; 5x19x3 16 and 34, 16 and 18, 10 and 13. With 16 bits beyond 255 pixels:
- * 7x13x3 14 and 18, 3x5x19 12 and 15, 5x11x5 14 and 17, 3x19x5 16 and 16, 11x5x5 10 and 13; but 19x3x5 15 and 11, as
- * ranks are slower where they walk along rows. */
+ * Measured on an H200 at 037dcd3, programs and ranks, Gpixel/s with 8 bits and float: 9x5x3 50 and 34, 26 and 17; 7x7x3
+ * 51 and 39, 27 and 20; 3x7x7 46 and 33, 24 and 18; 11x5x3 41 and 33, 20 and 18; 3x11x5 39 and 39, 20 and 21; 5x3x11 36
+ * and 42, 22 and 22; 5x5x7 32 and 34, 16 and 20; 5x7x5 28 and 35, 14 and 20; 7x5x5 27 and 27, 14 and 18; 9x7x3 28 and
+ * 36, 14 and 21; 13x5x3 33 and 33, 16 and 16; 3x13x5 32 and 40, 16 and 20; and before that 25x3x3 30 and 29, 20 and 15.
+ * With 16 bits beyond 255 pixels, before ranks were faster: 7x13x3 14 and 18, 3x5x19 12 and 15, 5x11x5 14 and 17,
+ * 3x19x5 16 and 16, 11x5x5 10 and 13; but 19x3x5 15 and 11, as ranks are slower where they walk along rows. */
 bool
 IsLongInThreeAxes(const Window & window, int pixelBytes)
 {
@@ -151,7 +151,7 @@ IsLongInThreeAxes(const Window & window, int pixelBytes)
   {
     return !isLine && window.CountPixels() > 255 && (!isThin || window.radius[0] < window.GetLargestRadius());
   }
-  return window.CountPixels() > (isLine ? 225 : isThin || pixelBytes == 1 ? 195 : 147);
+  return window.CountPixels() > (isLine ? 225 : 165);
 }
 
 } // namespace
