@@ -85,10 +85,7 @@ public:
     if (m_Together > 1)
     {
       const Words d;
-      const auto  last = hn::Set(d, static_cast<std::int16_t>((1 << m_Shift) - 1));
-      const auto  place = hn::Sub(hn::And(hn::Iota(d, 0), last), hn::Set(d, static_cast<std::int16_t>(row)));
-      const auto  inside =
-        hn::AndNot(hn::Lt(place, hn::Zero(d)), hn::Lt(place, hn::Set(d, static_cast<std::int16_t>(m_Length))));
+      const auto  inside = IsInColumn(row);
       for (; column < columns; column += m_Together)
       {
         const auto present = hn::FirstN(d, (columns - column) << m_Shift);
@@ -101,6 +98,68 @@ public:
       count += static_cast<std::size_t>(CountBelow(ranks + (column << m_Shift) + row, threshold));
     }
     return static_cast<int>(count);
+  }
+
+  /** How many more of a slab's pixels are below a threshold than of another's.
+   *
+   * \param entering \param leaving of either slab the first of its columns, which lie as those of CountBelow() do.
+   * \param slabs of columns that each of the two has, 2^`shift` pixels apart.
+   *
+   * Vectors of comparisons are added up lane by lane, and lanes at the end: to count each of them costs more than it.
+   */
+  HWY_INLINE int
+  CountChange(const std::int16_t * entering,
+              const std::int16_t * leaving,
+              std::size_t          row,
+              std::size_t          columns,
+              std::size_t          slabs,
+              int                  shift,
+              Threshold            threshold) const
+  {
+    const Words       d;
+    const std::size_t lanes = hn::Lanes(d);
+    const auto        change = [&](const Threshold & sum, std::size_t place) HWY_ATTR {
+      const auto in = hn::VecFromMask(d, hn::Lt(hn::LoadU(d, entering + place), threshold));
+      const auto out = hn::VecFromMask(d, hn::Lt(hn::LoadU(d, leaving + place), threshold));
+      return hn::Add(hn::Sub(sum, in), out);
+    };
+    auto sum = hn::Zero(d);
+    auto partial = hn::Zero(d);
+    if (m_Together > 1)
+    {
+      const std::size_t left = columns % m_Together;
+      for (std::size_t slab = 0; slab < slabs; ++slab)
+      {
+        const auto  first = slab << shift;
+        std::size_t column = 0;
+        for (; column + m_Together <= columns; column += m_Together)
+        {
+          sum = change(sum, first + (column << m_Shift));
+        }
+        partial = left > 0 ? change(partial, first + (column << m_Shift)) : partial;
+      }
+      sum = hn::Add(sum, hn::IfThenElseZero(hn::FirstN(d, left << m_Shift), partial));
+      sum = hn::IfThenElseZero(IsInColumn(row), sum);
+    }
+    else
+    {
+      const std::size_t left = m_Length % lanes;
+      for (std::size_t slab = 0; slab < slabs; ++slab)
+      {
+        for (std::size_t column = 0; column < columns; ++column)
+        {
+          const auto  first = (slab << shift) + (column << m_Shift) + row;
+          std::size_t i = 0;
+          for (; i + lanes <= m_Length; i += lanes)
+          {
+            sum = change(sum, first + i);
+          }
+          partial = left > 0 ? change(partial, first + i) : partial;
+        }
+      }
+      sum = hn::Add(sum, hn::IfThenElseZero(hn::FirstN(d, left), partial));
+    }
+    return AddLanes(sum);
   }
 
   /** Which of 64 pixels, from one on, lie in a window. */
@@ -139,6 +198,29 @@ public:
   }
 
 private:
+  /** Which pixels of a vector of columns are in them, from a row of theirs on. */
+  HWY_INLINE hn::Mask<Words>
+             IsInColumn(std::size_t row) const
+  {
+    const Words d;
+    const auto  last = hn::Set(d, static_cast<std::int16_t>((1 << m_Shift) - 1));
+    const auto  place = hn::Sub(hn::And(hn::Iota(d, 0), last), hn::Set(d, static_cast<std::int16_t>(row)));
+    return hn::AndNot(hn::Lt(place, hn::Zero(d)), hn::Lt(place, hn::Set(d, static_cast<std::int16_t>(m_Length))));
+  }
+
+  static HWY_INLINE int
+  AddLanes(const Threshold & words)
+  {
+#if HWY_TARGET == HWY_SCALAR
+    return hn::GetLane(words);
+#else
+    const hn::RepartitionToWide<Words> d;
+    const auto                         pairs = hn::BitCast(d, words);
+    const auto                         even = hn::ShiftRight<16>(hn::ShiftLeft<16>(pairs));
+    return hn::GetLane(hn::SumOfLanes(d, hn::Add(even, hn::ShiftRight<16>(pairs))));
+#endif
+  }
+
   static HWY_INLINE hn::Mask<Bytes>
                     IsInside(const std::uint8_t * positions, int corner, int size)
   {

@@ -70,6 +70,24 @@ public:
     return count;
   }
 
+  int
+  CountChange(const std::int16_t * entering,
+              const std::int16_t * leaving,
+              std::size_t          row,
+              std::size_t          columns,
+              std::size_t          slabs,
+              int                  shift,
+              Threshold            threshold) const
+  {
+    int change = 0;
+    for (std::size_t slab = 0; slab < slabs; ++slab)
+    {
+      change += CountBelow(entering + (slab << shift), row, columns, threshold) -
+                CountBelow(leaving + (slab << shift), row, columns, threshold);
+    }
+    return change;
+  }
+
   template <int VAxes>
   static std::uint64_t
   Find64(const std::uint8_t * const (&positions)[VAxes],

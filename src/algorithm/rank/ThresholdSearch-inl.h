@@ -100,8 +100,7 @@ public:
         if (column > 0)
         {
           const auto threshold = TPixels::MakeThreshold(rank[r]);
-          below[r] +=
-            CountColumn(row + r, column - 1 + m_Columns, threshold) - CountColumn(row + r, column - 1, threshold);
+          below[r] += CountChange(row + r, column, threshold);
         }
         const auto place = (row + r) * columns + column;
         rank[r] = Find(row + r, column, rank[r], wanted[place] - below[r], wanted[place]);
@@ -139,6 +138,23 @@ private:
       count += m_Pixels.CountBelow(first, m_Row + row, m_Slices, threshold);
     }
     return count;
+  }
+
+  /** How many more of a window's pixels are below a threshold than of the window before it in the row. */
+  HWY_INLINE int
+  CountChange(std::size_t row, std::size_t column, Threshold threshold) const
+  {
+    if constexpr (VIsFlat)
+    {
+      return CountColumn(row, column - 1 + m_Columns, threshold) - CountColumn(row, column - 1, threshold);
+    }
+    return m_Pixels.CountChange(m_First + ((column - 1 + m_Columns) << m_ColumnShift),
+                                m_First + ((column - 1) << m_ColumnShift),
+                                m_Row + row,
+                                m_Slices,
+                                m_Volumes,
+                                m_VolumeShift,
+                                threshold);
   }
 
   /** A window's pixels below a rank. */
