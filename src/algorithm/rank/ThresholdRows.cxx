@@ -106,7 +106,7 @@ public:
    * \param slabs of columns that each of the two has, 2^`shift` pixels apart.
    *
    * Vectors of comparisons are added up lane by lane, and lanes at the end: to count each of them costs more than it.
-   */
+   * Where comparisons are masks that are counted as they are, they are. */
   HWY_INLINE int
   CountChange(const std::int16_t * entering,
               const std::int16_t * leaving,
@@ -116,6 +116,15 @@ public:
               int                  shift,
               Threshold            threshold) const
   {
+#if HWY_TARGET <= HWY_AVX3
+    int count = 0;
+    for (std::size_t slab = 0; slab < slabs; ++slab)
+    {
+      count += CountBelow(entering + (slab << shift), row, columns, threshold) -
+               CountBelow(leaving + (slab << shift), row, columns, threshold);
+    }
+    return count;
+#else
     const Words       d;
     const std::size_t lanes = hn::Lanes(d);
     const auto        change = [&](const Threshold & sum, std::size_t place) HWY_ATTR {
@@ -160,6 +169,7 @@ public:
       sum = hn::Add(sum, hn::IfThenElseZero(hn::FirstN(d, left), partial));
     }
     return AddLanes(sum);
+#endif
   }
 
   /** Which of 64 pixels, from one on, lie in a window. */
