@@ -43,6 +43,9 @@ class VectorPixels
 public:
   using Threshold = hn::Vec<Words>;
 
+  /** Whether CountChange() is faster than counting one column after the other: not where comparisons are masks. */
+  static constexpr bool addsComparisons = HWY_TARGET > HWY_AVX3;
+
   /** \param length pixels of a column side by side \param shift of the next column behind those, in a rim */
   HWY_INLINE
   VectorPixels(std::size_t length, int shift)
@@ -105,8 +108,7 @@ public:
    * \param entering \param leaving of either slab the first of its columns, which lie as those of CountBelow() do.
    * \param slabs of columns that each of the two has, 2^`shift` pixels apart.
    *
-   * Vectors of comparisons are added up lane by lane, and lanes at the end: to count each of them costs more than it.
-   * Where comparisons are masks that are counted as they are, they are. */
+   * Vectors of comparisons are added up lane by lane, and lanes at the end: to count each of them costs more. */
   HWY_INLINE int
   CountChange(const std::int16_t * entering,
               const std::int16_t * leaving,
@@ -116,15 +118,6 @@ public:
               int                  shift,
               Threshold            threshold) const
   {
-#if HWY_TARGET <= HWY_AVX3
-    int count = 0;
-    for (std::size_t slab = 0; slab < slabs; ++slab)
-    {
-      count += CountBelow(entering + (slab << shift), row, columns, threshold) -
-               CountBelow(leaving + (slab << shift), row, columns, threshold);
-    }
-    return count;
-#else
     const Words       d;
     const std::size_t lanes = hn::Lanes(d);
     const auto        change = [&](const Threshold & sum, std::size_t place) HWY_ATTR {
@@ -169,7 +162,6 @@ public:
       sum = hn::Add(sum, hn::IfThenElseZero(hn::FirstN(d, left), partial));
     }
     return AddLanes(sum);
-#endif
   }
 
   /** Which of 64 pixels, from one on, lie in a window. */

@@ -37,6 +37,8 @@ class SinglePixels
 public:
   using Threshold = int;
 
+  static constexpr bool addsComparisons = false;
+
   SinglePixels(std::size_t length, int shift)
     : m_Length(length)
     , m_Shift(shift)
@@ -68,24 +70,6 @@ public:
       count += CountBelow(ranks + (column << m_Shift) + row, threshold);
     }
     return count;
-  }
-
-  int
-  CountChange(const std::int16_t * entering,
-              const std::int16_t * leaving,
-              std::size_t          row,
-              std::size_t          columns,
-              std::size_t          slabs,
-              int                  shift,
-              Threshold            threshold) const
-  {
-    int change = 0;
-    for (std::size_t slab = 0; slab < slabs; ++slab)
-    {
-      change += CountBelow(entering + (slab << shift), row, columns, threshold) -
-                CountBelow(leaving + (slab << shift), row, columns, threshold);
-    }
-    return change;
   }
 
   template <int VAxes>

@@ -144,17 +144,17 @@ private:
   HWY_INLINE int
   CountChange(std::size_t row, std::size_t column, Threshold threshold) const
   {
-    if constexpr (VIsFlat)
+    if constexpr (!VIsFlat && TPixels::addsComparisons)
     {
-      return CountColumn(row, column - 1 + m_Columns, threshold) - CountColumn(row, column - 1, threshold);
+      return m_Pixels.CountChange(m_First + ((column - 1 + m_Columns) << m_ColumnShift),
+                                  m_First + ((column - 1) << m_ColumnShift),
+                                  m_Row + row,
+                                  m_Slices,
+                                  m_Volumes,
+                                  m_VolumeShift,
+                                  threshold);
     }
-    return m_Pixels.CountChange(m_First + ((column - 1 + m_Columns) << m_ColumnShift),
-                                m_First + ((column - 1) << m_ColumnShift),
-                                m_Row + row,
-                                m_Slices,
-                                m_Volumes,
-                                m_VolumeShift,
-                                threshold);
+    return CountColumn(row, column - 1 + m_Columns, threshold) - CountColumn(row, column - 1, threshold);
   }
 
   /** A window's pixels below a rank. */
