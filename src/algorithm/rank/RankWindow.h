@@ -184,7 +184,7 @@ public:
   CUDAMEDIAN_HOST_DEVICE void
   ReplaceRows(const std::uint16_t * entering, const std::uint16_t * leaving, const RankRows & rows)
   {
-    // Asked first: a way of many is long for a window that has one row.
+    // Asked first: the switch below jumps by a table, which costs windows of one row 3 to 6 % (H200, c1c9e61).
     if (rows.count == 1 || rows.pairs < 1 || rows.pairs > 5)
     {
       CUDAMEDIAN_KEEP_LOOP
