@@ -48,20 +48,8 @@ class DigitSort
   };
 
 public:
-  /** Numbers that are sorted, until others are. */
-  struct Numbers
-  {
-    const Entry * entries;
-
-    TNumber
-    operator[](std::size_t place) const
-    {
-      return entries[place].number;
-    }
-  };
-
   /** \pre there is a key.
-   * \param keys what they are sorted by takes their place
+   * \param keys what they are sorted by takes their place: see GetKey()
    * \param forEachNumber forEachNumber(body) calls body(number) for each of the keys, in their order
    * \param take take(place, number) is called for each of them in any order: which place it has when sorted */
   template <typename TForEachNumber, typename TTake>
@@ -69,8 +57,7 @@ public:
   Sort(std::vector<TKey> & keys, const TForEachNumber & forEachNumber, const TTake & take)
   {
     const auto count = keys.size();
-    m_Entries[0].resize(count);
-    m_Entries[1].resize(count);
+    m_Numbers.resize(count);
     m_Counts.resize(2 * mostDigits);
     const int  width = MakeDigits(keys);
     const bool isNear = count * sizeof(Entry) <= nearBytes;
@@ -91,25 +78,25 @@ public:
     }
   }
 
-  /** The key at a place of the order. */
+  /** The key whose place these digits took. */
   TKey
-  GetKey(std::size_t place) const
+  GetKey(TKey digits) const
   {
-    return static_cast<TKey>((m_Sorted[place].digits << m_Shift) + m_Least);
+    return static_cast<TKey>((digits << m_Shift) + m_Least);
   }
 
-  /** The numbers in that order. */
-  Numbers
+  /** The numbers in the order of their keys. */
+  const TNumber *
   GetNumbers() const
   {
-    return { m_Sorted };
+    return m_Numbers.data();
   }
 
   /** Memory that is kept from one sort to the next. */
   std::size_t
   GetScratchBytes() const
   {
-    return GetBytes(m_Entries[0]) + GetBytes(m_Entries[1]) + GetBytes(m_Counts);
+    return GetBytes(m_Entries[0]) + GetBytes(m_Entries[1]) + GetBytes(m_Numbers) + GetBytes(m_Counts);
   }
 
 private:
@@ -196,19 +183,20 @@ private:
       ++places[GetDigit<VBits, 0>(digits)];
     }
     FindPlaces<VBits>(places);
-    const TKey *  given = keys.data();
-    Entry * const to = m_Entries[0].data();
-    m_Sorted = to;
+    const TKey * given = keys.data();
     if (passes == 1)
     {
+      auto * const numbers = m_Numbers.data();
       forEachNumber([&](TNumber number) {
-        const auto digits = *given++;
-        const auto place = places[GetDigit<VBits, 0>(digits)]++;
-        to[place] = { digits, number };
+        const auto place = places[GetDigit<VBits, 0>(*given++)]++;
+        numbers[place] = number;
         take(place, number);
       });
       return;
     }
+    m_Entries[0].resize(keys.size());
+    m_Entries[1].resize(passes > 2 ? keys.size() : 0);
+    Entry * const to = m_Entries[0].data();
     std::fill_n(next, std::size_t{ 1 } << VBits, 0);
     forEachNumber([&](TNumber number) {
       const auto digits = *given++;
@@ -226,34 +214,34 @@ private:
   {
     if constexpr (VBits * VDigit < 8 * static_cast<int>(sizeof(TKey)))
     {
-      const auto count = m_Entries[0].size();
+      const auto count = m_Numbers.size();
       FindPlaces<VBits>(places);
       if (VDigit + 1 < passes)
       {
         std::fill_n(next, std::size_t{ 1 } << VBits, 0);
         for (std::size_t i = 0; i < count; ++i)
         {
-          const auto digits = from[i].digits;
-          to[places[GetDigit<VBits, VDigit>(digits)]++] = from[i];
-          ++next[GetDigit<VBits, VDigit + 1>(digits)];
+          const auto entry = from[i];
+          to[places[GetDigit<VBits, VDigit>(entry.digits)]++] = entry;
+          ++next[GetDigit<VBits, VDigit + 1>(entry.digits)];
         }
         Go<VBits, VDigit + 1>(to, from, next, places, passes, take);
         return;
       }
-      m_Sorted = to;
+      auto * const numbers = m_Numbers.data();
       for (std::size_t i = 0; i < count; ++i)
       {
-        const auto number = from[i].number;
-        const auto place = places[GetDigit<VBits, VDigit>(from[i].digits)]++;
-        to[place] = from[i];
-        take(place, number);
+        const auto entry = from[i];
+        const auto place = places[GetDigit<VBits, VDigit>(entry.digits)]++;
+        numbers[place] = entry.number;
+        take(place, entry.number);
       }
     }
   }
 
-  std::vector<Entry>         m_Entries[2];
-  std::vector<std::uint32_t> m_Counts; ///< of two digits
-  const Entry *              m_Sorted{ nullptr };
+  std::vector<Entry>         m_Entries[2]; ///< by some of the digits
+  std::vector<TNumber>       m_Numbers;    ///< by all of them
+  std::vector<std::uint32_t> m_Counts;     ///< of two digits
   TKey                       m_Least{ 0 };
   int                        m_Shift{ 0 };
 };

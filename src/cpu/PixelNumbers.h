@@ -86,6 +86,18 @@ public:
     return static_cast<std::uint32_t>(number) >> m_Shift[axis] & m_Mask[axis];
   }
 
+  /** How many pixels ForEach() comes to before. */
+  std::size_t
+  GetIndex(TNumber number) const
+  {
+    std::size_t index = 0;
+    for (int axis = Dimension - 1; axis >= 0; --axis)
+    {
+      index = index * static_cast<std::size_t>(m_Extent[axis]) + GetPosition(number, axis);
+    }
+    return index;
+  }
+
   /** Calls body(number) for all pixels, along axis 0 first. */
   template <typename TBody>
   void
@@ -109,9 +121,9 @@ public:
   }
 
   /** The positions along an axis of so many pixels, whose numbers are numbers[0] and so on. */
-  template <typename TNumbers, typename TPosition>
+  template <typename TPosition>
   void
-  ListPositions(const TNumbers numbers, std::size_t count, int axis, TPosition * positions) const
+  ListPositions(const TNumber * numbers, std::size_t count, int axis, TPosition * positions) const
   {
     // What is written may be anything, so that members would be read again each time.
     const auto shift = m_Shift[axis];

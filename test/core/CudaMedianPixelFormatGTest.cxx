@@ -194,7 +194,7 @@ ExpectNumbersToFollow(std::size_t count, std::uint64_t mask, TKey least, std::mt
   {
     const auto number = expected[place];
     ASSERT_EQ(sort.GetNumbers()[place], number) << place << " of " << count << ", mask " << mask;
-    ASSERT_EQ(sort.GetKey(place), given[number]) << place << " of " << count << ", mask " << mask;
+    ASSERT_EQ(sort.GetKey(keys[number]), given[number]) << place << " of " << count << ", mask " << mask;
     ASSERT_EQ(places[number], place) << place << " of " << count << ", mask " << mask;
   }
 }

@@ -74,7 +74,7 @@ public:
       const auto end = count * (bin + 1) / SortedBins::bins;
       for (std::size_t i = m_Firsts[bin]; i < end; ++i)
       {
-        m_Bins[GetPlace(numbers[i])] = static_cast<std::uint8_t>(bin);
+        m_Bins[m_PixelNumbers.GetIndex(numbers[i])] = static_cast<std::uint8_t>(bin);
       }
     }
     m_Sorted.firsts = m_Firsts.data();
@@ -97,7 +97,7 @@ public:
   TKey
   GetKey(std::uint32_t place) const
   {
-    return m_Sort.GetKey(place);
+    return m_Sort.GetKey(m_Keys[m_PixelNumbers.GetIndex(m_Sort.GetNumbers()[place])]);
   }
 
   std::size_t
@@ -112,17 +112,6 @@ public:
   }
 
 private:
-  std::size_t
-  GetPlace(std::uint32_t number) const
-  {
-    std::size_t place = 0;
-    for (int axis = SortedBins::axes - 1; axis >= 0; --axis)
-    {
-      place = place * static_cast<std::size_t>(m_Extent[axis]) + m_PixelNumbers.GetPosition(number, axis);
-    }
-    return place;
-  }
-
   std::int64_t                                m_Extent[SortedBins::axes]{ 1, 1, 1, 1 };
   PixelNumbers<std::uint32_t>                 m_PixelNumbers;
   std::vector<TKey>                           m_Keys;

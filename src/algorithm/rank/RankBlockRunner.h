@@ -146,6 +146,13 @@ private:
       [=](std::uint32_t rank, std::uint16_t number) { ranks[number] = static_cast<std::uint16_t>(rank); });
   }
 
+  /** The key of a rank. */
+  TKey
+  GetKey(int rank) const
+  {
+    return m_Sort.GetKey(m_Keys[m_Sort.GetNumbers()[rank]]);
+  }
+
   /** Where the ranks of the block's outputs are, where each has its own. */
   void
   FindMap()
@@ -212,7 +219,7 @@ private:
         for (int n = 0; n < m_Tile[2]; ++n)
         {
           m_Results[(static_cast<std::size_t>(place[2]) * m_Tile[1] + y) * m_Tile[0] + place[0]] =
-            m_Image.ToBits(m_Sort.GetKey(static_cast<std::size_t>(window.FindRank(CountBelow(place[0], y, place[2])))));
+            m_Image.ToBits(GetKey(window.FindRank(CountBelow(place[0], y, place[2]))));
           if (n + 1 < m_Tile[2])
           {
             move(2);
@@ -266,7 +273,7 @@ private:
         for (int n = 0; n < m_Tile[2]; ++n)
         {
           m_Results[(static_cast<std::size_t>(z) * m_Tile[1] + y) * m_Tile[0] + x] =
-            m_Image.ToBits(m_Sort.GetKey(static_cast<std::size_t>(window.FindRank(CountBelow(x, y, z)))));
+            m_Image.ToBits(GetKey(window.FindRank(CountBelow(x, y, z))));
           if (n + 1 < m_Tile[2])
           {
             // The slice that one of the two windows has and the other has not.

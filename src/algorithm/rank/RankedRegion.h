@@ -80,7 +80,7 @@ public:
   TKey
   GetKey(std::uint16_t rank) const
   {
-    return m_Sort.GetKey(rank);
+    return m_Sort.GetKey(m_Keys[m_PixelNumbers.GetIndex(m_Sort.GetNumbers()[rank])]);
   }
 
   std::size_t

@@ -24,6 +24,8 @@
 #include "MaskBits-inl.h"
 #include "ThresholdSearch-inl.h"
 
+#include <vector>
+
 HWY_BEFORE_NAMESPACE();
 namespace cudamedian
 {
@@ -43,16 +45,17 @@ class VectorPixels
 public:
   using Threshold = hn::Vec<Words>;
 
-  /** Whether CountChange() is faster than counting one column after the other: not where comparisons are masks. */
-  static constexpr bool addsComparisons = HWY_TARGET > HWY_AVX3;
-
-  /** \param length pixels of a column side by side \param shift of the next column behind those, in a rim */
+  /** \param isFlat whether CountColumns() and AddChanges() are not called */
   HWY_INLINE
-  VectorPixels(std::size_t length, int shift)
-    : m_Length(length)
-    , m_Shift(shift)
-    , m_Together(hn::Lanes(Words()) >> shift)
-  {}
+  VectorPixels(const RankedPixels & pixels, const ThresholdWindows & windows, bool isFlat)
+    : m_Length(windows.size[1])
+    , m_ColumnShift(pixels.shift[0])
+  {
+    if (!isFlat)
+    {
+      ListVectors(pixels, windows);
+    }
+  }
 
   static HWY_INLINE Threshold
   MakeThreshold(int rank)
@@ -79,89 +82,96 @@ public:
     return static_cast<int>(count);
   }
 
-  /** The same of columns one behind the other, from a row of theirs on: a vector has several where they are short. */
+  /** The same of columns with their rims, from a row on. \param first of so many */
   HWY_INLINE int
-  CountBelow(const std::int16_t * ranks, std::size_t row, std::size_t columns, Threshold threshold) const
+  CountColumns(const std::int16_t * first, std::size_t columns, std::size_t row, Threshold threshold) const
   {
-    std::size_t column = 0;
-    std::size_t count = 0;
-    if (m_Together > 1)
+    auto whole = hn::Zero(Words());
+    auto parts = hn::Zero(Words());
+    for (std::size_t column = 0; column < columns; ++column)
     {
-      const Words d;
-      const auto  inside = IsInColumn(row);
-      for (; column < columns; column += m_Together)
+      const auto * start = first + (column << m_ColumnShift) + row * m_RowStep;
+      for (std::size_t i = 0; i < m_Whole; ++i)
       {
-        const auto present = hn::FirstN(d, (columns - column) << m_Shift);
-        const auto below = hn::Lt(hn::LoadU(d, ranks + (column << m_Shift)), threshold);
-        count += hn::CountTrue(d, hn::And(hn::And(inside, present), below));
+        whole = AddBelow(whole, start + m_Vectors[i], threshold);
+      }
+      for (std::size_t i = m_Whole; i < m_Vectors.size(); ++i)
+      {
+        parts = AddBelow(parts, start + m_Vectors[i], threshold);
       }
     }
-    for (; column < columns; ++column)
-    {
-      count += static_cast<std::size_t>(CountBelow(ranks + (column << m_Shift) + row, threshold));
-    }
-    return static_cast<int>(count);
+    // More than a signed word holds, where vectors have one lane; never more than 65535, since a threshold is a rank.
+    return static_cast<std::uint16_t>(AddLanes(row, whole, parts));
   }
 
-  /** How many more of a slab's pixels are below a threshold than of another's.
-   *
-   * \param entering \param leaving of either slab the first of its columns, which lie as those of CountBelow() do.
-   * \param slabs of columns that each of the two has, 2^`shift` pixels apart.
-   *
-   * Vectors of comparisons are added up lane by lane, and lanes at the end: to count each of them costs more. */
-  HWY_INLINE int
-  CountChange(const std::int16_t * entering,
-              const std::int16_t * leaving,
-              std::size_t          row,
-              std::size_t          columns,
-              std::size_t          slabs,
-              int                  shift,
-              Threshold            threshold) const
+  /** Adds how many more pixels of a column with its rim are below thresholds than of another: in one window, or in four
+   * that lie one below the other from a row on. Vectors of comparisons are added up lane by lane, and lanes at the end:
+   * to count each of them costs more. */
+  HWY_INLINE void
+  AddChanges(const std::int16_t * entering,
+             const std::int16_t * leaving,
+             std::size_t          row,
+             const int (&ranks)[1],
+             int (&below)[1]) const
   {
-    const Words       d;
-    const std::size_t lanes = hn::Lanes(d);
-    const auto        change = [&](const Threshold & sum, std::size_t place) HWY_ATTR {
-      const auto in = hn::VecFromMask(d, hn::Lt(hn::LoadU(d, entering + place), threshold));
-      const auto out = hn::VecFromMask(d, hn::Lt(hn::LoadU(d, leaving + place), threshold));
-      return hn::Add(hn::Sub(sum, in), out);
-    };
-    auto sum = hn::Zero(d);
-    auto partial = hn::Zero(d);
-    if (m_Together > 1)
+    const auto threshold = MakeThreshold(ranks[0]);
+    const auto first = row * m_RowStep;
+    auto       whole = hn::Zero(Words());
+    auto       parts = hn::Zero(Words());
+    for (std::size_t i = 0; i < m_Whole; ++i)
     {
-      const std::size_t left = columns % m_Together;
-      for (std::size_t slab = 0; slab < slabs; ++slab)
-      {
-        const auto  first = slab << shift;
-        std::size_t column = 0;
-        for (; column + m_Together <= columns; column += m_Together)
-        {
-          sum = change(sum, first + (column << m_Shift));
-        }
-        partial = left > 0 ? change(partial, first + (column << m_Shift)) : partial;
-      }
-      sum = hn::Add(sum, hn::IfThenElseZero(hn::FirstN(d, left << m_Shift), partial));
-      sum = hn::IfThenElseZero(IsInColumn(row), sum);
+      whole = AddChange(whole, entering + m_Vectors[i] + first, leaving + m_Vectors[i] + first, threshold);
     }
-    else
+    for (std::size_t i = m_Whole; i < m_Vectors.size(); ++i)
     {
-      const std::size_t left = m_Length % lanes;
-      for (std::size_t slab = 0; slab < slabs; ++slab)
-      {
-        for (std::size_t column = 0; column < columns; ++column)
-        {
-          const auto  first = (slab << shift) + (column << m_Shift) + row;
-          std::size_t i = 0;
-          for (; i + lanes <= m_Length; i += lanes)
-          {
-            sum = change(sum, first + i);
-          }
-          partial = left > 0 ? change(partial, first + i) : partial;
-        }
-      }
-      sum = hn::Add(sum, hn::IfThenElseZero(hn::FirstN(d, left), partial));
+      parts = AddChange(parts, entering + m_Vectors[i] + first, leaving + m_Vectors[i] + first, threshold);
     }
-    return AddLanes(sum);
+    below[0] += AddLanes(row, whole, parts);
+  }
+
+  HWY_INLINE void
+  AddChanges(const std::int16_t * entering,
+             const std::int16_t * leaving,
+             std::size_t          row,
+             const int (&ranks)[4],
+             int (&below)[4]) const
+  {
+    // Not arrays: vectors of SVE have no size.
+    const auto t0 = MakeThreshold(ranks[0]);
+    const auto t1 = MakeThreshold(ranks[1]);
+    const auto t2 = MakeThreshold(ranks[2]);
+    const auto t3 = MakeThreshold(ranks[3]);
+    const auto step = m_RowStep;
+    auto       whole0 = hn::Zero(Words());
+    auto       whole1 = whole0;
+    auto       whole2 = whole0;
+    auto       whole3 = whole0;
+    for (std::size_t i = 0; i < m_Whole; ++i)
+    {
+      const auto * in = entering + m_Vectors[i] + row * step;
+      const auto * out = leaving + m_Vectors[i] + row * step;
+      whole0 = AddChange(whole0, in, out, t0);
+      whole1 = AddChange(whole1, in + step, out + step, t1);
+      whole2 = AddChange(whole2, in + 2 * step, out + 2 * step, t2);
+      whole3 = AddChange(whole3, in + 3 * step, out + 3 * step, t3);
+    }
+    auto parts0 = hn::Zero(Words());
+    auto parts1 = parts0;
+    auto parts2 = parts0;
+    auto parts3 = parts0;
+    for (std::size_t i = m_Whole; i < m_Vectors.size(); ++i)
+    {
+      const auto * in = entering + m_Vectors[i] + row * step;
+      const auto * out = leaving + m_Vectors[i] + row * step;
+      parts0 = AddChange(parts0, in, out, t0);
+      parts1 = AddChange(parts1, in + step, out + step, t1);
+      parts2 = AddChange(parts2, in + 2 * step, out + 2 * step, t2);
+      parts3 = AddChange(parts3, in + 3 * step, out + 3 * step, t3);
+    }
+    below[0] += AddLanes(row, whole0, parts0);
+    below[1] += AddLanes(row + 1, whole1, parts1);
+    below[2] += AddLanes(row + 2, whole2, parts2);
+    below[3] += AddLanes(row + 3, whole3, parts3);
   }
 
   /** Which of 64 pixels, from one on, lie in a window. */
@@ -200,27 +210,104 @@ public:
   }
 
 private:
-  /** Which pixels of a vector of columns are in them, from a row of theirs on. */
+  /** Where vectors of a column of the windows lie: those whose lanes are all pixels of it first. Where columns are
+   * short a vector has several that lie one behind the other, from their first row on. */
+  void
+  ListVectors(const RankedPixels & pixels, const ThresholdWindows & windows)
+  {
+    const std::size_t lanes = hn::Lanes(Words());
+    const std::size_t slices = windows.size[2];
+    const std::size_t together = lanes >> pixels.shift[2];
+    m_RowBits = pixels.shift[2];
+    m_RowStep = together > 1 ? 0 : 1;
+    m_InPart = together > 1 ? slices % together << m_RowBits : m_Length % lanes;
+    const std::size_t columns = together > 1 ? together : 1;
+    for (const bool isWhole : { true, false })
+    {
+      for (std::size_t volume = 0; volume < windows.size[3]; ++volume)
+      {
+        for (std::size_t slice = 0; slice < slices; slice += columns)
+        {
+          const auto first = (volume << pixels.shift[3]) + (slice << pixels.shift[2]);
+          if (together > 1)
+          {
+            AddVector(isWhole == (slice + columns <= slices), first);
+          }
+          for (std::size_t i = 0; together <= 1 && i < m_Length; i += lanes)
+          {
+            AddVector(isWhole == (i + lanes <= m_Length), first + i);
+          }
+        }
+      }
+      m_Whole = isWhole ? m_Vectors.size() : m_Whole;
+    }
+  }
+
+  void
+  AddVector(bool isWanted, std::size_t place)
+  {
+    if (isWanted)
+    {
+      m_Vectors.push_back(static_cast<std::int32_t>(place));
+    }
+  }
+
+  /** One more in each lane whose pixel is below a threshold. */
+  static HWY_INLINE Threshold
+  AddBelow(Threshold sum, const std::int16_t * ranks, Threshold threshold)
+  {
+    const Words d;
+    const auto  isBelow = hn::Lt(hn::LoadU(d, ranks), threshold);
+#if HWY_TARGET <= HWY_AVX3
+    // One instruction with a mask, which what a comparison finds is there.
+    return hn::IfThenElse(isBelow, hn::Add(sum, hn::Set(d, 1)), sum);
+#else
+    return hn::Sub(sum, hn::VecFromMask(d, isBelow));
+#endif
+  }
+
+  /** The same, and one less for a pixel that leaves. */
+  static HWY_INLINE Threshold
+  AddChange(Threshold sum, const std::int16_t * entering, const std::int16_t * leaving, Threshold threshold)
+  {
+    const Words d;
+    const auto  more = AddBelow(sum, entering, threshold);
+    const auto  isBelow = hn::Lt(hn::LoadU(d, leaving), threshold);
+#if HWY_TARGET <= HWY_AVX3
+    return hn::IfThenElse(isBelow, hn::Sub(more, hn::Set(d, 1)), more);
+#else
+    return hn::Add(more, hn::VecFromMask(d, isBelow));
+#endif
+  }
+
+  /** The sum of the lanes that are pixels of a column from a row on. \param parts of vectors that end behind it */
+  HWY_INLINE int
+  AddLanes(std::size_t row, Threshold whole, Threshold parts) const
+  {
+    const Words d;
+    auto        sum = hn::Add(whole, hn::IfThenElseZero(hn::FirstN(d, m_InPart), parts));
+    if (m_RowStep == 0)
+    {
+      sum = hn::IfThenElseZero(IsInColumn(row), sum);
+    }
+#if HWY_TARGET == HWY_SCALAR
+    return hn::GetLane(sum);
+#else
+    const hn::RepartitionToWide<Words> wide;
+    auto                               odd = hn::Zero(wide);
+    const auto                         even = hn::ReorderWidenMulAccumulate(wide, sum, hn::Set(d, 1), odd, odd);
+    return hn::GetLane(hn::SumOfLanes(wide, hn::Add(even, odd)));
+#endif
+  }
+
+  /** Which lanes of a vector of several columns are in them, from a row of theirs on. */
   HWY_INLINE hn::Mask<Words>
              IsInColumn(std::size_t row) const
   {
     const Words d;
-    const auto  last = hn::Set(d, static_cast<std::int16_t>((1 << m_Shift) - 1));
+    const auto  last = hn::Set(d, static_cast<std::int16_t>((1 << m_RowBits) - 1));
     const auto  place = hn::Sub(hn::And(hn::Iota(d, 0), last), hn::Set(d, static_cast<std::int16_t>(row)));
     return hn::AndNot(hn::Lt(place, hn::Zero(d)), hn::Lt(place, hn::Set(d, static_cast<std::int16_t>(m_Length))));
-  }
-
-  static HWY_INLINE int
-  AddLanes(const Threshold & words)
-  {
-#if HWY_TARGET == HWY_SCALAR
-    return hn::GetLane(words);
-#else
-    const hn::RepartitionToWide<Words> d;
-    const auto                         pairs = hn::BitCast(d, words);
-    const auto                         even = hn::ShiftRight<16>(hn::ShiftLeft<16>(pairs));
-    return hn::GetLane(hn::SumOfLanes(d, hn::Add(even, hn::ShiftRight<16>(pairs))));
-#endif
   }
 
   static HWY_INLINE hn::Mask<Bytes>
@@ -232,9 +319,13 @@ private:
                   hn::Set(d, static_cast<std::uint8_t>(size)));
   }
 
-  std::size_t m_Length;
-  int         m_Shift;
-  std::size_t m_Together; ///< columns of a vector
+  std::size_t               m_Length; ///< of a column along axis 1
+  int                       m_ColumnShift;
+  int                       m_RowBits{ 0 };
+  std::size_t               m_RowStep{ 1 }; ///< what vectors of the next row lie further, if not in other lanes
+  std::size_t               m_InPart{ 0 };  ///< lanes of a vector that ends behind a column
+  std::size_t               m_Whole{ 0 };   ///< vectors that do not
+  std::vector<std::int32_t> m_Vectors;
 };
 
 void

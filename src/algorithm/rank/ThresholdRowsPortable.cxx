@@ -37,11 +37,9 @@ class SinglePixels
 public:
   using Threshold = int;
 
-  static constexpr bool addsComparisons = false;
-
-  SinglePixels(std::size_t length, int shift)
-    : m_Length(length)
-    , m_Shift(shift)
+  SinglePixels(const RankedPixels & pixels, const ThresholdWindows & windows, bool)
+    : m_Pixels(pixels)
+    , m_Windows(windows)
   {}
 
   static Threshold
@@ -54,7 +52,7 @@ public:
   CountBelow(const std::int16_t * ranks, Threshold threshold) const
   {
     int count = 0;
-    for (std::size_t i = 0; i < m_Length; ++i)
+    for (std::size_t i = 0; i < m_Windows.size[1]; ++i)
     {
       count += ranks[i] < threshold ? 1 : 0;
     }
@@ -62,14 +60,29 @@ public:
   }
 
   int
-  CountBelow(const std::int16_t * ranks, std::size_t row, std::size_t columns, Threshold threshold) const
+  CountColumns(const std::int16_t * first, std::size_t columns, std::size_t row, Threshold threshold) const
   {
     int count = 0;
     for (std::size_t column = 0; column < columns; ++column)
     {
-      count += CountBelow(ranks + (column << m_Shift) + row, threshold);
+      count += CountColumn(first + (column << m_Pixels.shift[0]) + row, threshold);
     }
     return count;
+  }
+
+  template <int VRows>
+  void
+  AddChanges(const std::int16_t * entering,
+             const std::int16_t * leaving,
+             std::size_t          row,
+             const int (&ranks)[VRows],
+             int (&below)[VRows]) const
+  {
+    for (int r = 0; r < VRows; ++r)
+    {
+      const auto threshold = MakeThreshold(ranks[r]);
+      below[r] += CountColumn(entering + row + r, threshold) - CountColumn(leaving + row + r, threshold);
+    }
   }
 
   template <int VAxes>
@@ -118,8 +131,23 @@ public:
   }
 
 private:
-  std::size_t m_Length;
-  int         m_Shift;
+  /** How many of the pixels of a column with its rim are below a threshold. */
+  int
+  CountColumn(const std::int16_t * first, Threshold threshold) const
+  {
+    int count = 0;
+    for (std::size_t volume = 0; volume < m_Windows.size[3]; ++volume)
+    {
+      for (std::size_t slice = 0; slice < m_Windows.size[2]; ++slice)
+      {
+        count += CountBelow(first + (volume << m_Pixels.shift[3]) + (slice << m_Pixels.shift[2]), threshold);
+      }
+    }
+    return count;
+  }
+
+  const RankedPixels &     m_Pixels;
+  const ThresholdWindows & m_Windows;
 };
 
 } // namespace

@@ -52,16 +52,13 @@ class ThresholdSearch
 public:
   HWY_INLINE
   ThresholdSearch(const RankedPixels & pixels, const ThresholdWindows & windows, const int * axes)
-    : m_Pixels(windows.size[1], pixels.shift[2])
+    : m_Pixels(pixels, windows, VIsFlat)
     , m_Count(static_cast<int>(pixels.count))
     , m_MostBlocks(2 * windows.size[0] * windows.size[2] * windows.size[3] * (1 + windows.size[1] / 32))
     , m_Outputs(windows.columns)
     , m_Row(windows.corner[1])
     , m_Columns(windows.size[0])
-    , m_Slices(windows.size[2])
-    , m_Volumes(windows.size[3])
     , m_ColumnShift(pixels.shift[0])
-    , m_VolumeShift(pixels.shift[3])
   {
     for (int i = 0; i < VAxes; ++i)
     {
@@ -92,16 +89,15 @@ public:
     }
     for (std::size_t column = 0; column < columns; ++column)
     {
+      if (column > 0)
+      {
+        AddChanges(row, column, rank, below);
+      }
 #  ifdef __GNUC__
 #    pragma GCC unroll 4
 #  endif
       for (int r = 0; r < VRows; ++r)
       {
-        if (column > 0)
-        {
-          const auto threshold = TPixels::MakeThreshold(rank[r]);
-          below[r] += CountChange(row + r, column, threshold);
-        }
         const auto place = (row + r) * columns + column;
         rank[r] = Find(row + r, column, rank[r], wanted[place] - below[r], wanted[place]);
         below[r] = wanted[place];
@@ -123,51 +119,51 @@ private:
     return -static_cast<int>(static_cast<unsigned int>(number) >> 31);
   }
 
-  /** A column's pixels below a threshold, by its number from the first window's first on. */
-  HWY_INLINE int
-  CountColumn(std::size_t row, std::size_t column, Threshold threshold) const
+  /** Adds how many more of windows' pixels are below ranks, one of each, than of the windows before them in their rows.
+   */
+  template <int VRows>
+  HWY_INLINE void
+  AddChanges(std::size_t row, std::size_t column, const int (&ranks)[VRows], int (&below)[VRows]) const
   {
-    const auto * first = m_First + (column << m_ColumnShift);
+    const auto * leaving = m_First + ((column - 1) << m_ColumnShift);
+    const auto * entering = leaving + (m_Columns << m_ColumnShift);
     if constexpr (VIsFlat)
     {
-      return m_Pixels.CountBelow(first + m_Row + row, threshold);
+#  ifdef __GNUC__
+#    pragma GCC unroll 4
+#  endif
+      for (int r = 0; r < VRows; ++r)
+      {
+        const auto threshold = TPixels::MakeThreshold(ranks[r]);
+        const auto first = m_Row + row + static_cast<std::size_t>(r);
+        below[r] += m_Pixels.CountBelow(entering + first, threshold) - m_Pixels.CountBelow(leaving + first, threshold);
+      }
     }
-    int count = 0;
-    for (std::size_t d = 0; d < m_Volumes; ++d, first += std::size_t{ 1 } << m_VolumeShift)
+    else
     {
-      count += m_Pixels.CountBelow(first, m_Row + row, m_Slices, threshold);
+      m_Pixels.AddChanges(entering, leaving, m_Row + row, ranks, below);
     }
-    return count;
-  }
-
-  /** How many more of a window's pixels are below a threshold than of the window before it in the row. */
-  HWY_INLINE int
-  CountChange(std::size_t row, std::size_t column, Threshold threshold) const
-  {
-    if constexpr (!VIsFlat && TPixels::addsComparisons)
-    {
-      return m_Pixels.CountChange(m_First + ((column - 1 + m_Columns) << m_ColumnShift),
-                                  m_First + ((column - 1) << m_ColumnShift),
-                                  m_Row + row,
-                                  m_Slices,
-                                  m_Volumes,
-                                  m_VolumeShift,
-                                  threshold);
-    }
-    return CountColumn(row, column - 1 + m_Columns, threshold) - CountColumn(row, column - 1, threshold);
   }
 
   /** A window's pixels below a rank. */
   int
   CountWindow(std::size_t row, std::size_t column, int rank) const
   {
-    const auto threshold = TPixels::MakeThreshold(rank);
-    int        count = 0;
-    for (std::size_t i = 0; i < m_Columns; ++i)
+    const auto * first = m_First + (column << m_ColumnShift);
+    const auto   threshold = TPixels::MakeThreshold(rank);
+    if constexpr (VIsFlat)
     {
-      count += CountColumn(row, column + i, threshold);
+      int count = 0;
+      for (std::size_t i = 0; i < m_Columns; ++i)
+      {
+        count += m_Pixels.CountBelow(first + (i << m_ColumnShift) + m_Row + row, threshold);
+      }
+      return count;
     }
-    return count;
+    else
+    {
+      return m_Pixels.CountColumns(first, m_Columns, m_Row + row, threshold);
+    }
   }
 
   /** The pixel of a window that has `wanted` before it, of which `rest` are not below `rank`; negative where so many
@@ -264,11 +260,8 @@ private:
   int                  m_MostBlocks; ///< of 128 pixels, which take as long as to find a rank by halves
   std::size_t          m_Outputs;    ///< windows of a row
   std::size_t          m_Row;        ///< of the first window
-  std::size_t          m_Columns;    ///< of a window, …
-  std::size_t          m_Slices;     ///< … and its rim
-  std::size_t          m_Volumes;
+  std::size_t          m_Columns;    ///< of a window
   int                  m_ColumnShift;
-  int                  m_VolumeShift;
   const std::uint8_t * m_Positions[VAxes];
   int                  m_Corner[VAxes];
   int                  m_Size[VAxes];
