@@ -484,6 +484,16 @@ TEST(CudaMedianTuning, TheFasterAlgorithmOfTheCpuIsChosen)
   }
 }
 
+// Of 11x11x125 a block's region would have 570 pixels for an output, whose sorting takes four times as long as
+// histograms; keys of 64 bits take longer to sort than those of 16.
+TEST(CudaMedianTuning, TheCpuKeepsThresholdsWhereItSortsFewPixels)
+{
+  EXPECT_EQ(ChooseAlgorithm({ { 11, 11, 125, 1 } }, 2, Backend::Cpu), Algorithm::SlidingHistogram);
+  EXPECT_EQ(ChooseAlgorithm({ { 25, 25, 25, 1 } }, 8, Backend::Cpu), Algorithm::SlidingHistogram);
+  EXPECT_EQ(ChooseAlgorithm({ { 15, 15, 15, 1 } }, 8, Backend::Cpu), Algorithm::LocalRank);
+  EXPECT_EQ(ChooseAlgorithm({ { 7, 7, 7, 7 } }, 2, Backend::Cpu), Algorithm::LocalRank);
+}
+
 // Each model's errors, as its comment tells them, over the blocks and regions that it chooses.
 TEST(CudaMedianTuning, ModelsAreAsFarOffAsTheySay)
 {

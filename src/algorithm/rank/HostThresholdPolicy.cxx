@@ -51,15 +51,21 @@ IsSmallEnough(const HostBlockShape & shape)
 } // namespace
 
 bool
-IsThresholdFastestOnHost(const Window & window)
+IsThresholdFastestOnHost(const HostBlockShape & shape, int pixelBytes)
 {
-  std::int64_t sizes[Dimension];
+  constexpr std::int64_t longest = 125;
+  double                 outputs = 1;
   for (int axis = 0; axis < Dimension; ++axis)
   {
-    sizes[axis] = window.GetSize(axis);
+    if (shape.window[axis] > longest)
+    {
+      return false;
+    }
+    outputs *= static_cast<double>(shape.tile[axis]);
   }
-  std::sort(sizes, sizes + Dimension);
-  return sizes[3] <= 125 && sizes[0] * sizes[1] <= 11 && window.CountPixels() <= (sizes[1] > 1 ? 5000 : 125 * 125);
+  // What sliding histograms take, which add a column for each pixel of the rim, as the model of thresholds counts.
+  const double histograms = 58 + 6.2 * static_cast<double>(shape.window[2] * shape.window[3]);
+  return EstimateHostThresholdNanoseconds(shape, pixelBytes) <= histograms * outputs;
 }
 
 double

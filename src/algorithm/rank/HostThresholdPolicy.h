@@ -34,10 +34,10 @@ FindHostThresholdShape(const Window &   window,
                        unsigned int     units,
                        HostBlockShape & shape);
 
-/** Whether that is faster than sliding histograms, by measurement (HostThresholdRatios.inc): up to 125 pixels along an
- * axis, and up to 11 for each of a column's along the third. */
+/** Whether that is faster than sliding histograms, by the model and by what was measured (HostThresholdRatios.inc): up
+ * to 125 pixels along an axis, where a block sorts few pixels for an output. */
 bool
-IsThresholdFastestOnHost(const Window & window);
+IsThresholdFastestOnHost(const HostBlockShape & shape, int pixelBytes);
 
 /** What a block takes in nanoseconds of one thread with AVX-512, by the model that shapes are chosen by. */
 double

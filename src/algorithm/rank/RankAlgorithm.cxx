@@ -66,7 +66,8 @@ public:
       candidate.tile = blocks.GetTile();
       candidate.reason = "the window keeps a threshold among the ranks of a block";
       candidate.tileReason = "lowest cost by the model of sorting and sliding";
-      candidate.standing = IsThresholdFastestOnHost(problem.GetWindow()) ? Standing::Fastest : Standing::Overtaken;
+      candidate.standing =
+        IsThresholdFastestOnHost(blocks, problem.GetPixelBytes()) ? Standing::Fastest : Standing::Overtaken;
       candidate.onHost = MakeThresholdMethod(blocks);
       return { candidate, "", false };
     }

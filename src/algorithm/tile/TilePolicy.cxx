@@ -138,7 +138,7 @@ IsTileProgramFastestOnHost(const Window & window, int pixelBytes)
   // Those above keep thresholds, or go through sliding histograms with 8 bits (HostRatios.inc).
   const bool         isFlat = window.CountAxes() <= 2;
   const std::int64_t most = pixelBytes == 1   ? (isFlat ? 19 * 19 : 9 * 7 * 3)
-                            : pixelBytes == 2 ? (isFlat ? 21 * 21 : 7 * 7 * 7)
+                            : pixelBytes == 2 ? (isFlat ? 21 * 21 : 7 * 7 * 5)
                             : pixelBytes == 4 ? (isFlat ? 17 * 17 : 7 * 7 * 5)
                                               : (isFlat ? 11 * 11 : 5 * 5 * 5);
   return IsCoveredByTilePrograms(window) && window.CountPixels() <= most;
