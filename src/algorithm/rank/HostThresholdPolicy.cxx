@@ -64,7 +64,7 @@ IsThresholdFastestOnHost(const HostBlockShape & shape, int pixelBytes)
     outputs *= static_cast<double>(shape.tile[axis]);
   }
   // What sliding histograms take, which add a column for each pixel of the rim, as the model of thresholds counts.
-  const double histograms = 58 + 6.2 * static_cast<double>(shape.window[2] * shape.window[3]);
+  const double histograms = 65 + 7.0 * static_cast<double>(shape.window[2] * shape.window[3]);
   return EstimateHostThresholdNanoseconds(shape, pixelBytes) <= histograms * outputs;
 }
 
