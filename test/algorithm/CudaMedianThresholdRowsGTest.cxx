@@ -51,10 +51,11 @@ public:
     int shift = 0;
     for (const int axis : { 1, 2, 3, 0 })
     {
-      m_Pixels.shift[axis] = shift;
-      for (; 1 << (shift - m_Pixels.shift[axis]) < extent[axis]; ++shift)
+      const int first = shift;
+      for (; 1 << (shift - first) < extent[axis]; ++shift)
       {
       }
+      m_Pixels.shift[axis] = shift > first ? first : 0; // as PixelNumbers have it
     }
     m_Places.resize((std::size_t{ 1 } << shift) + RankedPixels::padding / 2);
     for (auto & positions : m_Positions)
@@ -216,6 +217,20 @@ TEST(CudaMedianThresholdRows, RandomRegionsAndWindows)
       ASSERT_NO_FATAL_FAILURE(region.Check(size, { 50 }));
       ASSERT_NO_FATAL_FAILURE(region.Check(size, { draw(0, 100), draw(0, 100), draw(0, 100) }));
     }
+  });
+}
+
+// Of one slice, which has no bits, in several volumes.
+TEST(CudaMedianThresholdRows, OneSliceOfVolumes)
+{
+  CUDAMEDIAN_TRACE_SEED();
+  ForEachTarget([] {
+    std::mt19937_64 random(cudamediantest::Seed());
+    const Sizes     extent{ { 30, 20, 1, 3 } };
+    Region          region(extent, Shuffle(extent, random));
+    ASSERT_NO_FATAL_FAILURE(region.Check({ { 5, 7, 1, 1 } }, { 50 }));
+    ASSERT_NO_FATAL_FAILURE(region.Check({ { 5, 7, 1, 2 } }, { 50 }));
+    ASSERT_NO_FATAL_FAILURE(region.Check({ { 5, 1, 1, 3 } }, { 50, 20 }));
   });
 }
 

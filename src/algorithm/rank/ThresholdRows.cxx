@@ -217,7 +217,8 @@ private:
   {
     const std::size_t lanes = hn::Lanes(Words());
     const std::size_t slices = windows.size[2];
-    const std::size_t together = lanes >> pixels.shift[2];
+    // One slice's shift may be that of no bits.
+    const std::size_t together = slices > 1 ? lanes >> pixels.shift[2] : 1;
     m_RowBits = pixels.shift[2];
     m_RowStep = together > 1 ? 0 : 1;
     m_InPart = together > 1 ? slices % together << m_RowBits : m_Length % lanes;
