@@ -3,9 +3,10 @@
 # that has it. Optimized a little, with line numbers, and with short row programs: long ones do nothing else, and take
 # compilers many minutes with the checks.
 #
-# usage: scripts/sanitize.sh [threads|address]   (neither: both)
+# usage: scripts/sanitize.sh [threads|address|engine]   (none: threads and address)
 #
-# build/sanitize          address and undefined behaviour: all tests
+# build/sanitize          address and undefined behaviour: all tests; as "engine" those that know no ITK alone, one room
+#                         of the sources after the other, which takes about half as long
 # build/sanitize-threads  threads: the tests that know no ITK, whose own libraries are not instrumented; where the CUDA
 #                         toolkit's headers are found, also slabs on devices that are threads of the host
 set -euo pipefail
@@ -49,23 +50,37 @@ test_threads() {
   done
 }
 
-test_addresses() {
-  local build="${build_root}/sanitize"
-  configure "${build}" address,undefined -DCUDAMEDIAN_BUILD_EXAMPLES=ON
-  ninja -C "${build}" -j "${jobs}"
+configure_addresses() {
+  configure "${build_root}/sanitize" address,undefined -DCUDAMEDIAN_BUILD_EXAMPLES=ON
   export ASAN_OPTIONS="detect_leaks=1:abort_on_error=0:${ASAN_OPTIONS:-}"
   export LSAN_OPTIONS="suppressions=${repository_root}/test/leak-suppressions.txt:print_suppressions=0:${LSAN_OPTIONS:-}"
   export UBSAN_OPTIONS="halt_on_error=1:print_stacktrace=1:${UBSAN_OPTIONS:-}"
-  ctest --test-dir "${build}" --output-on-failure -j "${jobs}" --no-tests=error
+}
+
+test_addresses() {
+  configure_addresses
+  ninja -C "${build_root}/sanitize" -j "${jobs}"
+  ctest --test-dir "${build_root}/sanitize" --output-on-failure -j "${jobs}" --no-tests=error
+}
+
+test_engine() {
+  local build="${build_root}/sanitize" room
+  configure_addresses
+  for room in core cpu program plan algorithm cuda; do
+    ninja -C "${build}" -j "${jobs}" "test/${room}/all"
+    ctest --test-dir "${build}/test/${room}" --output-on-failure -j "${jobs}" --no-tests=error
+    say "no finding in ${room}"
+  done
 }
 
 case "${1:-both}" in
   threads) test_threads ;;
   address) test_addresses ;;
+  engine) test_engine ;;
   both)
     test_threads
     test_addresses
     ;;
-  *) fail "scripts/sanitize.sh: $1 is neither threads nor address" ;;
+  *) fail "scripts/sanitize.sh: $1 is neither threads, address nor engine" ;;
 esac
 say "no finding"
