@@ -37,8 +37,10 @@ namespace cudamedian
  * Digits have 8 bits, since so many places, which are written to in turn, stay in the nearest cache. Where it holds all
  * that is sorted, they have 11 or 12 if that saves a pass, as with scans of 12 bits. One thread with AVX-512, ns for a
  * pixel of 94x94, beside bytes of keys in two arrays: scans 2.0 and 3.9 (16 bits), 4.1 and 5.0 (float), random pixels
- * 3.0 and 3.2, 5.6 and 5.7; of 240x240 with numbers of 32 bits scans 4.1 and 5.3, 4.5 and 8.3, 6.4 and 9.2 (double). */
-template <typename TKey, typename TNumber>
+ * 3.0 and 3.2, 5.6 and 5.7; of 240x240 with numbers of 32 bits scans 4.1 and 5.3, 4.5 and 8.3, 6.4 and 9.2 (double).
+ *
+ * \tparam VKeepsKeys whether keys are found by their places: else the last pass writes numbers alone */
+template <typename TKey, typename TNumber, bool VKeepsKeys>
 class DigitSort
 {
   struct Entry
@@ -47,9 +49,30 @@ class DigitSort
     TNumber number;
   };
 
+  using Sorted = std::conditional_t<VKeepsKeys, Entry, TNumber>;
+
 public:
+  /** Numbers that are sorted, until others are. */
+  struct Numbers
+  {
+    const Sorted * sorted;
+
+    TNumber
+    operator[](std::size_t place) const
+    {
+      if constexpr (VKeepsKeys)
+      {
+        return sorted[place].number;
+      }
+      else
+      {
+        return sorted[place];
+      }
+    }
+  };
+
   /** \pre there is a key.
-   * \param keys what they are sorted by takes their place: see GetKey()
+   * \param keys what they are sorted by takes their place: see ToKey()
    * \param forEachNumber forEachNumber(body) calls body(number) for each of the keys, in their order
    * \param take take(place, number) is called for each of them in any order: which place it has when sorted */
   template <typename TForEachNumber, typename TTake>
@@ -57,7 +80,7 @@ public:
   Sort(std::vector<TKey> & keys, const TForEachNumber & forEachNumber, const TTake & take)
   {
     const auto count = keys.size();
-    m_Numbers.resize(count);
+    m_Sorted.resize(count);
     m_Counts.resize(2 * mostDigits);
     const int  width = MakeDigits(keys);
     const bool isNear = count * sizeof(Entry) <= nearBytes;
@@ -80,23 +103,31 @@ public:
 
   /** The key whose place these digits took. */
   TKey
-  GetKey(TKey digits) const
+  ToKey(TKey digits) const
   {
     return static_cast<TKey>((digits << m_Shift) + m_Least);
   }
 
-  /** The numbers in the order of their keys. */
-  const TNumber *
+  /** The key at a place of the order. */
+  TKey
+  GetKey(std::size_t place) const
+  {
+    static_assert(VKeepsKeys, "there are numbers alone");
+    return ToKey(m_Sorted[place].digits);
+  }
+
+  /** The numbers in that order. */
+  Numbers
   GetNumbers() const
   {
-    return m_Numbers.data();
+    return { m_Sorted.data() };
   }
 
   /** Memory that is kept from one sort to the next. */
   std::size_t
   GetScratchBytes() const
   {
-    return GetBytes(m_Entries[0]) + GetBytes(m_Entries[1]) + GetBytes(m_Numbers) + GetBytes(m_Counts);
+    return GetBytes(m_Entries[0]) + GetBytes(m_Entries[1]) + GetBytes(m_Sorted) + GetBytes(m_Counts);
   }
 
 private:
@@ -158,6 +189,19 @@ private:
     }
   }
 
+  static Sorted
+  ToSorted(const Entry & entry)
+  {
+    if constexpr (VKeepsKeys)
+    {
+      return entry;
+    }
+    else
+    {
+      return entry.number;
+    }
+  }
+
   /** Makes places of counts: where the first with each digit goes. */
   template <int VBits>
   static void
@@ -186,10 +230,11 @@ private:
     const TKey * given = keys.data();
     if (passes == 1)
     {
-      auto * const numbers = m_Numbers.data();
+      auto * const sorted = m_Sorted.data();
       forEachNumber([&](TNumber number) {
-        const auto place = places[GetDigit<VBits, 0>(*given++)]++;
-        numbers[place] = number;
+        const Entry entry{ *given++, number };
+        const auto  place = places[GetDigit<VBits, 0>(entry.digits)]++;
+        sorted[place] = ToSorted(entry);
         take(place, number);
       });
       return;
@@ -214,7 +259,7 @@ private:
   {
     if constexpr (VBits * VDigit < 8 * static_cast<int>(sizeof(TKey)))
     {
-      const auto count = m_Numbers.size();
+      const auto count = m_Sorted.size();
       FindPlaces<VBits>(places);
       if (VDigit + 1 < passes)
       {
@@ -228,19 +273,19 @@ private:
         Go<VBits, VDigit + 1>(to, from, next, places, passes, take);
         return;
       }
-      auto * const numbers = m_Numbers.data();
+      auto * const sorted = m_Sorted.data();
       for (std::size_t i = 0; i < count; ++i)
       {
         const auto entry = from[i];
         const auto place = places[GetDigit<VBits, VDigit>(entry.digits)]++;
-        numbers[place] = entry.number;
+        sorted[place] = ToSorted(entry);
         take(place, entry.number);
       }
     }
   }
 
   std::vector<Entry>         m_Entries[2]; ///< by some of the digits
-  std::vector<TNumber>       m_Numbers;    ///< by all of them
+  std::vector<Sorted>        m_Sorted;     ///< by all of them
   std::vector<std::uint32_t> m_Counts;     ///< of two digits
   TKey                       m_Least{ 0 };
   int                        m_Shift{ 0 };

@@ -121,9 +121,9 @@ public:
   }
 
   /** The positions along an axis of so many pixels, whose numbers are numbers[0] and so on. */
-  template <typename TPosition>
+  template <typename TNumbers, typename TPosition>
   void
-  ListPositions(const TNumber * numbers, std::size_t count, int axis, TPosition * positions) const
+  ListPositions(const TNumbers numbers, std::size_t count, int axis, TPosition * positions) const
   {
     // What is written may be anything, so that members would be read again each time.
     const auto shift = m_Shift[axis];

@@ -170,7 +170,7 @@ namespace
 {
 
 /** Sorts keys of which only some bits differ, and which lie from a least one on. */
-template <typename TKey, typename TNumber>
+template <typename TKey, typename TNumber, bool VKeepsKeys>
 void
 ExpectNumbersToFollow(std::size_t count, std::uint64_t mask, TKey least, std::mt19937_64 & random)
 {
@@ -181,9 +181,9 @@ ExpectNumbersToFollow(std::size_t count, std::uint64_t mask, TKey least, std::mt
   const auto given = keys;
   std::stable_sort(expected.begin(), expected.end(), [&](auto a, auto b) { return given[a] < given[b]; });
 
-  DigitSort<TKey, TNumber>   sort;
-  std::vector<std::uint32_t> places(count, ~0U);
-  const auto                 forEachNumber = [count](const auto & body) {
+  DigitSort<TKey, TNumber, VKeepsKeys> sort;
+  std::vector<std::uint32_t>           places(count, ~0U);
+  const auto                           forEachNumber = [count](const auto & body) {
     for (std::size_t number = 0; number < count; ++number)
     {
       body(static_cast<TNumber>(number));
@@ -194,7 +194,11 @@ ExpectNumbersToFollow(std::size_t count, std::uint64_t mask, TKey least, std::mt
   {
     const auto number = expected[place];
     ASSERT_EQ(sort.GetNumbers()[place], number) << place << " of " << count << ", mask " << mask;
-    ASSERT_EQ(sort.GetKey(keys[number]), given[number]) << place << " of " << count << ", mask " << mask;
+    ASSERT_EQ(sort.ToKey(keys[number]), given[number]) << place << " of " << count << ", mask " << mask;
+    if constexpr (VKeepsKeys)
+    {
+      ASSERT_EQ(sort.GetKey(place), given[number]) << place << " of " << count << ", mask " << mask;
+    }
     ASSERT_EQ(places[number], place) << place << " of " << count << ", mask " << mask;
   }
 }
@@ -224,7 +228,8 @@ ExpectNumbersToFollow(std::mt19937_64 & random)
       const auto middle = static_cast<TKey>(TKey{ 1 } << (8 * sizeof(TKey) - 1));
       for (const TKey least : { TKey{ 0 }, TKey{ 3 }, static_cast<TKey>(middle - 5) })
       {
-        ExpectNumbersToFollow<TKey, TNumber>(count, mask, least, random);
+        ExpectNumbersToFollow<TKey, TNumber, false>(count, mask, least, random);
+        ExpectNumbersToFollow<TKey, TNumber, true>(count, mask, least, random);
       }
     }
   }

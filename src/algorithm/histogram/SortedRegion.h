@@ -97,7 +97,7 @@ public:
   TKey
   GetKey(std::uint32_t place) const
   {
-    return m_Sort.GetKey(m_Keys[m_PixelNumbers.GetIndex(m_Sort.GetNumbers()[place])]);
+    return m_Sort.GetKey(place);
   }
 
   std::size_t
@@ -115,7 +115,7 @@ private:
   std::int64_t                                m_Extent[SortedBins::axes]{ 1, 1, 1, 1 };
   PixelNumbers<std::uint32_t>                 m_PixelNumbers;
   std::vector<TKey>                           m_Keys;
-  DigitSort<TKey, std::uint32_t>              m_Sort;
+  DigitSort<TKey, std::uint32_t, true>        m_Sort;
   std::vector<std::uint8_t>                   m_Bins; ///< of the region's pixels
   AlignedVector<std::uint16_t>                m_Positions[SortedBins::axes];
   std::array<std::uint32_t, SortedBins::bins> m_Firsts{};

@@ -146,13 +146,6 @@ private:
       [=](std::uint32_t rank, std::uint16_t number) { ranks[number] = static_cast<std::uint16_t>(rank); });
   }
 
-  /** The key of a rank. */
-  TKey
-  GetKey(int rank) const
-  {
-    return m_Sort.GetKey(m_Keys[m_Sort.GetNumbers()[rank]]);
-  }
-
   /** Where the ranks of the block's outputs are, where each has its own. */
   void
   FindMap()
@@ -219,7 +212,7 @@ private:
         for (int n = 0; n < m_Tile[2]; ++n)
         {
           m_Results[(static_cast<std::size_t>(place[2]) * m_Tile[1] + y) * m_Tile[0] + place[0]] =
-            m_Image.ToBits(GetKey(window.FindRank(CountBelow(place[0], y, place[2]))));
+            m_Image.ToBits(m_Sort.GetKey(static_cast<std::size_t>(window.FindRank(CountBelow(place[0], y, place[2])))));
           if (n + 1 < m_Tile[2])
           {
             move(2);
@@ -273,7 +266,7 @@ private:
         for (int n = 0; n < m_Tile[2]; ++n)
         {
           m_Results[(static_cast<std::size_t>(z) * m_Tile[1] + y) * m_Tile[0] + x] =
-            m_Image.ToBits(GetKey(window.FindRank(CountBelow(x, y, z))));
+            m_Image.ToBits(m_Sort.GetKey(static_cast<std::size_t>(window.FindRank(CountBelow(x, y, z)))));
           if (n + 1 < m_Tile[2])
           {
             // The slice that one of the two windows has and the other has not.
@@ -331,23 +324,23 @@ private:
     }
   }
 
-  KeyedImage<TKey, VMapping>     m_Image;
-  const MedianRequest &          m_Request;
-  Window                         m_Window;
-  PixelBox                       m_Output;
-  RankShape                      m_Shape;
-  Extent                         m_Origin{ { 0, 0, 0, 0 } };
-  int                            m_Tile[3]{ 0, 0, 0 };
-  int                            m_Region[3]{ 0, 0, 0 };
-  std::vector<TKey>              m_Keys; ///< of the region
-  DigitSort<TKey, std::uint16_t> m_Sort;
-  std::vector<std::uint16_t>     m_Ranks; ///< of the region's pixels
-  std::vector<std::uint32_t>     m_Bits;
-  std::vector<TKey>              m_Results;
-  RankRow                        m_Map; ///< ranks of the block's outputs; empty: all have the window's
-  std::ptrdiff_t                 m_MapStride[3]{ 0, 0, 0 };
-  std::vector<std::ptrdiff_t>    m_Members;     ///< places of a footprint's pixels from the window's corner
-  RankEdges                      m_Edges[3][2]; ///< what changes at a step along an axis, down and up
+  KeyedImage<TKey, VMapping>           m_Image;
+  const MedianRequest &                m_Request;
+  Window                               m_Window;
+  PixelBox                             m_Output;
+  RankShape                            m_Shape;
+  Extent                               m_Origin{ { 0, 0, 0, 0 } };
+  int                                  m_Tile[3]{ 0, 0, 0 };
+  int                                  m_Region[3]{ 0, 0, 0 };
+  std::vector<TKey>                    m_Keys; ///< of the region
+  DigitSort<TKey, std::uint16_t, true> m_Sort;
+  std::vector<std::uint16_t>           m_Ranks; ///< of the region's pixels
+  std::vector<std::uint32_t>           m_Bits;
+  std::vector<TKey>                    m_Results;
+  RankRow                              m_Map; ///< ranks of the block's outputs; empty: all have the window's
+  std::ptrdiff_t                       m_MapStride[3]{ 0, 0, 0 };
+  std::vector<std::ptrdiff_t>          m_Members;     ///< places of a footprint's pixels from the window's corner
+  RankEdges                            m_Edges[3][2]; ///< what changes at a step along an axis, down and up
 };
 
 } // namespace cudamedian

@@ -80,7 +80,7 @@ public:
   TKey
   GetKey(std::uint16_t rank) const
   {
-    return m_Sort.GetKey(m_Keys[m_PixelNumbers.GetIndex(m_Sort.GetNumbers()[rank])]);
+    return m_Sort.ToKey(m_Keys[m_PixelNumbers.GetIndex(m_Sort.GetNumbers()[rank])]);
   }
 
   std::size_t
@@ -112,7 +112,7 @@ private:
   PixelNumbers<std::uint16_t>                               m_PixelNumbers;
   RankedPixels                                              m_Pixels{};
   std::vector<TKey>                                         m_Keys;
-  DigitSort<TKey, std::uint16_t>                            m_Sort;
+  DigitSort<TKey, std::uint16_t, false>                     m_Sort;
   AlignedVector<std::int16_t>                               m_Ranks;
   std::array<std::vector<std::uint8_t>, RankedPixels::axes> m_Positions;
 };
