@@ -674,7 +674,10 @@ TEST(CudaMedianPlanner, OnTheCpuLargeWindowsSlideOverColumns)
   EXPECT_EQ(choose(PixelType::Int16, { { 40, 40, 0, 0 } }), Algorithm::LocalRank);
   EXPECT_EQ(choose(PixelType::Int16, { { 75, 75, 0, 0 } }), Algorithm::SlidingHistogram);
   EXPECT_EQ(choose(PixelType::Int16, { { 4, 4, 4, 0 } }), Algorithm::LocalRank);
-  EXPECT_EQ(choose(PixelType::Int16, { { 7, 7, 7, 0 } }), Algorithm::SlidingHistogram);
+  EXPECT_EQ(choose(PixelType::Int16, { { 7, 7, 7, 0 } }), Algorithm::LocalRank);
+  EXPECT_EQ(choose(PixelType::Int16, { { 3, 3, 3, 0 } }),
+            cudamedian::FindRowProgram(seven, 2) ? Algorithm::TileProgram : Algorithm::LocalRank);
+  EXPECT_EQ(choose(PixelType::Float64, { { 12, 12, 12, 0 } }), Algorithm::SlidingHistogram);
   EXPECT_EQ(choose(PixelType::Float32, { { 8, 6, 0, 0 } }), Algorithm::TileProgram);
   EXPECT_EQ(choose(PixelType::Float32, { { 9, 9, 0, 0 } }), Algorithm::LocalRank);
   EXPECT_EQ(choose(PixelType::Float64, { { 500, 500, 0, 0 } }), Algorithm::SlidingHistogram);

@@ -51,10 +51,11 @@ IsSmallEnough(const HostBlockShape & shape)
 } // namespace
 
 bool
-IsThresholdFastestOnHost(const HostBlockShape & shape, int pixelBytes)
+IsThresholdFastestOnHost(const HostBlockShape & shape, int pixelBytes, const Extent & outputExtent)
 {
   constexpr std::int64_t longest = 125;
   double                 outputs = 1;
+  double                 surplus = 1; // pixels that all windows reach for an output, which either algorithm sorts
   for (int axis = 0; axis < Dimension; ++axis)
   {
     if (shape.window[axis] > longest)
@@ -62,9 +63,12 @@ IsThresholdFastestOnHost(const HostBlockShape & shape, int pixelBytes)
       return false;
     }
     outputs *= static_cast<double>(shape.tile[axis]);
+    const auto extent = static_cast<double>(outputExtent[static_cast<std::size_t>(shape.axes[axis])]);
+    surplus *= 1 + static_cast<double>(shape.window[axis] - 1) / extent;
   }
   // What sliding histograms take, which add a column for each pixel of the rim, as the model of thresholds counts.
-  const double histograms = 65 + 7.0 * static_cast<double>(shape.window[2] * shape.window[3]);
+  const double histograms =
+    65 + 7.0 * static_cast<double>(shape.window[2] * shape.window[3]) + (surplus - 1) * (4 + 3.0 * pixelBytes);
   return EstimateHostThresholdNanoseconds(shape, pixelBytes) <= histograms * outputs;
 }
 

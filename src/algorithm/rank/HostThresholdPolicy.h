@@ -37,7 +37,7 @@ FindHostThresholdShape(const Window &   window,
 /** Whether that is faster than sliding histograms, by the model and by what was measured (HostThresholdRatios.inc): up
  * to 125 pixels along an axis, where a block sorts few pixels for an output. */
 bool
-IsThresholdFastestOnHost(const HostBlockShape & shape, int pixelBytes);
+IsThresholdFastestOnHost(const HostBlockShape & shape, int pixelBytes, const Extent & outputExtent);
 
 /** What a block takes in nanoseconds of one thread with AVX-512, by the model that shapes are chosen by. */
 double

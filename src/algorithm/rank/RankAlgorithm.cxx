@@ -66,8 +66,9 @@ public:
       candidate.tile = blocks.GetTile();
       candidate.reason = "the window keeps a threshold among the ranks of a block";
       candidate.tileReason = "lowest cost by the model of sorting and sliding";
-      candidate.standing =
-        IsThresholdFastestOnHost(blocks, problem.GetPixelBytes()) ? Standing::Fastest : Standing::Overtaken;
+      candidate.standing = IsThresholdFastestOnHost(blocks, problem.GetPixelBytes(), request.outputExtent)
+                             ? Standing::Fastest
+                             : Standing::Overtaken;
       candidate.onHost = MakeThresholdMethod(blocks);
       return { candidate, "", false };
     }
