@@ -240,15 +240,29 @@ private:
       return;
     }
     m_Entries[0].resize(keys.size());
-    m_Entries[1].resize(passes > 2 ? keys.size() : 0);
-    Entry * const to = m_Entries[0].data();
+    Entry * to = m_Entries[0].data();
+    Entry * other = nullptr;
+    if constexpr (VKeepsKeys)
+    {
+      // What is sorted in the end is one of the two in turn.
+      other = m_Sorted.data();
+      if (passes % 2 != 0)
+      {
+        std::swap(to, other);
+      }
+    }
+    else if (passes > 2)
+    {
+      m_Entries[1].resize(keys.size());
+      other = m_Entries[1].data();
+    }
     std::fill_n(next, std::size_t{ 1 } << VBits, 0);
     forEachNumber([&](TNumber number) {
       const auto digits = *given++;
       to[places[GetDigit<VBits, 0>(digits)]++] = { digits, number };
       ++next[GetDigit<VBits, 1>(digits)];
     });
-    Go<VBits, 1>(to, m_Entries[1].data(), next, places, passes, take);
+    Go<VBits, 1>(to, other, next, places, passes, take);
   }
 
   /** Sorts by a digit and those above it.

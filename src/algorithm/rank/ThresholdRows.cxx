@@ -115,18 +115,7 @@ public:
              int (&below)[1]) const
   {
     const auto threshold = MakeThreshold(ranks[0]);
-    const auto first = row * m_RowStep;
-    auto       whole = hn::Zero(Words());
-    auto       parts = hn::Zero(Words());
-    for (std::size_t i = 0; i < m_Whole; ++i)
-    {
-      whole = AddChange(whole, entering + m_Vectors[i] + first, leaving + m_Vectors[i] + first, threshold);
-    }
-    for (std::size_t i = m_Whole; i < m_Vectors.size(); ++i)
-    {
-      parts = AddChange(parts, entering + m_Vectors[i] + first, leaving + m_Vectors[i] + first, threshold);
-    }
-    below[0] += AddLanes(row, whole, parts);
+    below[0] += CountColumns(entering, 1, row, threshold) - CountColumns(leaving, 1, row, threshold);
   }
 
   HWY_INLINE void
