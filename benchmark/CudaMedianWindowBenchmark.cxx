@@ -377,11 +377,14 @@ CompareLargeFootprints(Comparison & comparison, bool isOnCuda)
   for (const std::int64_t r : { 7, 15, 30 })
   {
     const Extent radius{ { r, r, 0, 0 } };
-    const auto   median = comparison.MakeRequest(PixelType::Int16, GetSize(radius, isOnCuda), radius);
-    auto         other = median;
     const auto   size = static_cast<double>(r);
-    other.footprint = Footprint::MakeEllipsoid({ { size, size, 0, 0 } });
-    comparison.Print("disk " + std::to_string(r), median, other);
+    for (const auto type : { PixelType::UInt8, PixelType::Int16, PixelType::Float32 })
+    {
+      const auto median = comparison.MakeRequest(type, GetSize(radius, isOnCuda), radius);
+      auto       other = median;
+      other.footprint = Footprint::MakeEllipsoid({ { size, size, 0, 0 } });
+      comparison.Print("disk " + std::to_string(r) + " " + ToString(type), median, other);
+    }
   }
 }
 

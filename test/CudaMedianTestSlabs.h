@@ -25,12 +25,14 @@
 #include "PixelFormat.h"
 #include "Planner.h"
 #include "RankMap.h"
+#include "itkCudaMedianFootprint.h"
 
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <cstring>
 #include <functional>
+#include <random>
 #include <vector>
 
 /** Slabs as kernels get them, in the host's memory: their buffers are vectors with guards. */
@@ -234,6 +236,27 @@ CheckSlabs(const Extent & extent, const Window & window, PixelType type, std::si
   BitsImage<TBits> image(extent);
   image.FillRandomly(generator, generator() % 3 == 0 ? 2 : 0);
   CheckImage<TBits, VMapping>(image, window, type, budget, kernel);
+}
+
+/** A footprint whose pixels are some of a box's, all of them where it is small. */
+inline const cudamedian::Footprint *
+DrawFootprint(const Extent & radius, std::mt19937_64 & random)
+{
+  std::vector<cudamedian::FootprintPixel> pixels;
+  const auto                              every = 1 + random() % 4;
+  ForEachPosition({ { 2 * radius[0] + 1, 2 * radius[1] + 1, 2 * radius[2] + 1, 2 * radius[3] + 1 } },
+                  [&](const Extent & place) {
+                    if (random() % every == 0)
+                    {
+                      cudamedian::FootprintPixel pixel;
+                      for (std::size_t axis = 0; axis < cudamedian::Dimension; ++axis)
+                      {
+                        pixel.offset[axis] = place[axis] - radius[axis];
+                      }
+                      pixels.push_back(pixel);
+                    }
+                  });
+  return pixels.empty() ? cudamedian::Footprint::MakeCross(radius) : cudamedian::Footprint::Make(pixels);
 }
 
 /** Images of 61x43 pixels that are hard for what looks at data: they leave bins empty or fill one, move the median far

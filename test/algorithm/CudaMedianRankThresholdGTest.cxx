@@ -21,10 +21,12 @@
 #include "CudaMedianTestSeed.h"
 #include "CudaMedianTestSlabs.h"
 #include "DeviceProfiles.h"
+#include "RankEdges.h"
 #include "RankThreshold.h"
 #include "RankThresholdPolicy.h"
 #include "RankValueSort.h"
 #include "itkCudaMedianEngine.h"
+#include "itkCudaMedianFootprint.h"
 
 #include <cstring>
 #include <numeric>
@@ -193,12 +195,15 @@ SortRegion(SortWay               way,
 
 /** Slides all windows of a slab, a warp after the other. \param firstWay of the first block, where there are several.
  */
-template <typename TBits, KeyMapping VMapping, bool VHasEvenRows, RegionForm VForm>
+template <typename TBits, KeyMapping VMapping, WindowForm VWindow, RegionForm VForm>
 void
-RunThresholds(const KernelArguments & slab, const RankShape & shape, std::int64_t firstWay)
+RunThresholds(const KernelArguments &            slab,
+              const RankShape &                  shape,
+              std::int64_t                       firstWay,
+              const std::vector<std::uint32_t> & lists)
 {
   using Warp = LoopedThreads<32>;
-  using Windows = ThresholdWindows<TBits, VHasEvenRows, VForm, Warp>;
+  using Windows = ThresholdWindows<TBits, VWindow, VForm, Warp>;
   std::mt19937_64 generator(cudamediantest::Seed());
   const Warp      warp(generator);
   auto            arguments = MakeRankArguments(slab,
@@ -216,13 +221,15 @@ RunThresholds(const KernelArguments & slab, const RankShape & shape, std::int64_
   const auto markWords = static_cast<std::size_t>(marks ? arguments.GetUnorderedWords() : 0);
   const auto regionBytes = 4 * (placeWords + markWords) + 2 * padded;
   const auto sumBytes = 4 * sumWords * static_cast<std::size_t>(shape.threads / 32);
+  const bool isFootprint = VWindow == WindowForm::Footprint;
+  const auto listBytes = isFootprint ? GetRankListBytes(shape) : 0;
   if (VForm == RegionForm::Large)
   {
     ASSERT_LE(regionBytes, static_cast<std::size_t>(shape.scratchBytes));
   }
   else
   {
-    ASSERT_LE(regionBytes + sumBytes, static_cast<std::size_t>(shape.sharedBytes));
+    ASSERT_LE(regionBytes + sumBytes + listBytes, static_cast<std::size_t>(shape.sharedBytes));
   }
   for (std::int64_t number = 0; number < blocks; ++number)
   {
@@ -240,8 +247,18 @@ RunThresholds(const KernelArguments & slab, const RankShape & shape, std::int64_
     {
       // Pixels are taken from the sorted ones, or from the image.
       const auto * pixels = isOrdered && number % 2 == i % 2 ? region.sorted.data() : nullptr;
-      auto *       words = isOrdered ? nullptr : region.unordered.data();
-      Windows(warp, arguments, block, i, region.ranks.data(), region.places.data(), sums.data(), words, pixels).Run();
+      auto *       marked = isOrdered ? nullptr : region.unordered.data();
+      Windows(warp,
+              arguments,
+              block,
+              i,
+              region.ranks.data(),
+              region.places.data(),
+              sums.data(),
+              marked,
+              pixels,
+              isFootprint ? FootprintLists(lists.data(), shape) : FootprintLists())
+        .Run();
       ASSERT_EQ(sums.back(), unwritten);
     }
   }
@@ -249,20 +266,38 @@ RunThresholds(const KernelArguments & slab, const RankShape & shape, std::int64_
 
 template <typename TBits, KeyMapping VMapping, RegionForm VForm>
 void
-RunThresholds(const KernelArguments & slab, const RankShape & shape, std::int64_t firstWay)
+RunThresholds(const KernelArguments &            slab,
+              const RankShape &                  shape,
+              std::int64_t                       firstWay,
+              const std::vector<std::uint32_t> & lists)
 {
-  shape.window[0] % 2 == 0 ? RunThresholds<TBits, VMapping, true, VForm>(slab, shape, firstWay)
-                           : RunThresholds<TBits, VMapping, false, VForm>(slab, shape, firstWay);
+  switch (GetWindowForm(shape))
+  {
+    case WindowForm::OddRows:
+      return RunThresholds<TBits, VMapping, WindowForm::OddRows, VForm>(slab, shape, firstWay, lists);
+    case WindowForm::EvenRows:
+      return RunThresholds<TBits, VMapping, WindowForm::EvenRows, VForm>(slab, shape, firstWay, lists);
+    case WindowForm::Footprint:
+      if constexpr (VForm != RegionForm::Large)
+      {
+        return RunThresholds<TBits, VMapping, WindowForm::Footprint, VForm>(slab, shape, firstWay, lists);
+      }
+  }
+  FAIL() << "footprints have no large regions";
 }
 
+/** \param lists of a footprint. */
 template <typename TBits, KeyMapping VMapping>
 void
-RunThresholds(const KernelArguments & slab, const RankShape & shape, std::int64_t firstWay = 0)
+RunThresholds(const KernelArguments &            slab,
+              const RankShape &                  shape,
+              std::int64_t                       firstWay = 0,
+              const std::vector<std::uint32_t> & lists = {})
 {
   const auto form = GetRegionForm(shape);
-  form == RegionForm::Narrow ? RunThresholds<TBits, VMapping, RegionForm::Narrow>(slab, shape, firstWay)
-  : form == RegionForm::Wide ? RunThresholds<TBits, VMapping, RegionForm::Wide>(slab, shape, firstWay)
-                             : RunThresholds<TBits, VMapping, RegionForm::Large>(slab, shape, firstWay);
+  form == RegionForm::Narrow ? RunThresholds<TBits, VMapping, RegionForm::Narrow>(slab, shape, firstWay, lists)
+  : form == RegionForm::Wide ? RunThresholds<TBits, VMapping, RegionForm::Wide>(slab, shape, firstWay, lists)
+                             : RunThresholds<TBits, VMapping, RegionForm::Large>(slab, shape, firstWay, lists);
 }
 
 /** The same block as it would be with another sort. */
@@ -319,6 +354,55 @@ CheckWindows(PixelType type)
     cudamediantest::ForEachOtherWindow(radius,
                                        [&](const Window & window) { CheckWindow<TBits, VMapping>(type, window); });
   }
+}
+
+/** Windows of a footprint, of a rank among its pixels. */
+template <typename TBits, KeyMapping VMapping>
+void
+CheckFootprint(PixelType type, const Footprint & footprint, std::int64_t rank)
+{
+  SCOPED_TRACE(footprint.Describe() + ", rank " + std::to_string(rank));
+  const Window window(&footprint, rank);
+  RankShape    shape{};
+  ASSERT_TRUE(FindThresholdShape(window, sizeof(TBits), shape, GetH200Traits()));
+  ASSERT_EQ(GetWindowForm(shape), WindowForm::Footprint);
+  ASSERT_LE(shape.pixels, shape.sortPixels);
+  const auto lists = MakeRankLists(footprint, shape);
+  for (const Extent & size : { Extent{ { 3, 2, 1, 1 } }, Extent{ { 67, 41, 1, 1 } }, Extent{ { 13, 11, 7, 2 } } })
+  {
+    CheckSlabs<TBits, VMapping>(size, window, type, std::size_t{ 1 } << 30, [&](const KernelArguments & arguments) {
+      RunThresholds<TBits, VMapping>(arguments, shape, 0, lists);
+    });
+  }
+}
+
+/** Disks, crosses, and any pixels of a box: narrow and wide regions, across the image's rows and slices. */
+template <typename TBits, KeyMapping VMapping>
+void
+CheckFootprints(PixelType type)
+{
+  CUDAMEDIAN_TRACE_SEED();
+  std::mt19937_64                random(cudamediantest::Seed());
+  std::vector<const Footprint *> footprints{ Footprint::MakeEllipsoid({ { 7, 7, 0, 0 } }),
+                                             Footprint::MakeEllipsoid({ { 18, 17, 0, 0 } }),
+                                             Footprint::MakeEllipsoid({ { 70, 33, 0, 0 } }),
+                                             Footprint::MakeCross({ { 9, 4, 0, 0 } }),
+                                             Footprint::MakeEllipsoid({ { 8, 0, 6, 0 } }) };
+  for (const Extent & radius : { Extent{ { 3, 4, 0, 0 } }, Extent{ { 11, 2, 0, 0 } }, Extent{ { 5, 0, 0, 5 } } })
+  {
+    footprints.push_back(cudamediantest::DrawFootprint(radius, random));
+  }
+  bool isWide = false;
+  for (const auto * footprint : footprints)
+  {
+    RankShape shape{};
+    ASSERT_TRUE(FindThresholdShape(Window(footprint, -1), sizeof(TBits), shape, GetH200Traits()));
+    isWide = isWide || GetRegionForm(shape) == RegionForm::Wide;
+    const auto values = static_cast<std::uint64_t>(footprint->CountValues());
+    CheckFootprint<TBits, VMapping>(type, *footprint, -1);
+    CheckFootprint<TBits, VMapping>(type, *footprint, static_cast<std::int64_t>(random() % values));
+  }
+  EXPECT_TRUE(isWide);
 }
 
 /** \param values that pixels have; 0: all; -1: clusters of a hundred pixels, 2^20 apart. */
@@ -525,6 +609,18 @@ Filter(MedianRequest                      request,
   return RunMedian(request).algorithm;
 }
 
+/** Filters an image by a device and the host, which must find the same. */
+void
+CompareWithHost(const MedianRequest & request, const std::vector<unsigned char> & pixels)
+{
+  std::vector<unsigned char> expected;
+  std::vector<unsigned char> found;
+  Filter(request, Backend::Cpu, pixels, expected);
+  const auto how = Filter(request, Backend::Cuda, pixels, found);
+  EXPECT_TRUE(found == expected) << ToString(request.pixelType) << ", radius " << request.radius[0] << "x"
+                                 << request.radius[1] << ", rank " << request.rank << ", " << how;
+}
+
 } // namespace
 
 TEST(CudaMedianRankThreshold, Keys16) { CheckWindows<std::uint16_t, KeyMapping::Integer>(PixelType::Int16); }
@@ -532,6 +628,12 @@ TEST(CudaMedianRankThreshold, Keys16) { CheckWindows<std::uint16_t, KeyMapping::
 TEST(CudaMedianRankThreshold, Keys32) { CheckWindows<std::uint32_t, KeyMapping::Float>(PixelType::Float32); }
 
 TEST(CudaMedianRankThreshold, Keys64) { CheckWindows<std::uint64_t, KeyMapping::Float>(PixelType::Float64); }
+
+TEST(CudaMedianRankThreshold, Footprints16) { CheckFootprints<std::uint16_t, KeyMapping::Integer>(PixelType::Int16); }
+
+TEST(CudaMedianRankThreshold, Footprints32) { CheckFootprints<std::uint32_t, KeyMapping::Float>(PixelType::Float32); }
+
+TEST(CudaMedianRankThreshold, Footprints64) { CheckFootprints<std::uint64_t, KeyMapping::Float>(PixelType::Float64); }
 
 TEST(CudaMedianRankThreshold, OtherPixelsHaveNone)
 {
@@ -581,6 +683,18 @@ TEST(CudaMedianRankThreshold, AreChosenWhereTheyWereFaster)
     EXPECT_TRUE(keeps({ { 24, 21, 0, 0 } }, pixelBytes)) << "49x43";
     EXPECT_EQ(keeps({ { 24, 14, 0, 0 } }, pixelBytes), pixelBytes == 4) << "49x29";
     EXPECT_FALSE(keeps({ { 10, 49, 0, 0 } }, pixelBytes)) << "21x99";
+  }
+  for (const int pixelBytes : { 2, 4, 8 })
+  {
+    const auto isKept = [&](double radius) {
+      RankShape    shape{};
+      const Window window(Footprint::MakeEllipsoid({ { radius, radius, 0, 0 } }), -1);
+      EXPECT_TRUE(FindRankShape(window, pixelBytes, shape, GetH200Traits()));
+      return KeepsThresholds(shape);
+    };
+    EXPECT_FALSE(isKept(15)) << "a disk";
+    EXPECT_TRUE(isKept(30)) << "a disk";
+    EXPECT_TRUE(isKept(60)) << "a disk";
   }
   EXPECT_FALSE(keeps({ { 25, 25, 0, 0 } }, 1));
   EXPECT_FALSE(keeps({ { 7, 7, 7, 0 } }, 2));
@@ -770,13 +884,38 @@ TEST(CudaMedianRankThreshold, DevicesFindWhatTheHostFinds)
         request.rank = image == 1 ? static_cast<std::int64_t>(random() % std::min<std::uint64_t>(2500, ranks)) : -1;
         request.shorter[0] = image == 2 ? 1 : 0;
         request.deviceMemoryBudget = random() % 2 == 0 ? 0 : std::size_t{ 64 } << 20;
-        const auto                 pixels = MakePixels(request, image, random);
-        std::vector<unsigned char> expected;
-        std::vector<unsigned char> found;
-        Filter(request, Backend::Cpu, pixels, expected);
-        const auto how = Filter(request, Backend::Cuda, pixels, found);
-        EXPECT_TRUE(found == expected) << ToString(type) << ", radius " << radius[0] << "x" << radius[1] << ", rank "
-                                       << request.rank << ", " << how;
+        CompareWithHost(request, MakePixels(request, image, random));
+      }
+    }
+  }
+}
+
+// Of narrow and wide regions.
+TEST(CudaMedianRankThreshold, DevicesFindWhatTheHostFindsInFootprints)
+{
+  CUDAMEDIAN_NEEDS_GPU();
+  CUDAMEDIAN_TRACE_SEED();
+  std::mt19937_64 random(cudamediantest::Seed());
+  for (const auto type : { PixelType::UInt16, PixelType::Float32, PixelType::Int64 })
+  {
+    for (const Extent & radius : { Extent{ { 30, 30, 0, 0 } }, Extent{ { 26, 45, 0, 0 } }, Extent{ { 66, 40, 0, 0 } } })
+    {
+      const auto * footprint =
+        Footprint::MakeEllipsoid({ { static_cast<double>(radius[0]), static_cast<double>(radius[1]), 0, 0 } });
+      RankShape shape{};
+      ASSERT_TRUE(FindRankShape(Window(footprint, -1), static_cast<int>(PixelBytes(type)), shape, GetH200Traits()));
+      EXPECT_TRUE(KeepsThresholds(shape));
+      for (int image = 0; image < 6; ++image)
+      {
+        MedianRequest request;
+        request.pixelType = type;
+        request.radius = radius;
+        request.footprint = footprint;
+        request.inputExtent = { { 210 + static_cast<std::int64_t>(random() % 40), 167, 2, 1 } };
+        request.outputOrigin = { { static_cast<std::int64_t>(random() % 20), 5, 0, 0 } };
+        request.outputExtent = { { 171, 150, 2, 1 } };
+        request.rank = image == 1 ? static_cast<std::int64_t>(random() % 2500) : -1;
+        CompareWithHost(request, MakePixels(request, image, random));
       }
     }
   }

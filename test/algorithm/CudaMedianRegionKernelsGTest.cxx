@@ -141,27 +141,6 @@ RunAnyRanked(const KernelArguments & slab, const RankShape & shape)
   RunRankedBy<TBits, VMapping, VThreads, false>(slab, shape, {});
 }
 
-/** A footprint whose pixels are some of a box's, all of them where it is small. */
-const Footprint *
-DrawFootprint(const Extent & radius, std::mt19937_64 & random)
-{
-  std::vector<FootprintPixel> pixels;
-  const auto                  every = 1 + random() % 4;
-  ForEachPosition({ { 2 * radius[0] + 1, 2 * radius[1] + 1, 2 * radius[2] + 1, 2 * radius[3] + 1 } },
-                  [&](const Extent & place) {
-                    if (random() % every == 0)
-                    {
-                      FootprintPixel pixel;
-                      for (std::size_t axis = 0; axis < Dimension; ++axis)
-                      {
-                        pixel.offset[axis] = place[axis] - radius[axis];
-                      }
-                      pixels.push_back(pixel);
-                    }
-                  });
-  return pixels.empty() ? Footprint::MakeCross(radius) : Footprint::Make(pixels);
-}
-
 /** Windows of footprints: disks, balls, and any pixels, with any rank. */
 template <typename TBits, KeyMapping VMapping>
 void
@@ -174,7 +153,7 @@ CheckFootprints(PixelType type, std::mt19937_64 & random)
   for (const Extent & radius :
        { Extent{ { 3, 4, 0, 0 } }, Extent{ { 2, 1, 2, 0 } }, Extent{ { 0, 3, 0, 2 } }, Extent{ { 6, 0, 0, 0 } } })
   {
-    footprints.push_back(DrawFootprint(radius, random));
+    footprints.push_back(cudamediantest::DrawFootprint(radius, random));
   }
   for (const auto * footprint : footprints)
   {

@@ -18,6 +18,7 @@
 #include "RankEdges.h"
 
 #include "DivideUp.h"
+#include "FootprintBits.h"
 #include "itkCudaMedianFootprint.h"
 
 #include <algorithm>
@@ -61,7 +62,111 @@ GetPlace(const Footprint & footprint,
   return place;
 }
 
+/** Pixels that follow each other along region axis 0. */
+struct Run
+{
+  std::ptrdiff_t first;
+  std::ptrdiff_t length;
+};
+
+std::vector<Run>
+ListRuns(std::vector<std::ptrdiff_t> places)
+{
+  std::vector<Run> runs;
+  std::sort(places.begin(), places.end());
+  for (const auto place : places)
+  {
+    if (!runs.empty() && place == runs.back().first + runs.back().length)
+    {
+      ++runs.back().length;
+    }
+    else
+    {
+      runs.push_back({ place, 1 });
+    }
+  }
+  return runs;
+}
+
+/** Pairs places that follow each other, wherever the corner is as many. */
+void
+Pair(const std::vector<std::ptrdiff_t> & places,
+     std::ptrdiff_t                      corner,
+     std::vector<std::ptrdiff_t> &       pairs,
+     std::vector<std::ptrdiff_t> &       singles)
+{
+  for (const auto & run : ListRuns(places))
+  {
+    // Of an odd number of pixels the first or the last one stands alone.
+    const auto odd = run.length - (run.length % 2 == 0 ? 1 : 0);
+    const bool isSecond = (corner + run.first) % 2 != 0;
+    const auto first = run.first + (isSecond ? 1 : 0);
+    for (auto place = first; place + 1 < first + odd; place += 2)
+    {
+      pairs.push_back(place);
+    }
+    singles.push_back(isSecond ? run.first : run.first + odd - 1);
+    if (odd < run.length)
+    {
+      singles.push_back(run.first + odd);
+    }
+  }
+}
+
+/** Takes pairs apart until there are so many. */
+void
+Unpair(std::size_t count, std::vector<std::ptrdiff_t> & pairs, std::vector<std::ptrdiff_t> & singles)
+{
+  for (; pairs.size() > count; pairs.pop_back())
+  {
+    singles.push_back(pairs.back());
+    singles.push_back(pairs.back() + 1);
+  }
+}
+
+/** Lists replacements, of four each what enters and then what leaves. \param unused the place of those that are left.
+ */
+void
+AddSteps(const RankEdges & edges, int count, std::ptrdiff_t unused, std::uint32_t * list)
+{
+  const auto getBytes = [&](const std::vector<std::ptrdiff_t> & places, std::size_t i) {
+    return static_cast<std::uint32_t>(2 * (i < places.size() ? places[i] : unused));
+  };
+  for (std::size_t i = 0; i < static_cast<std::size_t>(count); ++i)
+  {
+    const auto at = i / 4 * 8 + i % 4;
+    list[at] = getBytes(edges.entering, i);
+    list[at + 4] = getBytes(edges.leaving, i);
+  }
+}
+
+/** Sets the bits of a footprint's pixels. */
+void
+AddBits(const Footprint & footprint, const RankShape & shape, std::uint32_t * bits)
+{
+  const auto columns = static_cast<std::size_t>(shape.axes[0]);
+  const auto rows = static_cast<std::size_t>(shape.axes[2]);
+  const auto radius = footprint.GetRadius();
+  for (const auto & pixel : footprint.GetPixels())
+  {
+    const auto x = static_cast<int>(pixel.offset[columns] + radius[columns]);
+    const auto y = static_cast<int>(pixel.offset[rows] + radius[rows]);
+    const auto place = GetRegionForm(shape) == RegionForm::Narrow
+                         ? FootprintBits<true>::GetWord(shape.window[0], x, y)
+                         : FootprintBits<false>::GetWord(shape.window[0], x, y);
+    bits[place] |= 1U << x % 32;
+  }
+}
+
 } // namespace
+
+int
+CountBitWords(const RankShape & shape)
+{
+  return GetRegionForm(shape) == RegionForm::Narrow
+           ? FootprintBits<true>::CountWords(shape.window[0], shape.window[2])
+           : FootprintBits<false>::CountWords(shape.window[0], shape.window[2]);
+}
 
 std::vector<std::ptrdiff_t>
 ListMembers(const Footprint & footprint, const int (&axes)[Dimension], const std::ptrdiff_t (&pitch)[3])
@@ -108,6 +213,31 @@ CountEdges(const Footprint & footprint, int imageAxis)
   }));
 }
 
+PairedEdges
+PairEdges(const RankEdges & edges, std::ptrdiff_t corner)
+{
+  PairedEdges paired;
+  Pair(edges.entering, corner, paired.pairs.entering, paired.singles.entering);
+  Pair(edges.leaving, corner, paired.pairs.leaving, paired.singles.leaving);
+  // Two pixels replace two.
+  const auto count = std::min(paired.pairs.entering.size(), paired.pairs.leaving.size());
+  Unpair(count, paired.pairs.entering, paired.singles.entering);
+  Unpair(count, paired.pairs.leaving, paired.singles.leaving);
+  return paired;
+}
+
+void
+SetPairedEdges(const Footprint & footprint, RankShape & shape)
+{
+  // Rows that lie apart, as they do in any region.
+  const std::ptrdiff_t row = std::ptrdiff_t{ 4 } * shape.window[0];
+  const std::ptrdiff_t pitch[3] = { 1, row, row };
+  const auto           paired = PairEdges(ListEdges(footprint, shape.axes, pitch, 2, 1), 0);
+  shape.edges = RoundUp(static_cast<int>(paired.singles.entering.size()), 4);
+  shape.pairs = RoundUp(static_cast<int>(paired.pairs.entering.size()), 4);
+  shape.runs = RoundUp(CountEdges(footprint, shape.axes[0]), 4);
+}
+
 std::vector<std::uint32_t>
 MakeRankLists(const Footprint & footprint, const RankShape & shape)
 {
@@ -117,17 +247,29 @@ MakeRankLists(const Footprint & footprint, const RankShape & shape)
   const auto                 edges = ListEdges(footprint, shape.axes, pitch, 2, 1);
   const auto                 members = ListMembers(footprint, shape.axes, pitch);
   std::vector<std::uint32_t> lists(GetRankListBytes(shape) / sizeof(std::uint32_t), 0);
-  // Kernels read four at once.
-  const auto getBytes = [](std::ptrdiff_t place) { return static_cast<std::uint32_t>(place * 2); };
-  for (std::size_t i = 0; i < edges.entering.size(); ++i)
+  auto *                     behind = lists.data();
+  if (KeepsThresholds(shape))
   {
-    const auto at = i / 4 * 8 + i % 4;
-    lists[at] = getBytes(edges.entering[i]);
-    lists[at + 4] = getBytes(edges.leaving[i]);
+    for (const std::ptrdiff_t corner : { 0, 1 })
+    {
+      const auto paired = PairEdges(edges, corner);
+      AddSteps(paired.pairs, shape.pairs, corner, behind);
+      AddSteps(paired.singles, shape.edges, 0, behind + 2 * shape.pairs);
+      behind += 2 * (shape.pairs + shape.edges);
+    }
+    const auto runs = ListRuns(members);
+    for (std::size_t i = 0; i < runs.size(); ++i)
+    {
+      behind[i] = static_cast<std::uint32_t>(runs[i].first) | static_cast<std::uint32_t>(runs[i].length) << 16;
+    }
+    AddBits(footprint, shape, behind + shape.runs);
+    return lists;
   }
+  AddSteps(edges, shape.edges, 0, behind);
+  behind += 2 * shape.edges;
   for (std::size_t i = 0; i < members.size(); ++i)
   {
-    lists[2 * static_cast<std::size_t>(shape.edges) + i / 2] |= static_cast<std::uint32_t>(members[i]) << (i % 2 * 16);
+    behind[i / 2] |= static_cast<std::uint32_t>(members[i]) << (i % 2 * 16);
   }
   return lists;
 }
@@ -135,7 +277,9 @@ MakeRankLists(const Footprint & footprint, const RankShape & shape)
 std::size_t
 GetRankListBytes(const RankShape & shape)
 {
-  return sizeof(std::uint32_t) * static_cast<std::size_t>(2 * shape.edges + DivideUp(shape.members, 2));
+  const int words = KeepsThresholds(shape) ? CountStepWords(shape) + shape.runs + CountBitWords(shape)
+                                           : 2 * shape.edges + DivideUp(shape.members, 2);
+  return sizeof(std::uint32_t) * static_cast<std::size_t>(words);
 }
 
 } // namespace cudamedian

@@ -49,7 +49,24 @@ ListEdges(const Footprint & footprint,
           int along,
           int step);
 
-/** How many pixels enter at a step along an image axis. */
+/** The same two by two where they follow each other along region axis 0, as the places of the first ones, which are
+ * even behind the region's first pixel; those that are left one by one. */
+struct PairedEdges
+{
+  RankEdges pairs;
+  RankEdges singles;
+};
+
+/** \param corner the window's place in the region, of which it matters whether it is even: as many are paired if not.
+ */
+PairedEdges
+PairEdges(const RankEdges & edges, std::ptrdiff_t corner);
+
+/** Sets a shape's edges and pairs for windows that keep a threshold, and its runs, once the axes are known. */
+void
+SetPairedEdges(const Footprint & footprint, RankShape & shape);
+
+/** How many pixels enter at a step along an image axis: as many as there are rows of pixels that follow each other. */
 int
 CountEdges(const Footprint & footprint, int imageAxis);
 
@@ -57,9 +74,18 @@ CountEdges(const Footprint & footprint, int imageAxis);
  *
  * Of four replacements each it is how many bytes the pixels that enter are behind the window's corner, a word each, and
  * then the same for those that leave; there are shape.edges of them, the last ones of which may replace a pixel by
- * itself. Two pixels' places are one word. */
+ * itself. Two pixels' places are one word.
+ *
+ * Where windows keep a threshold, shape.pairs replacements of two pixels each, listed in the same way, come before
+ * those of one; all of them once for windows whose corner is an even place of the region, and once for the others. Then
+ * shape.runs words have the place of the first pixel of a row of them in the lower half and their number in the upper
+ * one, none for the last words, and FootprintBits follow. */
 std::vector<std::uint32_t>
 MakeRankLists(const Footprint & footprint, const RankShape & shape);
+
+/** Words of FootprintBits that a block's windows have. */
+int
+CountBitWords(const RankShape & shape);
 
 /** Bytes of these lists. */
 std::size_t

@@ -80,15 +80,6 @@ ClearWindows(const RankArguments & arguments, std::uint32_t * bits)
   }
 }
 
-/** How the pixels of windows enter and leave: rows of an odd or an even number, or those at the edges of a footprint.
- */
-enum class WindowForm
-{
-  OddRows,
-  EvenRows,
-  Footprint
-};
-
 /** Slides a thread's window of a block. A footprint's replacements are put between the windows and the ranks, where the
  * block reads them fastest. */
 template <typename TPixelBits, int VThreads, int VCounterBits, WindowForm VForm, bool VHasMap>
@@ -324,12 +315,10 @@ template <bool VHasMap>
 RankKernels
 GetRankKernels(const RankShape & shape, KeyFormat keyFormat)
 {
-  if (shape.members > 0)
-  {
-    return GetRankKernelsOf<WindowForm::Footprint, VHasMap>(shape, keyFormat);
-  }
-  return shape.window[0] % 2 == 0 ? GetRankKernelsOf<WindowForm::EvenRows, VHasMap>(shape, keyFormat)
-                                  : GetRankKernelsOf<WindowForm::OddRows, VHasMap>(shape, keyFormat);
+  const auto form = GetWindowForm(shape);
+  return form == WindowForm::Footprint  ? GetRankKernelsOf<WindowForm::Footprint, VHasMap>(shape, keyFormat)
+         : form == WindowForm::EvenRows ? GetRankKernelsOf<WindowForm::EvenRows, VHasMap>(shape, keyFormat)
+                                        : GetRankKernelsOf<WindowForm::OddRows, VHasMap>(shape, keyFormat);
 }
 
 cudaError_t

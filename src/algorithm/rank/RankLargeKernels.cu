@@ -50,13 +50,13 @@ __launch_bounds__(valueSortThreads) LargeSortKernel(const __grid_constant__ Rank
 }
 
 /** Slides windows over a region's ranks. The blocks of a region follow each other. */
-template <typename TPixelBits, bool VHasEvenRows>
+template <typename TPixelBits, WindowForm VWindow>
 __global__ void
 __launch_bounds__(largeThresholdThreads, 8) LargeThresholdKernel(const __grid_constant__ RankArguments arguments)
 {
   extern __shared__ __align__(16) std::uint32_t sums[];
 
-  using Windows = ThresholdWindows<TPixelBits, VHasEvenRows, RegionForm::Large, WarpThreads>;
+  using Windows = ThresholdWindows<TPixelBits, VWindow, RegionForm::Large, WarpThreads>;
   constexpr auto warps = largeThresholdThreads / 32;
   const auto &   shape = arguments.shape;
   const auto     blocks = static_cast<unsigned int>(shape.threads / largeThresholdThreads);
@@ -82,7 +82,8 @@ template <typename TPixelBits>
 RankFunction
 FindLargeThresholdKernelOf(const RankShape & shape)
 {
-  return shape.window[0] % 2 == 0 ? LargeThresholdKernel<TPixelBits, true> : LargeThresholdKernel<TPixelBits, false>;
+  return GetWindowForm(shape) == WindowForm::EvenRows ? LargeThresholdKernel<TPixelBits, WindowForm::EvenRows>
+                                                      : LargeThresholdKernel<TPixelBits, WindowForm::OddRows>;
 }
 
 } // namespace

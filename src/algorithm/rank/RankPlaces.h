@@ -127,14 +127,6 @@ struct RankPlaces
     return VIsNarrow ? (inside >> 4 & 0xFU) | inside >> 16 : inside >> (Shift - 1);
   }
 
-private:
-  /** Of eight places the first four are in lower halves of words, the others in upper ones. */
-  CUDAMEDIAN_HOST_DEVICE static unsigned int
-  GetElement(unsigned int rank)
-  {
-    return VIsNarrow ? (rank & ~7U) + rank % 4 * 2 + rank / 4 % 2 : rank;
-  }
-
   CUDAMEDIAN_HOST_DEVICE static void
   LoadEight(const std::uint32_t * places, std::uint32_t (&words)[Words])
   {
@@ -154,6 +146,14 @@ private:
       }
 #endif
     }
+  }
+
+private:
+  /** Of eight places the first four are in lower halves of words, the others in upper ones. */
+  CUDAMEDIAN_HOST_DEVICE static unsigned int
+  GetElement(unsigned int rank)
+  {
+    return VIsNarrow ? (rank & ~7U) + rank % 4 * 2 + rank / 4 % 2 : rank;
   }
 };
 

@@ -18,6 +18,7 @@
 #ifndef RankPolicy_h
 #define RankPolicy_h
 
+#include "HostDevice.h"
 #include "Traits.h"
 #include "Window.h"
 
@@ -47,6 +48,8 @@ struct RankShape
   int          sharedBytes; ///< of a block that slides windows
   int          members;     ///< pixels of a window that is no box; 0 for a box
   int          edges; ///< pixels of it that are replaced at a step along region axis 2, and some more: a multiple of 4
+  int          pairs; ///< such pixels two by two, besides those, where windows keep a threshold; a multiple of 4
+  int          runs;  ///< of its pixels along region axis 0, and some more, where windows keep a threshold; likewise
   std::int64_t scratchBytes; ///< device memory that the ranks and sorted pixels of a block take; 0 for values
 };
 
@@ -55,6 +58,30 @@ inline bool
 KeepsThresholds(const RankShape & shape)
 {
   return shape.counterBits == 0;
+}
+
+/** How the pixels of windows enter and leave: rows of an odd or an even number, or those at the edges of a footprint.
+ */
+enum class WindowForm
+{
+  OddRows,
+  EvenRows,
+  Footprint
+};
+
+inline WindowForm
+GetWindowForm(const RankShape & shape)
+{
+  return shape.members > 0          ? WindowForm::Footprint
+         : shape.window[0] % 2 == 0 ? WindowForm::EvenRows
+                                    : WindowForm::OddRows;
+}
+
+/** Words that list the replacements of a footprint whose windows keep a threshold, before its runs (RankEdges.h). */
+CUDAMEDIAN_HOST_DEVICE int
+CountStepWords(const RankShape & shape)
+{
+  return 4 * (shape.pairs + shape.edges);
 }
 
 /** Pixels that a region can have which is sorted by values, or by numbers for them (RankValueSort.h). */

@@ -18,12 +18,31 @@
 #ifndef RankThreshold_h
 #define RankThreshold_h
 
+#include "FootprintBits.h"
 #include "RankPlaces.h"
 #include "WordBits.h"
 
 /** Windows that keep no counters of their pixels: see ThresholdWindows. For kernels and the host. */
 namespace cudamedian
 {
+
+/** What windows of a footprint read. */
+struct FootprintLists
+{
+  const std::uint32_t * steps{ nullptr };
+  const std::uint32_t * runs{ nullptr };
+  const std::uint32_t * bits{ nullptr };
+
+  FootprintLists() = default;
+
+  /** \param lists MakeRankLists(), where they are read fastest. */
+  CUDAMEDIAN_HOST_DEVICE
+  FootprintLists(const std::uint32_t * lists, const RankShape & shape)
+    : steps(lists)
+    , runs(lists + CountStepWords(shape))
+    , bits(runs + shape.runs)
+  {}
+};
 
 /** The windows of a warp, which slide over the ranks of a region without counters of their pixels.
  *
@@ -41,12 +60,18 @@ namespace cudamedian
  *
  * What a step costs depends on how many ranks of the region the median moves by. Windows lie in planes: those along
  * three axes move by too many (benchmark/README.md). */
-template <typename TPixelBits, bool VHasEvenRows, RegionForm VForm, typename TThreads>
+template <typename TPixelBits, WindowForm VWindow, RegionForm VForm, typename TThreads>
 class ThresholdWindows
 {
 public:
   static constexpr bool IsLarge = VForm == RegionForm::Large;
+  static constexpr bool HasEvenRows = VWindow == WindowForm::EvenRows;
+  static constexpr bool IsFootprint = VWindow == WindowForm::Footprint;
+  /** The one whose first window the threshold of a warp suits, of a footprint. */
+  static constexpr int middleLane = 16;
+  static_assert(!(IsLarge && IsFootprint), "windows of a footprint lie in regions that 16 bits number");
   using Places = RankPlaces<VForm == RegionForm::Narrow>;
+  using Bits = FootprintBits<VForm == RegionForm::Narrow>;
   /** Ranks that are looked through at a time; a threshold is the first of them. */
   static constexpr int Group = IsLarge ? 32 : 8;
 
@@ -58,15 +83,16 @@ public:
   }
 
   CUDAMEDIAN_HOST_DEVICE
-  ThresholdWindows(const TThreads &      threads,
-                   const RankArguments & arguments,
-                   const RankBlock &     block,
-                   int                   warp,
-                   const std::uint16_t * ranks,
-                   const std::uint32_t * places,
-                   std::uint32_t *       sums,
-                   std::uint32_t *       unordered,
-                   const TPixelBits *    sorted)
+  ThresholdWindows(const TThreads &       threads,
+                   const RankArguments &  arguments,
+                   const RankBlock &      block,
+                   int                    warp,
+                   const std::uint16_t *  ranks,
+                   const std::uint32_t *  places,
+                   std::uint32_t *        sums,
+                   std::uint32_t *        unordered,
+                   const TPixelBits *     sorted,
+                   const FootprintLists & lists = {})
     : m_Threads(threads)
     , m_Arguments(arguments)
     , m_Block(block)
@@ -76,6 +102,7 @@ public:
     , m_Sums(sums)
     , m_Unordered(unordered)
     , m_Sorted(sorted)
+    , m_Lists(lists)
     , m_Input(static_cast<const TPixelBits *>(arguments.slab.input) + GetOffsetAlong(arguments, block, 1, 0) +
               GetOffsetAlong(arguments, block, 3, 0))
     , m_Columns(arguments, block, 0)
@@ -87,6 +114,10 @@ public:
   {
     FindLanes();
     FindStart();
+    if constexpr (IsFootprint)
+    {
+      CountMembers();
+    }
     if constexpr (IsLarge)
     {
       SlideTogether();
@@ -109,11 +140,13 @@ private:
     const int    axes[] = { shape.axes[0], shape.axes[2] };
     for (int i = 0; i < 2; ++i)
     {
-      const int shorter = i == 0 && !VHasEvenRows ? 0 : slab.shorter[axes[i]];
+      const int shorter = i == 0 && !HasEvenRows ? 0 : slab.shorter[axes[i]];
       m_Window[i] = 2 * static_cast<int>(slab.radius[axes[i]]) + 1 - shorter;
     }
+    m_Bits = Bits(m_Lists.bits, m_Window[0], m_Window[1]);
+    m_Pixels = IsFootprint ? shape.members : m_Window[0] * m_Window[1];
     // As far as 32 ranks where a window's pixels are spread evenly over them.
-    m_Far = 32 * m_Window[0] * m_Window[1] / shape.pixels;
+    m_Far = 32 * m_Pixels / shape.pixels;
     m_Threads.ForEachThread([&](int lane) {
       auto & corner = m_Corner[lane];
       GetCorner(32 * m_Warp + lane, corner);
@@ -136,7 +169,10 @@ private:
    *
    * All windows of a warp count with the same threshold, which takes little, since columns are summed up once for all.
    * It is the one that suits the window best that is farthest off: where its wanted rank would lie if its pixels were
-   * spread evenly over the ranks between the nearest ones that have been tried. Others may gain from it too. */
+   * spread evenly over the ranks between the nearest ones that have been tried. Others may gain from it too.
+   *
+   * Of a footprint its box is taken, and the rank that is as far among the box's pixels; the threshold is one for all,
+   * which suits the window in the middle. */
   CUDAMEDIAN_HOST_DEVICE void
   FindStart()
   {
@@ -144,8 +180,9 @@ private:
     // Windows this near, in groups of ranks, find their wanted rank as fast by themselves.
     constexpr auto near = IsLarge ? 12.0F : 24.0F;
     const auto &   shape = m_Arguments.shape;
-    const auto     wanted = static_cast<int>(m_Arguments.slab.rank);
     const int      pixels = m_Window[0] * m_Window[1];
+    const auto     rank = static_cast<std::int64_t>(m_Arguments.slab.rank);
+    const auto     wanted = static_cast<int>(IsFootprint ? rank * pixels / m_Pixels : rank);
     const int      least = 32 / Group;
     const int      last = 32 / Group * (shape.words - 1);
     const auto     groups = static_cast<float>(shape.pixels) / static_cast<float>(Group * pixels);
@@ -179,7 +216,8 @@ private:
         lowerBelow[lane] = isLower ? below : lowerBelow[lane];
         upper[lane] = isUpper ? start : upper[lane];
         upperBelow[lane] = isUpper ? below : upperBelow[lane];
-        farthest[lane] = (m_Steps[lane] > 0 ? 32 * GetDistance(m_Below[lane], wanted) : 0) + lane;
+        const bool matters = IsFootprint ? lane == middleLane : m_Steps[lane] > 0;
+        farthest[lane] = (matters ? 32 * GetDistance(m_Below[lane], wanted) : 0) + lane;
         const auto part =
           static_cast<float>(wanted - lowerBelow[lane]) / static_cast<float>(upperBelow[lane] - lowerBelow[lane]);
         next[lane] = lower[lane] + static_cast<int>(part * static_cast<float>(upper[lane] - lower[lane]) + 0.5F);
@@ -281,6 +319,84 @@ private:
     return static_cast<int>((both & 0xFFFFU) + (both >> 16) + upper);
   }
 
+  /** Counts how many pixels of the warp's first windows are below the threshold, of a footprint: of the first window
+   * row by row, a few by each lane, and of the others by what enters and leaves from window to window. */
+  CUDAMEDIAN_HOST_DEVICE void
+  CountMembers()
+  {
+    int corner[2];
+    GetCorner(32 * m_Warp, corner);
+    const auto * first = m_Ranks + corner[1] * m_Arguments.shape.region[0] + corner[0];
+    const auto   groups = m_Threads.GetFrom(m_Groups, middleLane);
+    Value<int>   parts;
+    m_Threads.ForEachThread([&](int lane) {
+      m_Groups[lane] = groups[lane];
+      const auto threshold = GetThreshold(groups[lane]);
+      parts[lane] = CountRuns(first, lane, threshold);
+      m_Below[lane] = lane == 0 ? 0 : CountChanges(first + (lane - 1), threshold);
+    });
+    CUDAMEDIAN_UNROLL
+    for (int distance = 1; distance < 32; distance *= 2)
+    {
+      const auto across = m_Threads.GetAcross(parts, distance);
+      const auto before = m_Threads.GetBefore(m_Below, distance);
+      m_Threads.ForEachThread([&](int lane) {
+        parts[lane] += across[lane];
+        m_Below[lane] += lane >= distance ? before[lane] : 0;
+      });
+    }
+    m_Threads.ForEachThread([&](int lane) { m_Below[lane] += parts[lane]; });
+  }
+
+  /** How many pixels of a window are below a threshold, of the rows that a lane counts. */
+  CUDAMEDIAN_HOST_DEVICE int
+  CountRuns(const std::uint16_t * corner, int lane, std::uint32_t threshold) const
+  {
+    std::uint32_t sum = 0;
+    CUDAMEDIAN_KEEP_LOOP
+    for (int i = lane; i < m_Arguments.shape.runs; i += 32)
+    {
+      const auto   run = m_Lists.runs[i];
+      auto         left = static_cast<int>(run >> 16);
+      const auto * ranks = corner + (run & 0xFFFFU);
+      // No rank is as great as what stands in for one that is missing.
+      constexpr std::uint32_t none = 0xFFFF0000U;
+      if (left > 0 && IsSecondOfPair(ranks))
+      {
+        sum += CompareBoth(*ranks | none, threshold);
+        ++ranks;
+        --left;
+      }
+      for (; left >= 2; left -= 2, ranks += 2)
+      {
+        sum += CompareBoth(LoadPair(ranks), threshold);
+      }
+      sum += left > 0 ? CompareBoth(*ranks | none, threshold) : 0;
+    }
+    return 2 * GetLower(sum) - GetDifference(sum);
+  }
+
+  /** How many more pixels below a threshold the window beside another along the region's rows has. */
+  CUDAMEDIAN_HOST_DEVICE int
+  CountChanges(const std::uint16_t * corner, std::uint32_t threshold) const
+  {
+    std::uint32_t sum = 0;
+    CUDAMEDIAN_KEEP_LOOP
+    for (int i = 0; i < m_Arguments.shape.runs; i += 4)
+    {
+      std::uint32_t runs[4];
+      LoadFour(m_Lists.runs + i, runs);
+      CUDAMEDIAN_UNROLL
+      for (const auto run : runs)
+      {
+        const auto *        leaving = corner + (run & 0xFFFFU);
+        const std::uint32_t entering = leaving[run >> 16];
+        sum += CompareBoth(entering | static_cast<std::uint32_t>(*leaving) << 16, threshold);
+      }
+    }
+    return GetDifference(sum);
+  }
+
   /** Where a lane's first window has its output. */
   CUDAMEDIAN_HOST_DEVICE TPixelBits *
   GetOutput(int lane) const
@@ -331,7 +447,8 @@ private:
     CUDAMEDIAN_KEEP_LOOP
     while (--steps > 0)
     {
-      below += Replace(entering, leaving, GetThreshold(eight));
+      below +=
+        IsFootprint ? ReplaceListed(leaving, GetThreshold(eight)) : Replace(entering, leaving, GetThreshold(eight));
       entering += row;
       leaving += row;
       lowest += Places::Pack(0, 1);
@@ -603,6 +720,10 @@ private:
     int y = 0;
     Places::Load(m_Places, static_cast<unsigned int>(rank), x, y);
     isInside = x >= left && x < left + m_Window[0] && y >= top && y < top + m_Window[1];
+    if constexpr (IsFootprint)
+    {
+      isInside = isInside && m_Bits.Has(x - left, y - top);
+    }
     return LoadPixel(x, y);
   }
 
@@ -756,6 +877,10 @@ private:
         CUDAMEDIAN_KEEP_LOOP
         for (int x = left; x < left + m_Window[0]; ++x)
         {
+          if (IsFootprint && !m_Bits.Has(x - left, y - top))
+          {
+            continue;
+          }
           below += mapping.FromBits(LoadPixel(x, y), GetSignMask()) < tried ? 1 : 0;
         }
       }
@@ -768,18 +893,58 @@ private:
   CUDAMEDIAN_HOST_DEVICE int
   Replace(const std::uint16_t * entering, const std::uint16_t * leaving, std::uint32_t threshold) const
   {
-    const int     last = VHasEvenRows ? m_Window[0] - 1 : m_Window[0];
-    const int     odd = static_cast<int>(reinterpret_cast<std::uintptr_t>(entering) >> 1 & 1);
+    const int     last = HasEvenRows ? m_Window[0] - 1 : m_Window[0];
+    const int     odd = IsSecondOfPair(entering) ? 1 : 0;
     const int     single = odd != 0 ? 0 : last - 1;
     std::uint32_t pairs = 0;
     std::uint32_t singles =
       CompareBoth(entering[single] | static_cast<std::uint32_t>(leaving[single]) << 16, threshold);
-    if (VHasEvenRows)
+    if (HasEvenRows)
     {
       singles += CompareBoth(entering[last] | static_cast<std::uint32_t>(leaving[last]) << 16, threshold);
     }
     ReplacePairs(entering + odd, leaving + odd, last / 2, threshold, pairs);
     return 2 * GetLower(pairs) - GetDifference(pairs) + GetDifference(singles);
+  }
+
+  /** The same for a footprint: pixels that are listed as places from a window's corner replace others. */
+  CUDAMEDIAN_HOST_DEVICE int
+  ReplaceListed(const std::uint16_t * corner, std::uint32_t threshold) const
+  {
+    const auto &  shape = m_Arguments.shape;
+    const auto *  list = m_Lists.steps + (IsSecondOfPair(corner) ? 2 * (shape.pairs + shape.edges) : 0);
+    std::uint32_t pairs = 0;
+    ForEachFour(list, shape.pairs, [&](std::uint32_t entering, std::uint32_t leaving) {
+      pairs += CompareBoth(LoadPair(GetBehind(corner, entering)), threshold) -
+               CompareBoth(LoadPair(GetBehind(corner, leaving)), threshold);
+    });
+    std::uint32_t singles = 0;
+    ForEachFour(list + 2 * shape.pairs, shape.edges, [&](std::uint32_t entering, std::uint32_t leaving) {
+      const std::uint32_t in = *GetBehind(corner, entering);
+      const std::uint32_t out = *GetBehind(corner, leaving);
+      singles += CompareBoth(in | out << 16, threshold);
+    });
+    return 2 * GetLower(pairs) - GetDifference(pairs) + GetDifference(singles);
+  }
+
+  /** Calls replace(entering, leaving) for all of a list. */
+  template <typename TReplace>
+  CUDAMEDIAN_HOST_DEVICE static void
+  ForEachFour(const std::uint32_t * list, int count, const TReplace & replace)
+  {
+    CUDAMEDIAN_KEEP_LOOP
+    for (; count > 0; count -= 4, list += 8)
+    {
+      std::uint32_t entering[4];
+      std::uint32_t leaving[4];
+      LoadFour(list, entering);
+      LoadFour(list + 4, leaving);
+      CUDAMEDIAN_UNROLL
+      for (int i = 0; i < 4; ++i)
+      {
+        replace(entering[i], leaving[i]);
+      }
+    }
   }
 
   CUDAMEDIAN_HOST_DEVICE static void
@@ -838,10 +1003,11 @@ private:
     while (!isFound)
     {
       isFound = LookAtGroup(eight, below, inside, wanted, [&](int group) {
-        return Places::FindInside(m_Places + Places::Words * group, lowest, highest);
+        const auto * places = m_Places + Places::Words * group;
+        return IsFootprint ? m_Bits.FindInside(places, lowest, highest) : Places::FindInside(places, lowest, highest);
       });
     }
-    return 8 * eight + FindBit<8>(Places::Order(inside), wanted - below);
+    return 8 * eight + FindBit<8>(IsFootprint ? inside : Places::Order(inside), wanted - below);
   }
 
   /** Moves a threshold that is far from the wanted rank by 32 ranks at a time, whose places are loaded together. */
@@ -858,7 +1024,9 @@ private:
       {
         return;
       }
-      const int count = Places::CountInside(m_Places + Places::Words * first, lowest, highest);
+      const auto * places = m_Places + Places::Words * first;
+      const int    count =
+        IsFootprint ? m_Bits.CountInside(places, lowest, highest) : Places::CountInside(places, lowest, highest);
       const int next = lower ? below - count : below + count;
       if (lower ? next <= wanted : next > wanted)
       {
@@ -904,16 +1072,6 @@ private:
     return static_cast<int>(sum + static_cast<std::uint32_t>(GetLower(sum))) >> 16;
   }
 
-  CUDAMEDIAN_HOST_DEVICE static std::uint32_t
-  LoadPair(const std::uint16_t * ranks)
-  {
-#ifdef __CUDA_ARCH__
-    return *reinterpret_cast<const std::uint32_t *>(ranks);
-#else
-    return ranks[0] | static_cast<std::uint32_t>(ranks[1]) << 16;
-#endif
-  }
-
   const TThreads &      m_Threads;
   const RankArguments & m_Arguments;
   const RankBlock &     m_Block;
@@ -923,13 +1081,16 @@ private:
   std::uint32_t *       m_Sums;
   std::uint32_t *       m_Unordered; ///< a bit for each packed rank that may be before the last one; null: none may
   const TPixelBits *    m_Sorted;
+  FootprintLists        m_Lists;
   const TPixelBits *    m_Input;   ///< where the region's places of 0 along axes 1 and 3 are
   RegionAxis            m_Columns; ///< of the region
   RegionAxis            m_Rows;
-  int                   m_Window[2]; ///< along axes 0 and 2
-  int                   m_Far{ 0 };  ///< pixels of a window that mostly have more than 32 ranks between them
-  Value<int[2]>         m_Corner;    ///< of the first windows within the region
-  Value<int>            m_Steps;     ///< outputs, none or fewer beyond the image
+  int                   m_Window[2];   ///< along axes 0 and 2
+  int                   m_Pixels{ 0 }; ///< of a window
+  Bits                  m_Bits;        ///< of a footprint
+  int                   m_Far{ 0 };    ///< pixels of a window that mostly have more than 32 ranks between them
+  Value<int[2]>         m_Corner;      ///< of the first windows within the region
+  Value<int>            m_Steps;       ///< outputs, none or fewer beyond the image
   Value<int>            m_Below;
   Value<int>            m_Groups; ///< of ranks below the thresholds
   Value<std::uint32_t>  m_Inside; ///< which ranks of the word lie in the window

@@ -50,13 +50,13 @@ __launch_bounds__(valueSortThreads) ValueKernel(const __grid_constant__ RankArgu
 }
 
 /** Slides the windows of each block over its ranks. */
-template <typename TPixelBits, bool VHasEvenRows, RegionForm VForm>
+template <typename TPixelBits, WindowForm VWindow, RegionForm VForm>
 __global__ void
 __launch_bounds__(mostThresholdThreads) ThresholdKernel(const __grid_constant__ RankArguments arguments)
 {
   extern __shared__ __align__(16) std::uint32_t places[];
 
-  using Windows = ThresholdWindows<TPixelBits, VHasEvenRows, VForm, WarpThreads>;
+  using Windows = ThresholdWindows<TPixelBits, VWindow, VForm, WarpThreads>;
   const auto & shape = arguments.shape;
   const int    thread = static_cast<int>(threadIdx.x);
   const int    padded = arguments.GetPaddedPixels();
@@ -79,7 +79,19 @@ __launch_bounds__(mostThresholdThreads) ThresholdKernel(const __grid_constant__ 
   {
     Windows::Places::Clear(places, static_cast<unsigned int>(i));
   }
-  auto * sums = places + 4 * Windows::Places::Words * shape.words;
+  auto *         words = places + 4 * Windows::Places::Words * shape.words;
+  FootprintLists lists;
+  if constexpr (VWindow == WindowForm::Footprint)
+  {
+    const int count = CountStepWords(shape) + shape.runs + Windows::Bits::CountWords(shape.window[0], shape.window[2]);
+    for (int i = thread; i < count; i += static_cast<int>(blockDim.x))
+    {
+      words[i] = arguments.lists[i];
+    }
+    lists = FootprintLists(words, shape);
+    words += count;
+  }
+  auto * sums = words;
   auto * unordered = sums + static_cast<int>(blockDim.x) / 32 * Windows::CountSums(shape);
   if (arguments.unordered != nullptr)
   {
@@ -101,24 +113,27 @@ __launch_bounds__(mostThresholdThreads) ThresholdKernel(const __grid_constant__ 
           places,
           sums + warp * Windows::CountSums(shape),
           arguments.unordered == nullptr ? nullptr : unordered,
-          arguments.sorted == nullptr ? nullptr : static_cast<const TPixelBits *>(arguments.sorted) + first)
+          arguments.sorted == nullptr ? nullptr : static_cast<const TPixelBits *>(arguments.sorted) + first,
+          lists)
     .Run();
 }
 
-template <typename TPixelBits, bool VHasEvenRows>
+template <typename TPixelBits, WindowForm VWindow>
 RankFunction
 FindThresholdKernelOf(const RankShape & shape)
 {
-  return GetRegionForm(shape) == RegionForm::Narrow ? ThresholdKernel<TPixelBits, VHasEvenRows, RegionForm::Narrow>
-                                                    : ThresholdKernel<TPixelBits, VHasEvenRows, RegionForm::Wide>;
+  return GetRegionForm(shape) == RegionForm::Narrow ? ThresholdKernel<TPixelBits, VWindow, RegionForm::Narrow>
+                                                    : ThresholdKernel<TPixelBits, VWindow, RegionForm::Wide>;
 }
 
 template <typename TPixelBits>
 RankFunction
 FindThresholdKernelOf(const RankShape & shape)
 {
-  return shape.window[0] % 2 == 0 ? FindThresholdKernelOf<TPixelBits, true>(shape)
-                                  : FindThresholdKernelOf<TPixelBits, false>(shape);
+  const auto form = GetWindowForm(shape);
+  return form == WindowForm::Footprint  ? FindThresholdKernelOf<TPixelBits, WindowForm::Footprint>(shape)
+         : form == WindowForm::EvenRows ? FindThresholdKernelOf<TPixelBits, WindowForm::EvenRows>(shape)
+                                        : FindThresholdKernelOf<TPixelBits, WindowForm::OddRows>(shape);
 }
 
 } // namespace

@@ -18,6 +18,7 @@
 #include "RankThresholdPolicy.h"
 
 #include "DivideUp.h"
+#include "RankEdges.h"
 
 #include <algorithm>
 #include <cmath>
@@ -94,6 +95,10 @@ SetBlock(const Window & window, int pixelBytes, bool byValues, RankShape & shape
   shape.sharedBytes = (GetRegionForm(shape) == RegionForm::Narrow ? 64 : 128) * shape.words +
                       RoundUp(4 * sums * (shape.threads / 32), 16) + GetUnorderedBytes(shape, pixelBytes) +
                       2 * RoundUp(shape.pixels, 8);
+  if (shape.members > 0)
+  {
+    shape.sharedBytes += static_cast<int>(GetRankListBytes(shape));
+  }
   return 32 * shape.words <= mostCompared && shape.sharedBytes <= traits.blockSharedBytes;
 }
 
@@ -147,12 +152,21 @@ Estimate(const RankShape &    shape,
   const double drift = restlessness * spread * 0.56 * std::sqrt(width);
   const double first = spread * 0.4 * std::sqrt(width * height);
   const double eights = 1 + 2.2 * drift / 8 + (1 + 2.2 * first / 8) / shape.steps;
-  const double start = ((32 + width) / 64 * height * 2.5 + width * 1.5 + 200) / shape.steps;
+  double       start = ((32 + width) / 64 * height * 2.5 + width * 1.5 + 200) / shape.steps;
   const double load = 12.0 * shape.pixels / outputs;
-  const double eightCost = GetRegionForm(shape) == RegionForm::Narrow ? 28 : 45;
+  const bool   isNarrow = GetRegionForm(shape) == RegionForm::Narrow;
+  double       eightCost = isNarrow ? 28 : 45;
   // Pixels that share a number are compared.
   const double unordered = GetUnorderedBytes(shape, pixelBytes) > 0 ? 800 * shape.pixels / 65536.0 : 0;
-  const double instructions = width * 1.3 + 100 + eights * eightCost + start + load + unordered;
+  double       replaced = width * 1.3;
+  if (shape.members > 0)
+  {
+    // Pixels are replaced by lists, and each that may be the wanted one is looked up.
+    replaced = 8 * (shape.edges + shape.pairs);
+    start += (0.05 * shape.members + 12 * shape.runs) / shape.steps;
+    eightCost += isNarrow ? 50 : 80;
+  }
+  const double instructions = replaced + 100 + eights * eightCost + start + load + unordered;
   const double warps = static_cast<double>(traits.CountBlocks(shape.sharedBytes, shape.threads)) * shape.threads / 32;
   const int    batches = DivideUp(DivideUp(shape.region[0], 32) * shape.region[2], 256);
   const auto   rate = GetValueSortRate(pixelBytes);
@@ -176,7 +190,7 @@ EstimateLarge(const Window & window, int pixelBytes)
 bool
 SetThresholdAxes(const Window & window, int pixelBytes, RankShape & shape)
 {
-  if (pixelBytes < 2 || window.footprint != nullptr || !SetRankAxes(window, shape) || shape.window[1] != 1)
+  if (pixelBytes < 2 || !SetRankAxes(window, shape) || shape.window[1] != 1)
   {
     return false;
   }
@@ -185,6 +199,10 @@ SetThresholdAxes(const Window & window, int pixelBytes, RankShape & shape)
     // Threads lie along the image's rows even where walking along them would let fewer pixels enter.
     std::swap(shape.axes[0], shape.axes[2]);
     std::swap(shape.window[0], shape.window[2]);
+  }
+  if (window.footprint != nullptr)
+  {
+    SetPairedEdges(*window.footprint, shape);
   }
   shape.lanes[1] = shape.tile[1] = 1;
   return shape.axes[0] == 0;
@@ -239,6 +257,10 @@ FindThresholdShape(const Window & window, int pixelBytes, RankShape & shape, con
   }
   if (IsLargeRegionFaster(window, pixelBytes))
   {
+    if (window.footprint != nullptr)
+    {
+      return false;
+    }
     const bool fits = FindLargeBlock(window, pixelBytes, candidate, traits);
     shape = fits ? candidate : shape;
     return fits;
@@ -283,6 +305,10 @@ FindThresholdShape(const Window & window, int pixelBytes, RankShape & shape, con
 bool
 IsThresholdFaster(const Window & window, int pixelBytes)
 {
+  if (window.footprint != nullptr)
+  {
+    return pixelBytes > 1 && std::min(window.GetSize(0), window.GetSize(1)) >= 51;
+  }
   const auto shorter = std::min(window.GetSize(0), window.GetSize(1));
   const auto longer = std::max(window.GetSize(0), window.GetSize(1));
   const bool isFloat = pixelBytes == 4;

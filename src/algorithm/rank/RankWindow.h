@@ -59,6 +59,49 @@ CUDAMEDIAN_HOST_DEVICE std::uint16_t
   return static_cast<std::uint16_t>(word << shift | (value - word * counters) * VCounterBits);
 }
 
+/** Four words of a list. */
+CUDAMEDIAN_HOST_DEVICE void
+LoadFour(const std::uint32_t * list, std::uint32_t (&words)[4])
+{
+#ifdef __CUDA_ARCH__
+  const uint4 four = *reinterpret_cast<const uint4 *>(list);
+  words[0] = four.x;
+  words[1] = four.y;
+  words[2] = four.z;
+  words[3] = four.w;
+#else
+  for (int i = 0; i < 4; ++i)
+  {
+    words[i] = list[i];
+  }
+#endif
+}
+
+/** The place of a rank so many bytes behind a window's corner. */
+CUDAMEDIAN_HOST_DEVICE const std::uint16_t *
+                             GetBehind(const std::uint16_t * corner, std::uint32_t bytes)
+{
+  return reinterpret_cast<const std::uint16_t *>(reinterpret_cast<const char *>(corner) + bytes);
+}
+
+/** Whether a rank is the second of two that are loaded at once. */
+CUDAMEDIAN_HOST_DEVICE bool
+IsSecondOfPair(const std::uint16_t * rank)
+{
+  return (reinterpret_cast<std::uintptr_t>(rank) >> 1 & 1) != 0;
+}
+
+/** Two ranks that are loaded at once. */
+CUDAMEDIAN_HOST_DEVICE std::uint32_t
+                       LoadPair(const std::uint16_t * ranks)
+{
+#ifdef __CUDA_ARCH__
+  return *reinterpret_cast<const std::uint32_t *>(ranks);
+#else
+  return ranks[0] | static_cast<std::uint32_t>(ranks[1]) << 16;
+#endif
+}
+
 /** The rows of a window whose pixels are replaced, an odd number in each. Two ranks are loaded at once; one pixel
  * stands alone, at the end of the row that is not aligned. */
 struct RankRows
@@ -73,7 +116,7 @@ struct RankRows
   CUDAMEDIAN_HOST_DEVICE
   RankRows(const std::uint16_t * ranks, int pixels, int rows, int step)
     : pairs(pixels / 2)
-    , odd(static_cast<int>(reinterpret_cast<std::uintptr_t>(ranks) / sizeof(std::uint16_t) % 2))
+    , odd(IsSecondOfPair(ranks) ? 1 : 0)
     , single(odd != 0 ? -1 : pixels - 1)
     , count(rows)
     , pitch(step)
@@ -229,8 +272,8 @@ public:
       CUDAMEDIAN_UNROLL
       for (int i = 0; i < 4; ++i)
       {
-        in[i] = GetBehind(corner, entering[i]);
-        out[i] = GetBehind(corner, leaving[i]);
+        in[i] = *GetBehind(corner, entering[i]);
+        out[i] = *GetBehind(corner, leaving[i]);
       }
       CUDAMEDIAN_UNROLL
       for (int i = 0; i < 4; i += 2)
@@ -478,39 +521,6 @@ private:
         InsertSome<VCount>(ranks + y * row);
       }
     }
-  }
-
-  CUDAMEDIAN_HOST_DEVICE static void
-  LoadFour(const std::uint32_t * list, std::uint32_t (&words)[4])
-  {
-#ifdef __CUDA_ARCH__
-    const uint4 four = *reinterpret_cast<const uint4 *>(list);
-    words[0] = four.x;
-    words[1] = four.y;
-    words[2] = four.z;
-    words[3] = four.w;
-#else
-    for (int i = 0; i < 4; ++i)
-    {
-      words[i] = list[i];
-    }
-#endif
-  }
-
-  CUDAMEDIAN_HOST_DEVICE static std::uint32_t
-  GetBehind(const std::uint16_t * corner, std::uint32_t bytes)
-  {
-    return *reinterpret_cast<const std::uint16_t *>(reinterpret_cast<const char *>(corner) + bytes);
-  }
-
-  CUDAMEDIAN_HOST_DEVICE static std::uint32_t
-  LoadPair(const std::uint16_t * ranks)
-  {
-#ifdef __CUDA_ARCH__
-    return *reinterpret_cast<const std::uint32_t *>(ranks);
-#else
-    return ranks[0] | static_cast<std::uint32_t>(ranks[1]) << 16;
-#endif
   }
 
   /** A row of any number of pairs, and the pixel that stands alone. */

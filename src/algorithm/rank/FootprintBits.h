@@ -1,0 +1,169 @@
+/*=========================================================================
+ *
+ *  Copyright NumFOCUS
+ *
+ *  Licensed under the Apache License, Version 2.0 (the "License");
+ *  you may not use this file except in compliance with the License.
+ *  You may obtain a copy of the License at
+ *
+ *         https://www.apache.org/licenses/LICENSE-2.0.txt
+ *
+ *  Unless required by applicable law or agreed to in writing, software
+ *  distributed under the License is distributed on an "AS IS" BASIS,
+ *  WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ *  See the License for the specific language governing permissions and
+ *  limitations under the License.
+ *
+ *=========================================================================*/
+#ifndef FootprintBits_h
+#define FootprintBits_h
+
+#include "RankPlaces.h"
+
+/** Which places of a window's box a footprint has: what windows of a footprint that keep a threshold look up
+ * (RankThreshold.h). */
+namespace cudamedian
+{
+
+/** A bit for each place of a window's box, set where the footprint has a pixel.
+ *
+ * \tparam VIsNarrow as RankPlaces has it. Of narrow places the difference from a window's corner, guards and all, says
+ * where the bit is: rows are eight words long, of which the box has the last four. What is before the box or behind it
+ * has words without bits, so that no place has to be compared with the box. */
+template <bool VIsNarrow>
+class FootprintBits
+{
+public:
+  using Places = RankPlaces<VIsNarrow>;
+
+  FootprintBits() = default;
+
+  /** \param words CountWords() of them. \param columns \param rows of the box. */
+  CUDAMEDIAN_HOST_DEVICE
+  FootprintBits(const std::uint32_t * words, int columns, int rows)
+    : m_Words(words)
+    , m_Pitch(GetPitch(columns))
+    , m_End(static_cast<std::uint32_t>(rows) << Places::Shift)
+  {}
+
+  /** A multiple of four. */
+  CUDAMEDIAN_HOST_DEVICE static int
+  CountWords(int columns, int rows)
+  {
+    return RoundUp(GetPitch(columns) * rows + (VIsNarrow ? 1 : 0), 4);
+  }
+
+  /** The word of a place of the box, whose bit is that of x. */
+  CUDAMEDIAN_HOST_DEVICE static int
+  GetWord(int columns, int x, int y)
+  {
+    return y * GetPitch(columns) + (VIsNarrow ? 4 : 0) + x / 32;
+  }
+
+  /** Whether the footprint has a place of the box. */
+  CUDAMEDIAN_HOST_DEVICE bool
+  Has(int x, int y) const
+  {
+    return (m_Words[y * m_Pitch + (VIsNarrow ? 4 : 0) + x / 32] >> x % 32 & 1) != 0;
+  }
+
+  /** Which of eight places a window has, the first one lowest.
+   *
+   * \param lowest the first corner of its box. \param highest the last one, with two guards for each. */
+  CUDAMEDIAN_HOST_DEVICE std::uint32_t
+                         FindInside(const std::uint32_t * places, std::uint32_t lowest, std::uint32_t highest) const
+  {
+    std::uint32_t words[Places::Words];
+    Places::LoadEight(places, words);
+    // Each bit is moved in from above.
+    std::uint32_t inside = 0;
+    if constexpr (VIsNarrow)
+    {
+      CUDAMEDIAN_UNROLL
+      for (auto & word : words)
+      {
+        word = TakeLessHalves((word - lowest) ^ 0x80008000U, m_End * 0x00010001U);
+      }
+      CUDAMEDIAN_UNROLL
+      for (int half = 0; half < 2; ++half)
+      {
+        CUDAMEDIAN_UNROLL
+        for (const auto word : words)
+        {
+          const auto place = word >> 16 * half;
+          inside = MoveIn(inside, m_Words[(place & 0xFFFFU) >> 5] >> (place & 31U));
+        }
+      }
+    }
+    else
+    {
+      CUDAMEDIAN_UNROLL
+      for (const auto word : words)
+      {
+        const auto    place = word - lowest;
+        const bool    isInBox = (place & (highest - word) & Places::Guards) == Places::Guards;
+        std::uint32_t bits = 0;
+        if (isInBox)
+        {
+          int x = 0;
+          int y = 0;
+          Places::Unpack(place, x, y);
+          bits = m_Words[y * m_Pitch + x / 32] >> (place & 31U);
+        }
+        inside = MoveIn(inside, bits);
+      }
+    }
+    return inside >> 24;
+  }
+
+  /** How many of 32 places a window has. */
+  CUDAMEDIAN_HOST_DEVICE int
+  CountInside(const std::uint32_t * places, std::uint32_t lowest, std::uint32_t highest) const
+  {
+    std::uint32_t inside = 0;
+    CUDAMEDIAN_UNROLL
+    for (int i = 0; i < 4; ++i)
+    {
+      inside |= FindInside(places + Places::Words * i, lowest, highest) << 8 * i;
+    }
+    return CountBits(inside);
+  }
+
+private:
+  CUDAMEDIAN_HOST_DEVICE static int
+  GetPitch(int columns)
+  {
+    return VIsNarrow ? 8 : DivideUp(columns, 32);
+  }
+
+  /** Moves the lowest bit of a word in above the others of a mask. */
+  CUDAMEDIAN_HOST_DEVICE static std::uint32_t
+  MoveIn(std::uint32_t mask, std::uint32_t bits)
+  {
+#ifdef __CUDA_ARCH__
+    return __funnelshift_r(mask, bits, 1);
+#else
+    return mask >> 1 | bits << 31;
+#endif
+  }
+
+  CUDAMEDIAN_HOST_DEVICE static std::uint32_t
+  TakeLessHalves(std::uint32_t a, std::uint32_t b)
+  {
+#ifdef __CUDA_ARCH__
+    return __vminu2(a, b);
+#else
+    const auto lower = (a & 0xFFFFU) < (b & 0xFFFFU) ? a : b;
+    const auto upper = a >> 16 < b >> 16 ? a : b;
+    return (lower & 0xFFFFU) | (upper & 0xFFFF0000U);
+#endif
+  }
+
+  const std::uint32_t * m_Words{ nullptr };
+  int                   m_Pitch{ 0 };
+  std::uint32_t         m_End{ 0 }; ///< the first place behind the box's rows
+};
+
+} // namespace cudamedian
+
+#endif
