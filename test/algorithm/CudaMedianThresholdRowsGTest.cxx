@@ -18,6 +18,8 @@
 #include "ThresholdRows.h"
 
 #include "CudaMedianTestSeed.h"
+#include "HostThresholdPolicy.h"
+#include "itkCudaMedianFootprint.h"
 
 #ifdef CUDAMEDIAN_TEST_HIGHWAY
 #  include "hwy/targets.h"
@@ -38,6 +40,20 @@ using cudamedian::RankedPixels;
 using cudamedian::ThresholdWindows;
 
 using Sizes = std::array<int, RankedPixels::axes>;
+
+/** The pixels of a footprint in each row of a window: none of a box. */
+struct Rows
+{
+  std::vector<std::uint8_t> first;
+  std::vector<std::uint8_t> length;
+
+  bool
+  HasPixel(int column, int row) const
+  {
+    const auto i = static_cast<std::size_t>(row);
+    return length.empty() || (column >= first[i] && column < first[i] + length[i]);
+  }
+};
 
 /** A region whose pixels have ranks that a test gives them. */
 class Region
@@ -79,7 +95,7 @@ public:
 
   /** Finds the wanted pixels of all windows of a size, plane by plane, and compares them with what sorting finds. */
   void
-  Check(const Sizes & size, const std::vector<int> & fractions)
+  Check(const Sizes & size, const std::vector<int> & fractions, const Rows & rows = {})
   {
     for (int axis = 0; axis < RankedPixels::axes; ++axis)
     {
@@ -91,7 +107,8 @@ public:
     {
       outputs[axis] = m_Extent[axis] - size[axis] + 1;
     }
-    const auto    pixels = size[0] * size[1] * size[2] * size[3];
+    const auto    pixels = rows.length.empty() ? size[0] * size[1] * size[2] * size[3]
+                                               : std::accumulate(rows.length.begin(), rows.length.end(), 0);
     std::uint16_t nearest = static_cast<std::uint16_t>(m_Ranks.size() / 2);
     std::size_t   number = 0;
     for (int w = 0; w < outputs[3]; ++w)
@@ -102,6 +119,8 @@ public:
         windows.corner[2] = static_cast<std::uint8_t>(z);
         windows.corner[3] = static_cast<std::uint8_t>(w);
         std::transform(size.begin(), size.end(), windows.size, [](int n) { return static_cast<std::uint8_t>(n); });
+        windows.first = rows.length.empty() ? nullptr : rows.first.data();
+        windows.length = rows.length.empty() ? nullptr : rows.length.data();
         windows.columns = static_cast<std::size_t>(outputs[0]);
         windows.rows = static_cast<std::size_t>(outputs[1]);
         std::vector<std::uint16_t> wanted(windows.columns * windows.rows);
@@ -115,7 +134,7 @@ public:
         for (std::size_t i = 0; i < found.size(); ++i)
         {
           const Sizes corner{ { static_cast<int>(i % windows.columns), static_cast<int>(i / windows.columns), z, w } };
-          ASSERT_EQ(found[i], Select(corner, size, wanted[i]))
+          ASSERT_EQ(found[i], Select(corner, size, wanted[i], rows))
             << "window " << corner[0] << ", " << corner[1] << ", " << z << ", " << w << " of " << size[0] << "x"
             << size[1] << "x" << size[2] << "x" << size[3];
         }
@@ -138,7 +157,7 @@ private:
   }
 
   int
-  Select(const Sizes & corner, const Sizes & size, int wanted) const
+  Select(const Sizes & corner, const Sizes & size, int wanted, const Rows & rows) const
   {
     std::vector<int> ranks;
     for (int d = 0; d < size[3]; ++d)
@@ -146,6 +165,10 @@ private:
         for (int b = 0; b < size[1]; ++b)
           for (int a = 0; a < size[0]; ++a)
           {
+            if (!rows.HasPixel(a, b))
+            {
+              continue;
+            }
             const auto slice = (corner[3] + d) * m_Extent[2] + corner[2] + c;
             ranks.push_back(
               m_Ranks[static_cast<std::size_t>((slice * m_Extent[1] + corner[1] + b) * m_Extent[0] + corner[0] + a)]);
@@ -218,6 +241,81 @@ TEST(CudaMedianThresholdRows, RandomRegionsAndWindows)
       ASSERT_NO_FATAL_FAILURE(region.Check(size, { draw(0, 100), draw(0, 100), draw(0, 100) }));
     }
   });
+}
+
+/** Rows of any place and length, some without a pixel; of all pixels of the box, if so. */
+Rows
+DrawRows(const Sizes & size, bool isWhole, std::mt19937_64 & random)
+{
+  Rows       rows;
+  const auto count = static_cast<std::size_t>((size[1] + 15) / 16 * 16);
+  rows.first.resize(count);
+  rows.length.resize(count);
+  const auto draw = [&](int end) { return static_cast<int>(random() % static_cast<std::uint64_t>(end)); };
+  for (std::size_t row = 0; row < static_cast<std::size_t>(size[1]); ++row)
+  {
+    const int first = isWhole ? 0 : draw(size[0]);
+    rows.first[row] = static_cast<std::uint8_t>(first);
+    rows.length[row] = static_cast<std::uint8_t>(isWhole ? size[0] : draw(size[0] - first + 1));
+  }
+  rows.length[0] = std::max<std::uint8_t>(rows.length[0], 1);
+  return rows;
+}
+
+TEST(CudaMedianThresholdRows, Footprints)
+{
+  CUDAMEDIAN_TRACE_SEED();
+  ForEachTarget([] {
+    std::mt19937_64 random(cudamediantest::Seed());
+    const auto      draw = [&](int least, int most) { return least + static_cast<int>(random() % (most - least + 1)); };
+    for (int n = 0; n < 40; ++n)
+    {
+      const Sizes extent{ { draw(1, 90), draw(1, 100), 1, 1 } };
+      const Sizes size{
+        { draw(std::max(1, extent[0] - 20), extent[0]), draw(std::max(1, extent[1] - 40), extent[1]), 1, 1 }
+      };
+      const auto rows = DrawRows(size, n % 8 == 0, random);
+      Region     region(extent, Shuffle(extent, random));
+      ASSERT_NO_FATAL_FAILURE(region.Check(size, { 50 }, rows));
+      ASSERT_NO_FATAL_FAILURE(region.Check(size, { draw(0, 100), draw(0, 100), draw(0, 100) }, rows));
+    }
+    // Far ranks, and more pixels than a signed word counts.
+    const Sizes extent{ { 200, 60, 1, 1 } };
+    Region      region(extent, Shuffle(extent, random));
+    ASSERT_NO_FATAL_FAILURE(region.Check({ { 5, 3, 1, 1 } }, { 0, 100 }, DrawRows({ { 5, 3, 1, 1 } }, false, random)));
+    const Sizes flat{ { 255, 255, 1, 1 } };
+    const Sizes large{ { 253, 254, 1, 1 } };
+    Region      plane(flat, Shuffle(flat, random));
+    ASSERT_NO_FATAL_FAILURE(plane.Check(large, { 50, 0, 100 }, DrawRows(large, true, random)));
+  });
+}
+
+// Footprints of which each row has pixels that follow each other, in blocks of one plane.
+TEST(CudaMedianThresholdRows, FootprintsOfRowsHaveBlocks)
+{
+  using cudamedian::Extent;
+  using cudamedian::Footprint;
+  const auto find = [](const Footprint * footprint, int pixelBytes) {
+    cudamedian::HostBlockShape shape{};
+    const Extent               outputs{ { 64, 64, 30, 1 } };
+    const bool isFound = FindHostThresholdShape(cudamedian::Window(footprint, -1), pixelBytes, outputs, 2, shape);
+    EXPECT_TRUE(!isFound || (shape.tile[2] == 1 && shape.tile[3] == 1));
+    return isFound;
+  };
+  const auto * disk = Footprint::MakeEllipsoid({ { 9, 9, 0, 0 } });
+  for (const int pixelBytes : { 1, 2, 4, 8 })
+  {
+    EXPECT_TRUE(find(disk, pixelBytes));
+    EXPECT_TRUE(find(Footprint::MakeEllipsoid({ { 8, 0, 12, 0 } }), pixelBytes));
+    EXPECT_TRUE(find(Footprint::MakeCross({ { 9, 9, 0, 0 } }), pixelBytes));
+    EXPECT_FALSE(find(Footprint::MakeEllipsoid({ { 4, 4, 4, 0 } }), pixelBytes)) << "a ball";
+    EXPECT_FALSE(find(Footprint::MakeCentreWeighted({ { 9, 9, 0, 0 } }, 3), pixelBytes)) << "weights";
+  }
+  auto ring = disk->GetPixels();
+  ring.erase(std::remove_if(
+               ring.begin(), ring.end(), [](const auto & pixel) { return pixel.offset == Extent{ { 0, 0, 0, 0 } }; }),
+             ring.end());
+  EXPECT_FALSE(find(Footprint::Make(ring), 2)) << "a hole";
 }
 
 // Of one slice, which has no bits, in several volumes.

@@ -17,6 +17,7 @@
  *=========================================================================*/
 #include "HostThresholdPolicy.h"
 
+#include "FootprintRows.h"
 #include "PixelNumbers.h"
 #include "ThresholdRows.h"
 
@@ -104,8 +105,15 @@ FindHostThresholdShape(const Window &   window,
   const auto estimate = [&](const HostBlockShape & tried) {
     return EstimateHostThresholdNanoseconds(tried, pixelBytes);
   };
-  return pixelBytes > 1 &&
-         FindHostBlockShape(window, leastTile, mostRegionExtent, IsSmallEnough, estimate, outputExtent, units, shape);
+  // Windows of a footprint lie in one plane.
+  const bool isFootprint = window.footprint != nullptr;
+  const auto fits = [&](const HostBlockShape & tried) {
+    return IsSmallEnough(tried) && (!isFootprint || (tried.tile[2] == 1 && tried.tile[3] == 1));
+  };
+  // Values of 8 bits have histograms, but for footprints.
+  return (pixelBytes > 1 || isFootprint) &&
+         FindHostBlockShape(window, leastTile, mostRegionExtent, fits, estimate, outputExtent, units, shape) &&
+         (!isFootprint || ListFootprintRows(*window.footprint, shape.axes));
 }
 
 } // namespace cudamedian

@@ -59,16 +59,17 @@ public:
     }
     const auto     units = std::max(1U, request.workUnits);
     HostBlockShape blocks{};
-    if (request.footprint == nullptr && problem.GetWindow().CountAxes() > 1 &&
+    if (problem.GetWindow().CountAxes() > 1 &&
         FindHostThresholdShape(problem.GetWindow(), problem.GetPixelBytes(), request.outputExtent, units, blocks))
     {
       Candidate candidate;
       candidate.tile = blocks.GetTile();
       candidate.reason = "the window keeps a threshold among the ranks of a block";
       candidate.tileReason = "lowest cost by the model of sorting and sliding";
-      candidate.standing = IsThresholdFastestOnHost(blocks, problem.GetPixelBytes(), request.outputExtent)
-                             ? Standing::Fastest
-                             : Standing::Overtaken;
+      candidate.standing =
+        request.footprint != nullptr || IsThresholdFastestOnHost(blocks, problem.GetPixelBytes(), request.outputExtent)
+          ? Standing::Fastest
+          : Standing::Overtaken;
       candidate.onHost = MakeThresholdMethod(blocks);
       return { candidate, "", false };
     }

@@ -36,14 +36,46 @@ namespace
 
 namespace hn = hwy::HWY_NAMESPACE;
 
+using Bytes64 = hn::CappedTag<std::uint8_t, 64>;
+using Words16 = hn::CappedTag<std::int16_t, 32>;
+using Ranks = hn::Vec<Words16>;
+
+/** One more in each lane whose pixel is below a threshold. */
+HWY_INLINE Ranks
+AddBelow(Ranks sum, const std::int16_t * ranks, Ranks threshold)
+{
+  const Words16 d;
+  const auto    isBelow = hn::Lt(hn::LoadU(d, ranks), threshold);
+#if HWY_TARGET <= HWY_AVX3
+  // One instruction with a mask, which what a comparison finds is there.
+  return hn::IfThenElse(isBelow, hn::Add(sum, hn::Set(d, 1)), sum);
+#else
+  return hn::Sub(sum, hn::VecFromMask(d, isBelow));
+#endif
+}
+
+/** The same, and one less for a pixel that leaves. */
+HWY_INLINE Ranks
+AddChange(Ranks sum, const std::int16_t * entering, const std::int16_t * leaving, Ranks threshold)
+{
+  const Words16 d;
+  const auto    more = AddBelow(sum, entering, threshold);
+  const auto    isBelow = hn::Lt(hn::LoadU(d, leaving), threshold);
+#if HWY_TARGET <= HWY_AVX3
+  return hn::IfThenElse(isBelow, hn::Sub(more, hn::Set(d, 1)), more);
+#else
+  return hn::Add(more, hn::VecFromMask(d, isBelow));
+#endif
+}
+
 /** Vectors of at most 64 positions and of at most 32 ranks. */
 class VectorPixels
 {
-  using Bytes = hn::CappedTag<std::uint8_t, 64>;
-  using Words = hn::CappedTag<std::int16_t, 32>;
+  using Bytes = Bytes64;
+  using Words = Words16;
 
 public:
-  using Threshold = hn::Vec<Words>;
+  using Threshold = Ranks;
 
   /** \param isFlat whether CountColumns() and AddChanges() are not called */
   HWY_INLINE
@@ -242,34 +274,6 @@ private:
     }
   }
 
-  /** One more in each lane whose pixel is below a threshold. */
-  static HWY_INLINE Threshold
-  AddBelow(Threshold sum, const std::int16_t * ranks, Threshold threshold)
-  {
-    const Words d;
-    const auto  isBelow = hn::Lt(hn::LoadU(d, ranks), threshold);
-#if HWY_TARGET <= HWY_AVX3
-    // One instruction with a mask, which what a comparison finds is there.
-    return hn::IfThenElse(isBelow, hn::Add(sum, hn::Set(d, 1)), sum);
-#else
-    return hn::Sub(sum, hn::VecFromMask(d, isBelow));
-#endif
-  }
-
-  /** The same, and one less for a pixel that leaves. */
-  static HWY_INLINE Threshold
-  AddChange(Threshold sum, const std::int16_t * entering, const std::int16_t * leaving, Threshold threshold)
-  {
-    const Words d;
-    const auto  more = AddBelow(sum, entering, threshold);
-    const auto  isBelow = hn::Lt(hn::LoadU(d, leaving), threshold);
-#if HWY_TARGET <= HWY_AVX3
-    return hn::IfThenElse(isBelow, hn::Sub(more, hn::Set(d, 1)), more);
-#else
-    return hn::Add(more, hn::VecFromMask(d, isBelow));
-#endif
-  }
-
   /** The sum of the lanes that are pixels of a column from a row on. \param parts of vectors that end behind it */
   HWY_INLINE int
   AddLanes(std::size_t row, Threshold whole, Threshold parts) const
@@ -318,6 +322,133 @@ private:
   std::vector<std::int32_t> m_Vectors;
 };
 
+/** Vectors of the pixels of as many windows of a footprint. */
+class VectorFootprint
+{
+public:
+  static constexpr int mostTogether = 32;
+
+  VectorFootprint(const RankedPixels & pixels, const ThresholdWindows & windows)
+    : m_Windows(windows)
+    , m_ColumnShift(pixels.shift[0])
+  {
+    for (int axis = 0; axis < 2; ++axis)
+    {
+      m_Positions[axis] = pixels.positions[axis];
+    }
+    for (std::size_t row = 0; row < windows.size[1]; ++row)
+    {
+      if (windows.length[row] > 0)
+      {
+        const auto first = (static_cast<std::size_t>(windows.first[row]) << m_ColumnShift) + row;
+        m_Leaving.push_back(static_cast<std::int32_t>(first));
+        m_Entering.push_back(
+          static_cast<std::int32_t>(first + (static_cast<std::size_t>(windows.length[row]) << m_ColumnShift)));
+      }
+    }
+  }
+
+  static HWY_INLINE std::size_t
+                    CountTogether()
+  {
+    return hn::Lanes(Words16());
+  }
+
+  /** How many pixels of windows, the first of which starts at a place, are below thresholds. */
+  HWY_INLINE void
+  CountWindows(const std::int16_t * ranks, const std::int16_t * thresholds, std::int16_t * counts) const
+  {
+    const Words16 d;
+    const auto    threshold = hn::Load(d, thresholds);
+    auto          sum = hn::Zero(d);
+    for (std::size_t i = 0; i < m_Leaving.size(); ++i)
+    {
+      for (auto place = m_Leaving[i]; place != m_Entering[i]; place += 1 << m_ColumnShift)
+      {
+        sum = AddBelow(sum, ranks + place, threshold);
+      }
+    }
+    hn::Store(sum, d, counts);
+  }
+
+  /** How many more the windows have that come after these along axis 0. */
+  HWY_INLINE void
+  CountChanges(const std::int16_t * ranks, const std::int16_t * thresholds, std::int16_t * changes) const
+  {
+    const Words16 d;
+    const auto    threshold = hn::Load(d, thresholds);
+    auto          sum = hn::Zero(d);
+    for (std::size_t i = 0; i < m_Leaving.size(); ++i)
+    {
+      sum = AddChange(sum, ranks + m_Entering[i], ranks + m_Leaving[i], threshold);
+    }
+    hn::Store(sum, d, changes);
+  }
+
+  /** Which of 64 pixels, from one on, lie in a window. */
+  HWY_INLINE std::uint64_t
+             Find64(std::ptrdiff_t first, const int (&corner)[2]) const
+  {
+    const Bytes64     d;
+    const std::size_t lanes = hn::Lanes(d);
+    std::uint64_t     bits = 0;
+    for (std::size_t i = 0; i < 64; i += lanes)
+    {
+      const auto row =
+        hn::Sub(hn::LoadU(d, m_Positions[1] + first + i), hn::Set(d, static_cast<std::uint8_t>(corner[1])));
+      auto start = hn::Zero(d);
+      auto length = hn::Zero(d);
+      LookUp(row, start, length);
+      // Positions before the first one become large numbers.
+      const auto column =
+        hn::Sub(hn::LoadU(d, m_Positions[0] + first + i), hn::Set(d, static_cast<std::uint8_t>(corner[0])));
+      bits |= GetBits(d, hn::Lt(hn::Sub(column, start), length), lanes) << i;
+    }
+    return bits;
+  }
+
+  static HWY_INLINE int
+  CountBits(std::uint64_t bits)
+  {
+    return VectorPixels::CountBits(bits);
+  }
+
+  static HWY_INLINE std::uint32_t
+                    GetPlace(std::uint64_t bits, int below)
+  {
+    return VectorPixels::GetPlace(bits, below);
+  }
+
+private:
+  using Positions = hn::Vec<Bytes64>;
+
+  /** Of rows the first positions and the lengths; 0 for those beyond the window. */
+  HWY_INLINE void
+  LookUp(Positions row, Positions & start, Positions & length) const
+  {
+    const Bytes64 d;
+#if HWY_TARGET == HWY_SCALAR
+    const std::size_t i = hn::GetLane(row);
+    start = hn::Set(d, i < m_Windows.size[1] ? m_Windows.first[i] : std::uint8_t{ 0 });
+    length = hn::Set(d, i < m_Windows.size[1] ? m_Windows.length[i] : std::uint8_t{ 0 });
+#else
+    for (std::size_t i = 0; i < m_Windows.size[1]; i += 16)
+    {
+      // Rows of other tables get the highest bit, for which a table has 0.
+      const auto index = hn::SaturatedAdd(hn::Sub(row, hn::Set(d, static_cast<std::uint8_t>(i))), hn::Set(d, 112));
+      start = hn::Or(start, hn::TableLookupBytesOr0(hn::LoadDup128(d, m_Windows.first + i), index));
+      length = hn::Or(length, hn::TableLookupBytesOr0(hn::LoadDup128(d, m_Windows.length + i), index));
+    }
+#endif
+  }
+
+  const ThresholdWindows &  m_Windows;
+  int                       m_ColumnShift;
+  const std::uint8_t *      m_Positions[2];
+  std::vector<std::int32_t> m_Entering; ///< of each row, from the first place of a window's box on
+  std::vector<std::int32_t> m_Leaving;
+};
+
 void
 FindAll(const RankedPixels &     pixels,
         const ThresholdWindows & windows,
@@ -325,7 +456,7 @@ FindAll(const RankedPixels &     pixels,
         std::uint16_t &          nearest,
         std::uint16_t *          found)
 {
-  FindInWindows<VectorPixels>(pixels, windows, wanted, nearest, found);
+  FindInWindows<VectorPixels, VectorFootprint>(pixels, windows, wanted, nearest, found);
 }
 
 } // namespace

@@ -48,11 +48,16 @@ struct ThresholdWindows
   std::uint8_t size[RankedPixels::axes];
   std::size_t  columns;
   std::size_t  rows;
+  /** Of a footprint, in a region of one pixel along axes 2 and 3: at each position along axis 1 the first along axis 0,
+   * and how many follow. Both are as long as a multiple of 16, the rest 0. Null: a box. */
+  const std::uint8_t * first;
+  const std::uint8_t * length;
 };
 
 /** Finds the pixel of each window that has so many of the window's pixels before it. A window keeps a rank, and how
  * many of its pixels are below: the next window's count differs by a column of pixels on both sides, and its own pixel
  * is looked for from that rank on, up or down. Where it is far away, counts of the whole window find it by halves.
+ * Windows of a footprint that lie side by side along axis 1 are counted together, as many as a vector has lanes.
  * \param wanted how many come before: of each window, row by row
  * \param nearest a rank near which the first window's is; that of the first row's first window afterwards
  * \param found ranks, row by row */

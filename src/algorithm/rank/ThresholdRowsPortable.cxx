@@ -150,6 +150,101 @@ private:
   const ThresholdWindows & m_Windows;
 };
 
+/** As VectorFootprint. */
+class SingleFootprint
+{
+public:
+  static constexpr int mostTogether = 4;
+
+  SingleFootprint(const RankedPixels & pixels, const ThresholdWindows & windows)
+    : m_Pixels(pixels)
+    , m_Windows(windows)
+  {}
+
+  static std::size_t
+  CountTogether()
+  {
+    return mostTogether;
+  }
+
+  void
+  CountWindows(const std::int16_t * ranks, const std::int16_t * thresholds, std::int16_t * counts) const
+  {
+    ForEach(counts, [&](std::size_t window, std::size_t row) {
+      int count = 0;
+      for (int column = 0; column < m_Windows.length[row]; ++column)
+      {
+        count += IsBelow(ranks, row, m_Windows.first[row] + column, window, thresholds);
+      }
+      return count;
+    });
+  }
+
+  void
+  CountChanges(const std::int16_t * ranks, const std::int16_t * thresholds, std::int16_t * changes) const
+  {
+    ForEach(changes, [&](std::size_t window, std::size_t row) {
+      const int first = m_Windows.first[row];
+      return IsBelow(ranks, row, first + m_Windows.length[row], window, thresholds) -
+             IsBelow(ranks, row, first, window, thresholds);
+    });
+  }
+
+  std::uint64_t
+  Find64(std::ptrdiff_t first, const int (&corner)[2]) const
+  {
+    std::uint64_t bits = 0;
+    for (int i = 0; i < 64; ++i)
+    {
+      const auto column = static_cast<std::uint8_t>(m_Pixels.positions[0][first + i] - corner[0]);
+      const auto row = static_cast<std::uint8_t>(m_Pixels.positions[1][first + i] - corner[1]);
+      const bool inside =
+        row < m_Windows.size[1] && static_cast<std::uint8_t>(column - m_Windows.first[row]) < m_Windows.length[row];
+      bits |= std::uint64_t{ inside } << i;
+    }
+    return bits;
+  }
+
+  static int
+  CountBits(std::uint64_t bits)
+  {
+    return SinglePixels::CountBits(bits);
+  }
+
+  static std::uint32_t
+  GetPlace(std::uint64_t bits, int below)
+  {
+    return SinglePixels::GetPlace(bits, below);
+  }
+
+private:
+  int
+  IsBelow(const std::int16_t * ranks, std::size_t row, int column, std::size_t window, const std::int16_t * thresholds)
+    const
+  {
+    return ranks[(static_cast<std::size_t>(column) << m_Pixels.shift[0]) + row + window] < thresholds[window] ? 1 : 0;
+  }
+
+  /** Adds up body(window, row) of all rows, for each window. */
+  template <typename TBody>
+  void
+  ForEach(std::int16_t * sums, const TBody & body) const
+  {
+    for (std::size_t window = 0; window < mostTogether; ++window)
+    {
+      int sum = 0;
+      for (std::size_t row = 0; row < m_Windows.size[1]; ++row)
+      {
+        sum += body(window, row);
+      }
+      sums[window] = static_cast<std::int16_t>(sum);
+    }
+  }
+
+  const RankedPixels &     m_Pixels;
+  const ThresholdWindows & m_Windows;
+};
+
 } // namespace
 
 void
@@ -159,7 +254,7 @@ FindByThresholds(const RankedPixels &     pixels,
                  std::uint16_t &          nearest,
                  std::uint16_t *          found)
 {
-  Portable::FindInWindows<SinglePixels>(pixels, windows, wanted, nearest, found);
+  Portable::FindInWindows<SinglePixels, SingleFootprint>(pixels, windows, wanted, nearest, found);
 }
 
 } // namespace cudamedian

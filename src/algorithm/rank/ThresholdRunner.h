@@ -18,18 +18,20 @@
 #ifndef ThresholdRunner_h
 #define ThresholdRunner_h
 
+#include "FootprintRows.h"
 #include "HostBlock.h"
 #include "RankMap.h"
 #include "RankedRegion.h"
 #include "RequestWindow.h"
 
 #include <algorithm>
+#include <optional>
 #include <vector>
 
 namespace cudamedian
 {
 
-/** Windows that keep a threshold, on the host, for pixels of more than 8 bits: the pixels of a block's region are
+/** Windows that keep a threshold, on the host: the pixels of a block's region are
  * sorted once, and have their ranks where they lie; see FindByThresholds(). One object per work unit. */
 template <typename TKey, KeyMapping VMapping>
 class ThresholdRunner
@@ -40,7 +42,12 @@ public:
     , m_Request(request)
     , m_Window(GetWindow(request))
     , m_Block(m_Image, m_Window, work)
-  {}
+  {
+    if (m_Window.footprint != nullptr)
+    {
+      m_Rows = ListFootprintRows(*m_Window.footprint, work.shape.axes);
+    }
+  }
 
   static std::size_t
   CountRows(const MedianRequest &, const HostBlockWork & work)
@@ -89,6 +96,11 @@ private:
       windows.corner[i] = static_cast<std::uint8_t>(place[i]);
       windows.size[i] = static_cast<std::uint8_t>(m_Block.GetWindow(i));
     }
+    if (m_Rows)
+    {
+      windows.first = m_Rows->first.data();
+      windows.length = m_Rows->length.data();
+    }
     windows.columns = static_cast<std::size_t>(m_Block.GetTile(0));
     windows.rows = static_cast<std::size_t>(m_Block.GetTile(1));
     ForEachRow(place, [this](const Extent & position, std::size_t first) {
@@ -126,14 +138,15 @@ private:
     place[1] = 0;
   }
 
-  KeyedImage<TKey, VMapping> m_Image;
-  const MedianRequest &      m_Request;
-  Window                     m_Window;
-  HostBlock<TKey, VMapping>  m_Block;
-  RankedRegion<TKey>         m_Region;
-  std::vector<std::uint16_t> m_Wanted; ///< how many pixels of the window come before, of each output
-  std::vector<std::uint16_t> m_Found;  ///< ranks of the outputs
-  std::vector<TKey>          m_Results;
+  KeyedImage<TKey, VMapping>   m_Image;
+  const MedianRequest &        m_Request;
+  Window                       m_Window;
+  HostBlock<TKey, VMapping>    m_Block;
+  RankedRegion<TKey>           m_Region;
+  std::optional<FootprintRows> m_Rows;   ///< of a footprint
+  std::vector<std::uint16_t>   m_Wanted; ///< how many pixels of the window come before, of each output
+  std::vector<std::uint16_t>   m_Found;  ///< ranks of the outputs
+  std::vector<TKey>            m_Results;
 };
 
 } // namespace cudamedian

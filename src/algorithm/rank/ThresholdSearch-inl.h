@@ -42,19 +42,142 @@ namespace HWY_NAMESPACE
 namespace
 {
 
-/** Windows whose pixels have to be looked for along VAxes axes of a region, 0 and 1 among them.
- * \tparam VIsFlat whether they have one pixel along the other axes, and so one vector or two to a column */
+/** Looks for the pixels of windows among the ranks of a region.
+ * \tparam TWindows which of 64 ranks lie in a window, and how many are below one: Find64() and CountWindow()
+ * \tparam VAxes of the region along which pixels have to be looked for, 0 and 1 among them
+ * \tparam VHasTwo whether 128 pixels are looked through at first, and not 64: in cubes the next window's pixel is
+ * farther away. One thread with AVX-512, random 16-bit pixels: 9x9x9 46 ns for 51, but 31x31 20.7 for 17.9 (0f0a6d2).
+ */
+template <typename TWindows, typename TPixels, int VAxes, bool VHasTwo>
+class RankSearch
+{
+public:
+  HWY_INLINE
+  RankSearch(const RankedPixels & pixels, const ThresholdWindows & windows, const int * axes)
+    : m_Count(static_cast<int>(pixels.count))
+    , m_MostBlocks(2 * windows.size[0] * windows.size[2] * windows.size[3] * (1 + windows.size[1] / 32))
+  {
+    for (int i = 0; i < VAxes; ++i)
+    {
+      m_Corner[i] = windows.corner[axes[i]];
+    }
+  }
+
+  /** The pixel of a window that has `wanted` before it, of which `rest` are not below `rank`; negative where so many
+   * too many are. */
+  HWY_INLINE int
+  Find(std::size_t row, std::size_t column, int rank, int rest, int wanted) const
+  {
+    // Not bytes, which anything written may be a part of.
+    int corner[VAxes];
+    for (int i = 0; i < VAxes; ++i)
+    {
+      corner[i] = m_Corner[i] + static_cast<int>(i == 0 ? column : i == 1 ? row : 0);
+    }
+    // Masks of all bits or none, for what a branch would be foretold wrongly in many windows.
+    const int  isDown = SpreadSign(rest);
+    const int  first = rank + (isDown & (VHasTwo ? -128 : -64));
+    const auto low = GetWindows().Find64(first, corner);
+    const auto high = VHasTwo ? GetWindows().Find64(first + 64, corner) : 0;
+    const int  inLow = TPixels::CountBits(low);
+    const int  count = VHasTwo ? inLow + TPixels::CountBits(high) : inLow;
+    const int  below = rest + (isDown & count);
+    if (static_cast<unsigned int>(below) >= static_cast<unsigned int>(count))
+    {
+      const bool isAbove = isDown == 0;
+      const int  further = isAbove ? first + (VHasTwo ? 128 : 64) : first - 128;
+      return FindFarther(row, column, further, isAbove, isAbove ? rest - count : below, wanted, corner);
+    }
+    if constexpr (VHasTwo)
+    {
+      const int  isHigh = SpreadSign(inLow - 1 - below);
+      const auto bits = low ^ ((low ^ high) & static_cast<std::uint64_t>(static_cast<std::int64_t>(isHigh)));
+      return first + (isHigh & 64) + static_cast<int>(TPixels::GetPlace(bits, below - (isHigh & inLow)));
+    }
+    return first + static_cast<int>(TPixels::GetPlace(low, below));
+  }
+
+private:
+  /** All bits of a negative number, or none: a comparison may become a branch again. */
+  static HWY_INLINE int
+  SpreadSign(int number)
+  {
+    return -static_cast<int>(static_cast<unsigned int>(number) >> 31);
+  }
+
+  HWY_INLINE const TWindows &
+  GetWindows() const
+  {
+    return static_cast<const TWindows &>(*this);
+  }
+
+  /** Goes on from one pixel on, or before the 128 behind it. */
+  HWY_NOINLINE int
+  FindFarther(std::size_t row,
+              std::size_t column,
+              int         first,
+              bool        isAbove,
+              int         rest,
+              int         wanted,
+              const int (&corner)[VAxes]) const
+  {
+    for (int i = 0; i < m_MostBlocks; ++i)
+    {
+      const auto low = GetWindows().Find64(first, corner);
+      const auto high = GetWindows().Find64(first + 64, corner);
+      const int  inLow = TPixels::CountBits(low);
+      const int  count = inLow + TPixels::CountBits(high);
+      const int  below = isAbove ? rest : rest + count;
+      if (below >= 0 && below < count)
+      {
+        return first + static_cast<int>(below < inLow ? TPixels::GetPlace(low, below)
+                                                      : 64 + TPixels::GetPlace(high, below - inLow));
+      }
+      rest = isAbove ? rest - count : below;
+      first += isAbove ? 128 : -128;
+    }
+    return FindByHalves(row, column, wanted);
+  }
+
+  /** The last rank that has no more of the window's pixels below it. */
+  int
+  FindByHalves(std::size_t row, std::size_t column, int wanted) const
+  {
+    int low = 0;
+    int high = m_Count - 1;
+    while (low < high)
+    {
+      const int middle = (low + high + 1) / 2;
+      if (GetWindows().CountWindow(row, column, middle) <= wanted)
+      {
+        low = middle;
+      }
+      else
+      {
+        high = middle - 1;
+      }
+    }
+    return low;
+  }
+
+  int m_Count;      ///< pixels of the region
+  int m_MostBlocks; ///< of 128 pixels, which take as long as to find a rank by halves
+  int m_Corner[VAxes];
+};
+
+/** Windows that are boxes.
+ * \tparam VIsFlat whether they have one pixel along the other axes than VAxes, and so one vector or two to a column */
 template <typename TPixels, int VAxes, bool VIsFlat>
-class ThresholdSearch
+class ThresholdSearch : public RankSearch<ThresholdSearch<TPixels, VAxes, VIsFlat>, TPixels, VAxes, !VIsFlat>
 {
   using Threshold = typename TPixels::Threshold;
+  using Search = RankSearch<ThresholdSearch, TPixels, VAxes, !VIsFlat>;
 
 public:
   HWY_INLINE
   ThresholdSearch(const RankedPixels & pixels, const ThresholdWindows & windows, const int * axes)
-    : m_Pixels(pixels, windows, VIsFlat)
-    , m_Count(static_cast<int>(pixels.count))
-    , m_MostBlocks(2 * windows.size[0] * windows.size[2] * windows.size[3] * (1 + windows.size[1] / 32))
+    : Search(pixels, windows, axes)
+    , m_Pixels(pixels, windows, VIsFlat)
     , m_Outputs(windows.columns)
     , m_Row(windows.corner[1])
     , m_Columns(windows.size[0])
@@ -63,7 +186,6 @@ public:
     for (int i = 0; i < VAxes; ++i)
     {
       m_Positions[i] = pixels.positions[axes[i]];
-      m_Corner[i] = windows.corner[axes[i]];
       m_Size[i] = windows.size[axes[i]];
     }
     m_First = pixels.ranks;
@@ -99,7 +221,7 @@ public:
       for (int r = 0; r < VRows; ++r)
       {
         const auto place = (row + r) * columns + column;
-        rank[r] = Find(row + r, column, rank[r], wanted[place] - below[r], wanted[place]);
+        rank[r] = this->Find(row + r, column, rank[r], wanted[place] - below[r], wanted[place]);
         below[r] = wanted[place];
         found[place] = static_cast<std::uint16_t>(rank[r]);
       }
@@ -107,18 +229,34 @@ public:
     return found[row * columns];
   }
 
-private:
-  /** Whether 128 pixels are looked through at first, and not 64: in cubes the next window's pixel is farther away. One
-   * thread with AVX-512, random 16-bit pixels: 9x9x9 46 ns for 51, but 31x31 20.7 for 17.9 (0f0a6d2). */
-  static constexpr bool hasTwo = !VIsFlat;
-
-  /** All bits of a negative number, or none: a comparison may become a branch again. */
-  static HWY_INLINE int
-  SpreadSign(int number)
+  /** A window's pixels below a rank. */
+  int
+  CountWindow(std::size_t row, std::size_t column, int rank) const
   {
-    return -static_cast<int>(static_cast<unsigned int>(number) >> 31);
+    const auto * first = m_First + (column << m_ColumnShift);
+    const auto   threshold = TPixels::MakeThreshold(rank);
+    if constexpr (VIsFlat)
+    {
+      int count = 0;
+      for (std::size_t i = 0; i < m_Columns; ++i)
+      {
+        count += m_Pixels.CountBelow(first + (i << m_ColumnShift) + m_Row + row, threshold);
+      }
+      return count;
+    }
+    else
+    {
+      return m_Pixels.CountColumns(first, m_Columns, m_Row + row, threshold);
+    }
   }
 
+  HWY_INLINE std::uint64_t
+             Find64(int first, const int (&corner)[VAxes]) const
+  {
+    return TPixels::template Find64<VAxes>(m_Positions, first, corner, m_Size);
+  }
+
+private:
   /** Adds how many more of windows' pixels are below ranks, one of each, than of the windows before them in their rows.
    */
   template <int VRows>
@@ -145,128 +283,128 @@ private:
     }
   }
 
-  /** A window's pixels below a rank. */
-  int
-  CountWindow(std::size_t row, std::size_t column, int rank) const
-  {
-    const auto * first = m_First + (column << m_ColumnShift);
-    const auto   threshold = TPixels::MakeThreshold(rank);
-    if constexpr (VIsFlat)
-    {
-      int count = 0;
-      for (std::size_t i = 0; i < m_Columns; ++i)
-      {
-        count += m_Pixels.CountBelow(first + (i << m_ColumnShift) + m_Row + row, threshold);
-      }
-      return count;
-    }
-    else
-    {
-      return m_Pixels.CountColumns(first, m_Columns, m_Row + row, threshold);
-    }
-  }
-
-  /** The pixel of a window that has `wanted` before it, of which `rest` are not below `rank`; negative where so many
-   * too many are. */
-  HWY_INLINE int
-  Find(std::size_t row, std::size_t column, int rank, int rest, int wanted) const
-  {
-    // Not bytes, which anything written may be a part of.
-    int corner[VAxes];
-    for (int i = 0; i < VAxes; ++i)
-    {
-      corner[i] = m_Corner[i] + static_cast<int>(i == 0 ? column : i == 1 ? row : 0);
-    }
-    // Masks of all bits or none, for what a branch would be foretold wrongly in many windows.
-    const int  isDown = SpreadSign(rest);
-    const int  first = rank + (isDown & (hasTwo ? -128 : -64));
-    const auto low = Find64(first, corner);
-    const auto high = hasTwo ? Find64(first + 64, corner) : 0;
-    const int  inLow = TPixels::CountBits(low);
-    const int  count = hasTwo ? inLow + TPixels::CountBits(high) : inLow;
-    const int  below = rest + (isDown & count);
-    if (static_cast<unsigned int>(below) >= static_cast<unsigned int>(count))
-    {
-      const bool isAbove = isDown == 0;
-      const int  further = isAbove ? first + (hasTwo ? 128 : 64) : first - 128;
-      return FindFarther(row, column, further, isAbove, isAbove ? rest - count : below, wanted, corner);
-    }
-    if constexpr (hasTwo)
-    {
-      const int  isHigh = SpreadSign(inLow - 1 - below);
-      const auto bits = low ^ ((low ^ high) & static_cast<std::uint64_t>(static_cast<std::int64_t>(isHigh)));
-      return first + (isHigh & 64) + static_cast<int>(TPixels::GetPlace(bits, below - (isHigh & inLow)));
-    }
-    return first + static_cast<int>(TPixels::GetPlace(low, below));
-  }
-
-  /** Goes on from one pixel on, or before the 128 behind it. */
-  HWY_NOINLINE int
-  FindFarther(std::size_t row,
-              std::size_t column,
-              int         first,
-              bool        isAbove,
-              int         rest,
-              int         wanted,
-              const int (&corner)[VAxes]) const
-  {
-    for (int i = 0; i < m_MostBlocks; ++i)
-    {
-      const auto low = Find64(first, corner);
-      const auto high = Find64(first + 64, corner);
-      const int  inLow = TPixels::CountBits(low);
-      const int  count = inLow + TPixels::CountBits(high);
-      const int  below = isAbove ? rest : rest + count;
-      if (below >= 0 && below < count)
-      {
-        return first + static_cast<int>(below < inLow ? TPixels::GetPlace(low, below)
-                                                      : 64 + TPixels::GetPlace(high, below - inLow));
-      }
-      rest = isAbove ? rest - count : below;
-      first += isAbove ? 128 : -128;
-    }
-    return FindByHalves(row, column, wanted);
-  }
-
-  /** The last rank that has no more of the window's pixels below it. */
-  int
-  FindByHalves(std::size_t row, std::size_t column, int wanted) const
-  {
-    int low = 0;
-    int high = m_Count - 1;
-    while (low < high)
-    {
-      const int middle = (low + high + 1) / 2;
-      if (CountWindow(row, column, middle) <= wanted)
-      {
-        low = middle;
-      }
-      else
-      {
-        high = middle - 1;
-      }
-    }
-    return low;
-  }
-
-  HWY_INLINE std::uint64_t
-             Find64(int first, const int (&corner)[VAxes]) const
-  {
-    return TPixels::template Find64<VAxes>(m_Positions, first, corner, m_Size);
-  }
-
   TPixels              m_Pixels;
-  int                  m_Count;      ///< pixels of the region
-  int                  m_MostBlocks; ///< of 128 pixels, which take as long as to find a rank by halves
-  std::size_t          m_Outputs;    ///< windows of a row
-  std::size_t          m_Row;        ///< of the first window
-  std::size_t          m_Columns;    ///< of a window
+  std::size_t          m_Outputs; ///< windows of a row
+  std::size_t          m_Row;     ///< of the first window
+  std::size_t          m_Columns; ///< of a window
   int                  m_ColumnShift;
   const std::uint8_t * m_Positions[VAxes];
-  int                  m_Corner[VAxes];
   int                  m_Size[VAxes];
   const std::int16_t * m_First; ///< column of the first window
 };
+
+/** Windows of a footprint. Those that lie side by side along axis 1 are counted together: a vector has a pixel of each.
+ */
+template <typename TPixels>
+class FootprintSearch : public RankSearch<FootprintSearch<TPixels>, TPixels, 2, false>
+{
+  using Search = RankSearch<FootprintSearch, TPixels, 2, false>;
+
+public:
+  HWY_INLINE
+  FootprintSearch(const RankedPixels & pixels, const ThresholdWindows & windows, const int * axes)
+    : Search(pixels, windows, axes)
+    , m_Pixels(pixels, windows)
+    , m_First(pixels.ranks + windows.corner[1])
+    , m_Outputs(windows.columns)
+    , m_ColumnShift(pixels.shift[0])
+  {
+    for (const int axis : { 0, 2, 3 })
+    {
+      m_First += static_cast<std::size_t>(windows.corner[axis]) << pixels.shift[axis];
+    }
+  }
+
+  /** Rows of windows that are found together at most. */
+  HWY_INLINE std::size_t
+             CountTogether() const
+  {
+    return m_Pixels.CountTogether();
+  }
+
+  /** Some rows from one on. \returns the rank of the first window. */
+  HWY_INLINE std::uint16_t
+  FindRows(std::size_t row, std::size_t rows, int nearest, const std::uint16_t * wanted, std::uint16_t * found)
+  {
+    alignas(64) std::int16_t thresholds[TPixels::mostTogether];
+    alignas(64) std::int16_t changes[TPixels::mostTogether];
+    int                      below[TPixels::mostTogether] = {};
+    for (auto & threshold : thresholds)
+    {
+      threshold = static_cast<std::int16_t>(nearest - RankedPixels::offset);
+    }
+    const auto * first = m_First + row;
+    m_Pixels.CountWindows(first, thresholds, changes);
+    for (std::size_t r = 0; r < rows; ++r)
+    {
+      // More than a signed word holds; never more than 65535.
+      below[r] = static_cast<std::uint16_t>(changes[r]);
+      changes[r] = 0;
+    }
+    for (std::size_t column = 0; column < m_Outputs; ++column)
+    {
+      if (column > 0)
+      {
+        m_Pixels.CountChanges(first + ((column - 1) << m_ColumnShift), thresholds, changes);
+      }
+      for (std::size_t r = 0; r < rows; ++r)
+      {
+        const auto place = (row + r) * m_Outputs + column;
+        const int  rest = wanted[place] - below[r] - changes[r];
+        const int  rank = this->Find(row + r, column, thresholds[r] + RankedPixels::offset, rest, wanted[place]);
+        below[r] = wanted[place];
+        thresholds[r] = static_cast<std::int16_t>(rank - RankedPixels::offset);
+        found[place] = static_cast<std::uint16_t>(rank);
+      }
+    }
+    return found[row * m_Outputs];
+  }
+
+  int
+  CountWindow(std::size_t row, std::size_t column, int rank) const
+  {
+    alignas(64) std::int16_t thresholds[TPixels::mostTogether];
+    alignas(64) std::int16_t counts[TPixels::mostTogether];
+    for (auto & threshold : thresholds)
+    {
+      threshold = static_cast<std::int16_t>(rank - RankedPixels::offset);
+    }
+    m_Pixels.CountWindows(m_First + (column << m_ColumnShift) + row, thresholds, counts);
+    return static_cast<std::uint16_t>(counts[0]);
+  }
+
+  HWY_INLINE std::uint64_t
+             Find64(int first, const int (&corner)[2]) const
+  {
+    return m_Pixels.Find64(first, corner);
+  }
+
+private:
+  TPixels              m_Pixels;
+  const std::int16_t * m_First; ///< pixel of the first window's box
+  std::size_t          m_Outputs;
+  int                  m_ColumnShift;
+};
+
+template <typename TPixels>
+void
+FindInFootprints(const RankedPixels &     pixels,
+                 const ThresholdWindows & windows,
+                 const std::uint16_t *    wanted,
+                 std::uint16_t &          nearest,
+                 std::uint16_t *          found)
+{
+  constexpr int            axes[] = { 0, 1 };
+  FootprintSearch<TPixels> search(pixels, windows, axes);
+  const auto               together = search.CountTogether();
+  std::uint16_t            first = nearest;
+  for (std::size_t row = 0; row < windows.rows; row += together)
+  {
+    const auto left = windows.rows - row;
+    first = search.FindRows(row, left < together ? left : together, first, wanted, found);
+    nearest = row == 0 ? first : nearest;
+  }
+}
 
 template <typename TPixels, int VAxes, bool VIsFlat>
 void
@@ -296,7 +434,7 @@ FindAlong(const RankedPixels &     pixels,
 }
 
 /** See FindByThresholds(). */
-template <typename TPixels>
+template <typename TPixels, typename TFootprint>
 void
 FindInWindows(const RankedPixels &     pixels,
               const ThresholdWindows & windows,
@@ -304,6 +442,10 @@ FindInWindows(const RankedPixels &     pixels,
               std::uint16_t &          nearest,
               std::uint16_t *          found)
 {
+  if (windows.length != nullptr)
+  {
+    return FindInFootprints<TFootprint>(pixels, windows, wanted, nearest, found);
+  }
   int axes[RankedPixels::axes] = { 0, 1 };
   int count = 2;
   for (int axis = 2; axis < RankedPixels::axes; ++axis)
