@@ -25,8 +25,9 @@ namespace cudamedian
 {
 
 /** Finds the block with the least cost by a model of it, for `units` work units side by side.
- * \returns false where there is none: pixels of 8 bits, which sliding histograms count, and windows whose smallest
- * region has positions of more than 16 bits, or of more than 8 along an axis. */
+ * \returns false where there is none: boxes of 8 bits, which sliding histograms count, footprints without rows
+ * (FootprintRows.h), and windows whose smallest region has positions of more than 16 bits, or of more than 8 along an
+ * axis. */
 bool
 FindHostThresholdShape(const Window &   window,
                        int              pixelBytes,

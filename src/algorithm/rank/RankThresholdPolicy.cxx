@@ -257,11 +257,7 @@ FindThresholdShape(const Window & window, int pixelBytes, RankShape & shape, con
   }
   if (IsLargeRegionFaster(window, pixelBytes))
   {
-    if (window.footprint != nullptr)
-    {
-      return false;
-    }
-    const bool fits = FindLargeBlock(window, pixelBytes, candidate, traits);
+    const bool fits = window.footprint == nullptr && FindLargeBlock(window, pixelBytes, candidate, traits);
     shape = fits ? candidate : shape;
     return fits;
   }

@@ -36,16 +36,16 @@ namespace
 
 namespace hn = hwy::HWY_NAMESPACE;
 
-using Bytes64 = hn::CappedTag<std::uint8_t, 64>;
-using Words16 = hn::CappedTag<std::int16_t, 32>;
-using Ranks = hn::Vec<Words16>;
+using Bytes = hn::CappedTag<std::uint8_t, 64>;
+using Words = hn::CappedTag<std::int16_t, 32>;
+using Ranks = hn::Vec<Words>;
 
 /** One more in each lane whose pixel is below a threshold. */
 HWY_INLINE Ranks
 AddBelow(Ranks sum, const std::int16_t * ranks, Ranks threshold)
 {
-  const Words16 d;
-  const auto    isBelow = hn::Lt(hn::LoadU(d, ranks), threshold);
+  const Words d;
+  const auto  isBelow = hn::Lt(hn::LoadU(d, ranks), threshold);
 #if HWY_TARGET <= HWY_AVX3
   // One instruction with a mask, which what a comparison finds is there.
   return hn::IfThenElse(isBelow, hn::Add(sum, hn::Set(d, 1)), sum);
@@ -58,9 +58,9 @@ AddBelow(Ranks sum, const std::int16_t * ranks, Ranks threshold)
 HWY_INLINE Ranks
 AddChange(Ranks sum, const std::int16_t * entering, const std::int16_t * leaving, Ranks threshold)
 {
-  const Words16 d;
-  const auto    more = AddBelow(sum, entering, threshold);
-  const auto    isBelow = hn::Lt(hn::LoadU(d, leaving), threshold);
+  const Words d;
+  const auto  more = AddBelow(sum, entering, threshold);
+  const auto  isBelow = hn::Lt(hn::LoadU(d, leaving), threshold);
 #if HWY_TARGET <= HWY_AVX3
   return hn::IfThenElse(isBelow, hn::Sub(more, hn::Set(d, 1)), more);
 #else
@@ -71,9 +71,6 @@ AddChange(Ranks sum, const std::int16_t * entering, const std::int16_t * leaving
 /** Vectors of at most 64 positions and of at most 32 ranks. */
 class VectorPixels
 {
-  using Bytes = Bytes64;
-  using Words = Words16;
-
 public:
   using Threshold = Ranks;
 
@@ -351,16 +348,16 @@ public:
   static HWY_INLINE std::size_t
                     CountTogether()
   {
-    return hn::Lanes(Words16());
+    return hn::Lanes(Words());
   }
 
   /** How many pixels of windows, the first of which starts at a place, are below thresholds. */
   HWY_INLINE void
   CountWindows(const std::int16_t * ranks, const std::int16_t * thresholds, std::int16_t * counts) const
   {
-    const Words16 d;
-    const auto    threshold = hn::Load(d, thresholds);
-    auto          sum = hn::Zero(d);
+    const Words d;
+    const auto  threshold = hn::Load(d, thresholds);
+    auto        sum = hn::Zero(d);
     for (std::size_t i = 0; i < m_Leaving.size(); ++i)
     {
       for (auto place = m_Leaving[i]; place != m_Entering[i]; place += 1 << m_ColumnShift)
@@ -375,9 +372,9 @@ public:
   HWY_INLINE void
   CountChanges(const std::int16_t * ranks, const std::int16_t * thresholds, std::int16_t * changes) const
   {
-    const Words16 d;
-    const auto    threshold = hn::Load(d, thresholds);
-    auto          sum = hn::Zero(d);
+    const Words d;
+    const auto  threshold = hn::Load(d, thresholds);
+    auto        sum = hn::Zero(d);
     for (std::size_t i = 0; i < m_Leaving.size(); ++i)
     {
       sum = AddChange(sum, ranks + m_Entering[i], ranks + m_Leaving[i], threshold);
@@ -389,7 +386,7 @@ public:
   HWY_INLINE std::uint64_t
              Find64(std::ptrdiff_t first, const int (&corner)[2]) const
   {
-    const Bytes64     d;
+    const Bytes       d;
     const std::size_t lanes = hn::Lanes(d);
     std::uint64_t     bits = 0;
     for (std::size_t i = 0; i < 64; i += lanes)
@@ -420,13 +417,13 @@ public:
   }
 
 private:
-  using Positions = hn::Vec<Bytes64>;
+  using Positions = hn::Vec<Bytes>;
 
   /** Of rows the first positions and the lengths; 0 for those beyond the window. */
   HWY_INLINE void
   LookUp(Positions row, Positions & start, Positions & length) const
   {
-    const Bytes64 d;
+    const Bytes d;
 #if HWY_TARGET == HWY_SCALAR
     const std::size_t i = hn::GetLane(row);
     start = hn::Set(d, i < m_Windows.size[1] ? m_Windows.first[i] : std::uint8_t{ 0 });
