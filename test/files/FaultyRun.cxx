@@ -22,11 +22,13 @@
 #include <chrono>
 #include <csignal>
 #include <cstring>
+#include <fstream>
 #include <map>
 #include <set>
 #include <stdexcept>
 #include <thread>
 
+#include <elf.h>
 #include <sys/ptrace.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
@@ -130,6 +132,11 @@ public:
     int status = 0;
     waitpid(m_Main, &status, 0); // stops at exec
     ptrace(PTRACE_SETOPTIONS, m_Main, nullptr, PTRACE_O_TRACESYSGOOD | PTRACE_O_TRACEFORK | PTRACE_O_EXITKILL);
+    if (!this->RunToEntry(status))
+    {
+      SetStatus(status, outcome);
+      return;
+    }
     m_Processes[m_Main];
     ptrace(PTRACE_SYSCALL, m_Main, nullptr, 0);
     while (!m_Processes.empty())
@@ -180,6 +187,55 @@ private:
     bool opening{ false };
     bool failing{ false };
   };
+
+  /** Lets the program run untraced until its libraries are loaded, which takes most of its calls. \returns false if it
+   * has ended before. */
+  bool
+  RunToEntry(int & status)
+  {
+    const auto entry = this->FindEntry();
+    errno = 0;
+    const long original = ptrace(PTRACE_PEEKTEXT, m_Main, entry, 0);
+    if (entry == 0 || errno != 0)
+    {
+      throw std::runtime_error("the program's entry cannot be read");
+    }
+    constexpr unsigned long breakpoint = 0xCC;
+    ptrace(PTRACE_POKETEXT, m_Main, entry, (static_cast<unsigned long>(original) & ~0xFFUL) | breakpoint);
+    int pass = 0;
+    do
+    {
+      ptrace(PTRACE_CONT, m_Main, nullptr, pass);
+      waitpid(m_Main, &status, __WALL);
+      if (WIFEXITED(status) || WIFSIGNALED(status))
+      {
+        return false;
+      }
+      pass = WSTOPSIG(status);
+    } while (pass != SIGTRAP);
+    ptrace(PTRACE_POKETEXT, m_Main, entry, original);
+    user_regs_struct registers = {};
+    ptrace(PTRACE_GETREGS, m_Main, nullptr, &registers);
+    registers.rip = entry;
+    ptrace(PTRACE_SETREGS, m_Main, nullptr, &registers);
+    return true;
+  }
+
+  /** Where the program starts once its libraries are loaded; 0 if that is not told. */
+  unsigned long
+  FindEntry() const
+  {
+    std::ifstream file("/proc/" + std::to_string(m_Main) + "/auxv", std::ios::binary);
+    unsigned long pair[2] = {};
+    while (file.read(reinterpret_cast<char *>(pair), sizeof(pair)))
+    {
+      if (pair[0] == AT_ENTRY)
+      {
+        return pair[1];
+      }
+    }
+    return 0;
+  }
 
   void
   AtFork(pid_t process)
