@@ -19,6 +19,7 @@
 
 #include "CommandLineProgram.h"
 
+#include <cerrno>
 #include <chrono>
 #include <csignal>
 #include <cstring>

@@ -26,23 +26,21 @@
  * CudaMedianTestFilters.cxx and CudaMedianTestItkFilters.cxx. Quick builds include this ahead of every source:
  * compilers take half as long. */
 
-/** Calls visit(pixel, dimension) for the images of most tests. */
+/** Calls visit(pixel, dimension) for the images of one dimension that many tests have. */
+#define CUDAMEDIAN_FOR_TEST_PIXELS(visit, dimension) \
+  visit(unsigned char, dimension);                   \
+  visit(signed char, dimension);                     \
+  visit(short, dimension);                           \
+  visit(unsigned short, dimension);                  \
+  visit(int, dimension);                             \
+  visit(float, dimension);                           \
+  visit(double, dimension)
+
+/** The same for the images of most tests. */
 #define CUDAMEDIAN_FOR_TEST_IMAGES(visit) \
   visit(short, 1);                        \
-  visit(unsigned char, 2);                \
-  visit(signed char, 2);                  \
-  visit(short, 2);                        \
-  visit(unsigned short, 2);               \
-  visit(int, 2);                          \
-  visit(float, 2);                        \
-  visit(double, 2);                       \
-  visit(unsigned char, 3);                \
-  visit(signed char, 3);                  \
-  visit(short, 3);                        \
-  visit(unsigned short, 3);               \
-  visit(int, 3);                          \
-  visit(float, 3);                        \
-  visit(double, 3);                       \
+  CUDAMEDIAN_FOR_TEST_PIXELS(visit, 2);   \
+  CUDAMEDIAN_FOR_TEST_PIXELS(visit, 3);   \
   visit(short, 4)
 
 /** What is compiled without optimization. \param prefix `extern` where it is only declared. */

@@ -11,7 +11,6 @@ it is filled through ctypes, by the mangled names of the one version of slicer-c
 import ctypes
 import json
 import os
-import resource
 import sys
 import time
 import traceback
@@ -120,8 +119,7 @@ def run(case):
 
     progress = []
     seconds_to_cancel = None
-    seen = []
-    computed = None
+    seen = ""
     logic.Apply(node, False)
     deadline = time.monotonic() + case["limit"]
     while node.IsBusy() and time.monotonic() < deadline:
@@ -130,15 +128,13 @@ def run(case):
         if not progress or node.GetProgress() != progress[-1]:
             progress.append(node.GetProgress())
         if "cancel" in case and seconds_to_cancel is None and progress[-1] >= case["cancel"]:
-            seen = processes_of(case["folder"])
-            computed = computing_time_of_ended() + computing_time(seen)
+            seen = " ".join(processes_of(case["folder"]))
             started = time.monotonic()
             node.Cancel()
             while (node.IsBusy() or processes_of(case["folder"])) and time.monotonic() < deadline:
                 application.ProcessModified()
                 time.sleep(0.01)
             seconds_to_cancel = time.monotonic() - started
-            computed = computing_time_of_ended() - computed
         time.sleep(0.005)
     # What was read back is applied to the nodes by the requests that are still in the queue.
     for _ in range(100):
@@ -153,7 +149,6 @@ def run(case):
         "report": node.GetParameterAsString("report"),
         "progress": [*progress, node.GetProgress()],
         "seconds_to_cancel": seconds_to_cancel,
-        "computed_after_cancel": computed,
         "processes_before": seen,
         "processes": processes_of(case["folder"]),
         "files": sorted(str(path.relative_to(case["folder"])) for path in Path(case["folder"]).rglob("*")),
@@ -180,24 +175,6 @@ def processes_of(folder):
         except OSError:
             pass  # It has ended meanwhile.
     return found
-
-
-def computing_time(processes):
-    """Return the seconds that processes have computed: that of all of their threads together."""
-    ticks = 0
-    for process in processes:
-        try:
-            fields = Path("/proc", process, "stat").read_text().rpartition(")")[2].split()
-            ticks += int(fields[11]) + int(fields[12])
-        except OSError:
-            pass  # It has ended meanwhile.
-    return ticks / os.sysconf("SC_CLK_TCK")
-
-
-def computing_time_of_ended():
-    """Return the seconds that this process's children that have ended have computed."""
-    usage = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return usage.ru_utime + usage.ru_stime
 
 
 if __name__ == "__main__":

@@ -71,7 +71,7 @@ def run(tmp_path):
             "matrix": oblique_matrix().tolist(),
             "parameters": parameters,
             "result": str(tmp_path / "result.npy"),
-            "limit": 600,  # This ends what hangs; a machine at work on much else may take minutes.
+            "limit": 120,
         }
         if voxels is not None:
             np.save(tmp_path / "voxels.npy", voxels)
@@ -194,9 +194,7 @@ def test_cancel_ends_at_once_and_leaves_nothing(run):
     assert result["status"] == "Cancelled", result
     assert result["processes_before"], "the processes of the module were not found"
     assert result["processes"] == []
-    # What counts is what it still computes, in all of its threads: what a clock says depends on what else runs.
-    assert result["computed_after_cancel"] < 1
-    assert result["seconds_to_cancel"] < 60
+    assert result["seconds_to_cancel"] < 1
     assert "voxels" not in result
     assert result["files"] == []
 
