@@ -50,9 +50,7 @@ SortFootprint(const Case & given, const Extent & place)
     values.push_back(
       { given.Get(isInside ? request.input : request.borderValue.data(), isInside ? from : 0), pixel.weight });
   }
-  std::sort(values.begin(), values.end(), [&](const Seen & a, const Seen & b) {
-    return GetKey(request.pixelType, a.bits) < GetKey(request.pixelType, b.bits);
-  });
+  SortByKeys(request.pixelType, values, [](const Seen & seen) { return seen.bits; });
   return values;
 }
 

@@ -30,6 +30,7 @@
 #include <random>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 /** Random requests of every kind, and what is needed to say by brute force what their results are. */
@@ -63,6 +64,21 @@ GetKey(PixelType type, std::uint64_t bits)
     using Bits = typename Key::Bits;
     return Key::FromBits(static_cast<Bits>(bits), static_cast<Bits>(GetSignMask(type)));
   });
+}
+
+/** Sorts values by the keys of their pixels, which are made once. \param getBits a value's pixel. */
+template <typename TValue, typename TGetBits>
+void
+SortByKeys(PixelType type, std::vector<TValue> & values, const TGetBits & getBits)
+{
+  std::vector<std::pair<std::uint64_t, TValue>> keyed;
+  keyed.reserve(values.size());
+  for (const auto & value : values)
+  {
+    keyed.push_back({ GetKey(type, getBits(value)), value });
+  }
+  std::sort(keyed.begin(), keyed.end(), [](const auto & a, const auto & b) { return a.first < b.first; });
+  std::transform(keyed.begin(), keyed.end(), values.begin(), [](const auto & pair) { return pair.second; });
 }
 
 /** The same as scipy.ndimage's documentation draws it: walks from the image to the position. -1: none. */
@@ -264,9 +280,7 @@ SortWindow(const Case & given, const Extent & place)
       values.push_back(given.Get(request.borderValue.data(), 0));
     }
   });
-  std::sort(values.begin(), values.end(), [&](std::uint64_t a, std::uint64_t b) {
-    return GetKey(request.pixelType, a) < GetKey(request.pixelType, b);
-  });
+  SortByKeys(request.pixelType, values, [](std::uint64_t bits) { return bits; });
   return values;
 }
 

@@ -208,9 +208,7 @@ GetExpectedOfValid(const Case & given, const Extent & place)
   {
     return rules.emptyWindow == EmptyWindow::Input ? own : ReadBytes(given, rules.emptyValue);
   }
-  std::sort(sorted.begin(), sorted.end(), [&](const Seen & a, const Seen & b) {
-    return GetKey(type, a.bits) < GetKey(type, b.bits);
-  });
+  SortByKeys(type, sorted, [](const Seen & seen) { return seen.bits; });
   const auto    pixels = GetWindow(request).CountPixels();
   const bool    isMiddle = request.rank < 0 || pixels == 1;
   std::uint64_t result = Pick(sorted, count / 2);
