@@ -19,6 +19,7 @@
 // the engine's kernels on a GPU, or the whole call on the CPU, of which ratios alone mean something.
 
 #include "BenchmarkThreads.h"
+#include "ScanImages.h"
 #include "itkCudaMedianEngine.h"
 #include "itkCudaMedianFootprint.h"
 
@@ -31,6 +32,7 @@
 #include <exception>
 #include <iostream>
 #include <random>
+#include <stdexcept>
 #include <string>
 #include <thread>
 #include <vector>
@@ -42,10 +44,12 @@ using namespace cudamedian;
 
 struct Options
 {
-  std::vector<std::string> groups{ "ranks", "extremes", "even", "borders", "footprints", "components" };
-  std::string              backend{ "cuda" };
-  unsigned                 threads{ 2 };
-  int                      repeats{ 5 };
+  std::vector<std::string>  groups{ "ranks", "extremes", "even", "borders", "footprints", "components" };
+  std::string               backend{ "cuda" };
+  unsigned                  threads{ 2 };
+  int                       repeats{ 5 };
+  std::vector<std::int64_t> radii{ 7, 15, 30 };
+  bool                      scans{ false };
 };
 
 /** An image in memory, and a place for what is found in it. */
@@ -55,7 +59,7 @@ struct Images
   std::vector<char> output;
 };
 
-/** Times requests in turn. Images of random bits, of floats below those of NaN. */
+/** Times requests in turn. Images of random bits, of floats below those of NaN, or like scans. */
 class Comparison
 {
 public:
@@ -124,13 +128,7 @@ private:
     {
       m_Images.input.resize(bytes);
       m_Images.output.assign(bytes, 0);
-      std::mt19937_64     random(1);
-      const std::uint64_t mask = request.pixelType == PixelType::Float32 ? 0xbfffffffbfffffffU : ~std::uint64_t{ 0 };
-      for (std::size_t i = 0; i + 8 <= bytes; i += 8)
-      {
-        const auto bits = random() & mask;
-        std::memcpy(m_Images.input.data() + i, &bits, 8);
-      }
+      m_Options.scans ? FillLikeScan(request) : FillWithBits(request.pixelType);
     }
     request.input = m_Images.input.data();
     request.output = m_Images.output.data();
@@ -148,6 +146,37 @@ private:
     std::sort(kernels.begin(), kernels.end());
     std::sort(whole.begin(), whole.end());
     return { kernels[kernels.size() / 2], whole[whole.size() / 2] };
+  }
+
+  void
+  FillWithBits(PixelType type)
+  {
+    std::mt19937_64     random(1);
+    const std::uint64_t mask = type == PixelType::Float32 ? 0xbfffffffbfffffffU : ~std::uint64_t{ 0 };
+    for (std::size_t i = 0; i + 8 <= m_Images.input.size(); i += 8)
+    {
+      const auto bits = random() & mask;
+      std::memcpy(m_Images.input.data() + i, &bits, 8);
+    }
+  }
+
+  void
+  FillLikeScan(const MedianRequest & request)
+  {
+    const auto fill = [&](const auto & scan) {
+      std::memcpy(m_Images.input.data(), scan.data(), m_Images.input.size());
+    };
+    switch (request.pixelType)
+    {
+      case PixelType::UInt8:
+        return fill(cudamedianbenchmark::MakeScan<std::uint8_t>(request.outputExtent, 1));
+      case PixelType::Int16:
+        return fill(cudamedianbenchmark::MakeScan<std::int16_t>(request.outputExtent, 1));
+      case PixelType::Float32:
+        return fill(cudamedianbenchmark::MakeScan<float>(request.outputExtent, 1));
+      default:
+        throw std::runtime_error(std::string("no scans of ") + ToString(request.pixelType));
+    }
   }
 
   const Options & m_Options;
@@ -372,18 +401,18 @@ CompareOutliers(Comparison & comparison, bool isOnCuda)
 }
 
 void
-CompareLargeFootprints(Comparison & comparison, bool isOnCuda)
+CompareRound(Comparison & comparison, const std::vector<std::int64_t> & radii, bool areBalls, bool isOnCuda)
 {
-  for (const std::int64_t r : { 7, 15, 30 })
+  for (const auto r : radii)
   {
-    const Extent radius{ { r, r, 0, 0 } };
+    const Extent radius{ { r, r, areBalls ? r : 0, 0 } };
     const auto   size = static_cast<double>(r);
     for (const auto type : { PixelType::UInt8, PixelType::Int16, PixelType::Float32 })
     {
       const auto median = comparison.MakeRequest(type, GetSize(radius, isOnCuda), radius);
       auto       other = median;
-      other.footprint = Footprint::MakeEllipsoid({ { size, size, 0, 0 } });
-      comparison.Print("disk " + std::to_string(r) + " " + ToString(type), median, other);
+      other.footprint = Footprint::MakeEllipsoid({ { size, size, areBalls ? size : 0, 0 } });
+      comparison.Print((areBalls ? "ball " : "disk ") + std::to_string(r) + " " + ToString(type), median, other);
     }
   }
 }
@@ -402,8 +431,12 @@ main(int argc, char * argv[])
     application
       .add_option("--groups",
                   options.groups,
-                  "ranks, extremes, even, borders, components, footprints, masks, maps, outliers, disks")
+                  "ranks, extremes, even, borders, components, footprints, masks, maps, outliers, disks, balls")
       ->delimiter(',');
+    application.add_option("--radii", options.radii, "radii of disks and balls, pixels")
+      ->delimiter(',')
+      ->check(CLI::Range(1, 1024));
+    application.add_flag("--scans", options.scans, "images that are like scans for random bits");
     application.add_option("--backend", options.backend, "cuda or cpu")->check(CLI::IsMember({ "cuda", "cpu" }));
     application.add_option("--threads", options.threads, "threads of the host")->check(CLI::Range(1, 1024));
     application.add_option("--repeats", options.repeats, "runs to take the middle of")->check(CLI::Range(1, 1000));
@@ -421,7 +454,8 @@ main(int argc, char * argv[])
       : group == "masks"      ? CompareMasks(comparison, isOnCuda)
       : group == "maps"       ? CompareMaps(comparison, isOnCuda)
       : group == "outliers"   ? CompareOutliers(comparison, isOnCuda)
-      : group == "disks"      ? CompareLargeFootprints(comparison, isOnCuda)
+      : group == "disks"      ? CompareRound(comparison, options.radii, false, isOnCuda)
+      : group == "balls"      ? CompareRound(comparison, options.radii, true, isOnCuda)
                               : CompareComponents(comparison, isOnCuda);
     }
     return 0;
