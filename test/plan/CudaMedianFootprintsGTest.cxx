@@ -20,6 +20,7 @@
 #include "CudaMedianTestCases.h"
 #include "CudaMedianTestSeed.h"
 #include "RankMap.h"
+#include "RankPolicy.h"
 
 #include <gtest/gtest.h>
 
@@ -208,6 +209,39 @@ TEST(CudaMedianFootprints, LargeOnes)
   const auto      runs = CompareAll(random, 20, 40, 9, false);
   EXPECT_GT(runs[1], 2);
   EXPECT_EQ(runs[4], 20);
+}
+
+// Ranks of 32 bits on the CPU.
+TEST(CudaMedianFootprints, RegionsOfMorePixelsThanSixteenBitsNumber)
+{
+  CUDAMEDIAN_TRACE_SEED();
+  std::mt19937_64 random(cudamediantest::Seed() + 3);
+  const auto *    ball = Footprint::MakeEllipsoid({ { 21, 20.5, 21, 0 } });
+  const auto *    tall = Footprint::MakeEllipsoid({ { 66, 0, 270, 0 } });
+  for (const auto * footprint : { Footprint::MakeEllipsoid({ { 140.3, 140.3, 0, 0 } }), ball, tall })
+  {
+    for (const auto type : { PixelType::UInt8, PixelType::Int16, PixelType::Float32, PixelType::Float64 })
+    {
+      auto   drawn = DrawCase(random, type, 5, 1);
+      auto & request = drawn.request;
+      request.shift = {};
+      request.border = {};
+      request.footprint = footprint;
+      request.radius = footprint->GetRadius();
+      request.evenMedian = EvenMedian::Upper;
+      request.rank = type == PixelType::Int16
+                       ? static_cast<std::int64_t>(random() % static_cast<std::uint64_t>(footprint->CountValues()))
+                       : -1;
+      request.parallelFor = RunInThreads;
+      RankShape shape{};
+      ASSERT_TRUE(
+        FindHostRankShape(GetWindow(request), static_cast<int>(PixelBytes(type)), request.outputExtent, 1, shape));
+      EXPECT_GT(shape.pixels, mostShortRanks);
+      drawn.text += " " + footprint->Describe() + " rank " + std::to_string(request.rank);
+      ASSERT_TRUE(RunBy(Algorithm::LocalRank, request));
+      CompareFootprint(drawn);
+    }
+  }
 }
 
 TEST(CudaMedianFootprints, MapsOfRanks)

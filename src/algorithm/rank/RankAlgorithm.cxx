@@ -76,7 +76,10 @@ public:
     RankShape shape{};
     if (!FindHostRankShape(problem.GetWindow(), problem.GetPixelBytes(), request.outputExtent, units, shape))
     {
-      return Refuse(problem, problem.GetPixelBytes() == 1 ? "at most two axes besides the first" : "any axis", 65536);
+      const bool isBox = request.footprint == nullptr;
+      return Refuse(problem,
+                    problem.GetPixelBytes() == 1 || !isBox ? "at most two axes besides the first" : "any axis",
+                    isBox ? mostShortRanks : mostRankPixels);
     }
     auto candidate = Offer(shape);
     candidate.onHost = MakeRankMethod(shape);

@@ -44,8 +44,11 @@ struct RankWork
 
 /** Filters blocks by local ranks (see RankKernels.h): the pixels of a block's region are sorted once, and one window
  * slides through the block up and down, without ever starting anew. One object per work unit; its memory is bounded by
- * the largest region, 65,536 pixels, of two keys and four bytes each. */
-template <typename TKey, KeyMapping VMapping>
+ * the largest region, of two keys and two ranks for each pixel.
+ *
+ * \tparam TRank what ranks and pixels' numbers take: 16 bits, or 32 in regions of more pixels, which only windows of a
+ * footprint have. */
+template <typename TKey, KeyMapping VMapping, typename TRank>
 class RankBlockRunner
 {
 public:
@@ -81,7 +84,7 @@ public:
       ListAllEdges();
       SlideFootprint();
     }
-    else
+    else if constexpr (sizeof(TRank) == 2)
     {
       Slide();
     }
@@ -140,10 +143,10 @@ private:
       [count](const auto & body) {
         for (std::size_t number = 0; number < count; ++number)
         {
-          body(static_cast<std::uint16_t>(number));
+          body(static_cast<TRank>(number));
         }
       },
-      [=](std::uint32_t rank, std::uint16_t number) { ranks[number] = static_cast<std::uint16_t>(rank); });
+      [=](std::uint32_t rank, TRank number) { ranks[number] = static_cast<TRank>(rank); });
   }
 
   /** Where the ranks of the block's outputs are, where each has its own. */
@@ -186,12 +189,12 @@ private:
     const int words = static_cast<int>(DivideUp(m_Ranks.size(), 32));
     m_Bits.assign(static_cast<std::size_t>(words), 0);
     m_Results.resize(static_cast<std::size_t>(m_Tile[0]) * m_Tile[1] * m_Tile[2]);
-    RankWindow<1>         window(m_Bits.data(), 0);
-    const std::ptrdiff_t  strides[3] = { 1, m_Region[0], static_cast<std::ptrdiff_t>(m_Region[0]) * m_Region[1] };
-    const std::uint16_t * corner = m_Ranks.data();
+    RankWindow<1>        window(m_Bits.data(), 0);
+    const std::ptrdiff_t strides[3] = { 1, m_Region[0], static_cast<std::ptrdiff_t>(m_Region[0]) * m_Region[1] };
+    const TRank *        corner = m_Ranks.data();
     for (const auto member : m_Members)
     {
-      window.Insert(corner + member, 1);
+      window.InsertOne(corner[member]);
     }
     window.StartAt(words / 2);
     int        place[3] = { 0, 0, 0 };
@@ -324,23 +327,23 @@ private:
     }
   }
 
-  KeyedImage<TKey, VMapping>           m_Image;
-  const MedianRequest &                m_Request;
-  Window                               m_Window;
-  PixelBox                             m_Output;
-  RankShape                            m_Shape;
-  Extent                               m_Origin{ { 0, 0, 0, 0 } };
-  int                                  m_Tile[3]{ 0, 0, 0 };
-  int                                  m_Region[3]{ 0, 0, 0 };
-  std::vector<TKey>                    m_Keys; ///< of the region
-  DigitSort<TKey, std::uint16_t, true> m_Sort;
-  std::vector<std::uint16_t>           m_Ranks; ///< of the region's pixels
-  std::vector<std::uint32_t>           m_Bits;
-  std::vector<TKey>                    m_Results;
-  RankRow                              m_Map; ///< ranks of the block's outputs; empty: all have the window's
-  std::ptrdiff_t                       m_MapStride[3]{ 0, 0, 0 };
-  std::vector<std::ptrdiff_t>          m_Members;     ///< places of a footprint's pixels from the window's corner
-  RankEdges                            m_Edges[3][2]; ///< what changes at a step along an axis, down and up
+  KeyedImage<TKey, VMapping>   m_Image;
+  const MedianRequest &        m_Request;
+  Window                       m_Window;
+  PixelBox                     m_Output;
+  RankShape                    m_Shape;
+  Extent                       m_Origin{ { 0, 0, 0, 0 } };
+  int                          m_Tile[3]{ 0, 0, 0 };
+  int                          m_Region[3]{ 0, 0, 0 };
+  std::vector<TKey>            m_Keys; ///< of the region
+  DigitSort<TKey, TRank, true> m_Sort;
+  std::vector<TRank>           m_Ranks; ///< of the region's pixels
+  std::vector<std::uint32_t>   m_Bits;
+  std::vector<TKey>            m_Results;
+  RankRow                      m_Map; ///< ranks of the block's outputs; empty: all have the window's
+  std::ptrdiff_t               m_MapStride[3]{ 0, 0, 0 };
+  std::vector<std::ptrdiff_t>  m_Members;     ///< places of a footprint's pixels from the window's corner
+  RankEdges                    m_Edges[3][2]; ///< what changes at a step along an axis, down and up
 };
 
 } // namespace cudamedian

@@ -41,8 +41,16 @@ public:
   Run(const MedianRequest & request, const PixelBox & output, ExecutionReport & report) const override
   {
     DispatchKeys(GetKeyFormat(request.pixelType), [&](auto key) {
-      RunRows<RankBlockRunner<typename decltype(key)::Bits, decltype(key)::mapping>>(
-        request, RankWork{ output, m_Shape }, report);
+      using Key = decltype(key);
+      const RankWork work{ output, m_Shape };
+      if (m_Shape.pixels <= mostShortRanks)
+      {
+        RunRows<RankBlockRunner<typename Key::Bits, Key::mapping, std::uint16_t>>(request, work, report);
+      }
+      else
+      {
+        RunRows<RankBlockRunner<typename Key::Bits, Key::mapping, std::uint32_t>>(request, work, report);
+      }
     });
   }
 

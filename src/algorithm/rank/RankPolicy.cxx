@@ -384,8 +384,10 @@ EstimateHostRankNanoseconds(const RankShape & shape, const Window & window, int 
   const auto       size = [&](int axis) { return static_cast<double>(window.GetSize(shape.axes[axis])); };
   const double     lanes = static_cast<double>(shape.lanes[0]) * shape.lanes[1];
   const double     turns = lanes * (2 * size(1) * size(2)) + size(0) * size(1) * size(2);
-  return static_cast<double>(shape.pixels) * (sortByteCost * pixelBytes + sortCost) + turns * updateCost +
-         lanes * shape.steps * (2 * size(0) * size(1) * updateCost + outputCost);
+  // What lies in a farther cache.
+  const double distance = shape.pixels > mostShortRanks ? 1.2 : 1;
+  return distance * (static_cast<double>(shape.pixels) * (sortByteCost * pixelBytes + sortCost) + turns * updateCost +
+                     lanes * shape.steps * (2 * size(0) * size(1) * updateCost + outputCost));
 }
 
 bool
@@ -395,10 +397,11 @@ FindHostRankShape(const Window & window,
                   unsigned       workUnits,
                   RankShape &    shape)
 {
-  constexpr std::int64_t largestRegion = 65536;
-  const auto &           radius = window.radius;
-  RankShape              candidate{};
-  int                    free = Dimension - 1;
+  // Boxes have histograms where regions are larger.
+  const std::int64_t largestRegion = window.footprint != nullptr ? mostRankPixels : mostShortRanks;
+  const auto &       radius = window.radius;
+  RankShape          candidate{};
+  int                free = Dimension - 1;
   while (free > 0 && radius[free] > 0)
   {
     --free;

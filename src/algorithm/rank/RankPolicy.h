@@ -84,6 +84,17 @@ CountStepWords(const RankShape & shape)
   return 4 * (shape.pairs + shape.edges);
 }
 
+/** Pixels of a region on the host whose ranks have 16 bits, and of any. */
+constexpr int mostShortRanks = 65536;
+constexpr int mostRankPixels = 1 << 21;
+
+/** Threads of a block that sorts by values, and by those of 8 bits. */
+constexpr int valueSortThreads = 1024;
+constexpr int byteSortThreads = 256;
+
+/** A run of a footprint is a word: the place of its first pixel, and from this bit on how many it has. */
+constexpr int runShift = 20;
+
 /** Pixels that a region can have which is sorted by values, or by numbers for them (RankValueSort.h). */
 constexpr int valueSortPixels = 65535;
 
@@ -219,7 +230,7 @@ IsRankFastestOnDevice(const Window & window, int pixelBytes);
  * are large, but enough for all work units.
  *
  * \returns false if there is none: the window has a radius along all axes but the first, or its smallest region has
- * more than 65,536 pixels, which 16 bits number. */
+ * more than mostShortRanks pixels, of a footprint mostRankPixels. */
 bool
 FindHostRankShape(const Window & window,
                   int            pixelBytes,

@@ -199,6 +199,13 @@ public:
     }
   }
 
+  /** Adds a pixel. On the host it may have any rank. */
+  CUDAMEDIAN_HOST_DEVICE void
+  InsertOne(std::uint32_t packedRank)
+  {
+    Count(packedRank, 1);
+  }
+
   /** Adds two pixels. */
   CUDAMEDIAN_HOST_DEVICE void
   InsertBoth(std::uint16_t one, std::uint16_t other)
@@ -284,7 +291,7 @@ public:
     }
   }
 
-  /** Replaces one pixel by another. */
+  /** Replaces one pixel by another. On the host they may have any ranks. */
   CUDAMEDIAN_HOST_DEVICE void
   ReplaceOne(std::uint32_t entering, std::uint32_t leaving)
   {
