@@ -38,12 +38,15 @@ public:
 
   FootprintBits() = default;
 
-  /** \param words CountWords() of them. \param columns \param rows of the box. */
+  /** \param words CountWords() of them. \param columns \param rows of the box. \param disk the greatest squared
+   * distance from its center, of a disk: it is faster to compute distances than to look bits up; otherwise 0. */
   CUDAMEDIAN_HOST_DEVICE
-  FootprintBits(const std::uint32_t * words, int columns, int rows)
+  FootprintBits(const std::uint32_t * words, int columns, int rows, int disk)
     : m_Words(words)
     , m_Pitch(GetPitch(columns))
     , m_End(static_cast<std::uint32_t>(rows) << Places::Shift)
+    , m_Center(Places::Pack(columns / 2, rows / 2))
+    , m_Disk(disk)
   {}
 
   /** A multiple of four. */
@@ -75,6 +78,10 @@ public:
   {
     std::uint32_t words[Places::Words];
     Places::LoadEight(places, words);
+    if (m_Disk > 0)
+    {
+      return FindInDisk(words, lowest + m_Center);
+    }
     // Each bit is moved in from above.
     std::uint32_t inside = 0;
     if constexpr (VIsNarrow)
@@ -130,6 +137,66 @@ public:
   }
 
 private:
+  /** The same where the footprint is a disk with a center. A rank that no pixel has lies at the region's end, and so
+   * outside: no center is nearer to it than the radius. */
+  CUDAMEDIAN_HOST_DEVICE std::uint32_t
+                         FindInDisk(const std::uint32_t (&words)[Places::Words], std::uint32_t center) const
+  {
+    // Differences are negative inside. Their signs are moved in from below.
+    std::uint32_t inside = 0;
+    if constexpr (VIsNarrow)
+    {
+      CUDAMEDIAN_UNROLL
+      for (int half = 1; half >= 0; --half)
+      {
+        CUDAMEDIAN_UNROLL
+        for (int i = Places::Words - 1; i >= 0; --i)
+        {
+          const auto offsets = (words[i] - center) ^ Places::Guards;
+          inside = MoveSignIn(inside, AddSquares(offsets, half == 1 ? 0xFFFF0000U : 0xFFFFU, -m_Disk - 1));
+        }
+      }
+    }
+    else
+    {
+      CUDAMEDIAN_UNROLL
+      for (int i = Places::Words - 1; i >= 0; --i)
+      {
+        const auto offsets = words[i] - center;
+        const int  x = static_cast<int>(offsets & ((1U << Places::Shift) - 1)) - (1 << (Places::Shift - 1));
+        const int  y = static_cast<int>(offsets >> Places::Shift) - (1 << (Places::Shift - 1));
+        inside = MoveSignIn(inside, x * x + (y * y - (m_Disk + 1)));
+      }
+    }
+    return inside;
+  }
+
+  /** Adds the squares of some bytes, which are signed, to a sum. */
+  CUDAMEDIAN_HOST_DEVICE static int
+  AddSquares(std::uint32_t bytes, std::uint32_t mask, int sum)
+  {
+#ifdef __CUDA_ARCH__
+    return __dp4a(static_cast<int>(bytes & mask), static_cast<int>(bytes), sum);
+#else
+    for (int i = 0; i < 4; ++i)
+    {
+      const auto byte = static_cast<std::int8_t>(bytes >> 8 * i & mask >> 8 * i & 0xFFU);
+      sum += byte * byte;
+    }
+    return sum;
+#endif
+  }
+
+  CUDAMEDIAN_HOST_DEVICE static std::uint32_t
+  MoveSignIn(std::uint32_t mask, int number)
+  {
+#ifdef __CUDA_ARCH__
+    return __funnelshift_l(static_cast<std::uint32_t>(number), mask, 1);
+#else
+    return mask << 1 | static_cast<std::uint32_t>(number) >> 31;
+#endif
+  }
+
   CUDAMEDIAN_HOST_DEVICE static int
   GetPitch(int columns)
   {
@@ -162,6 +229,8 @@ private:
   const std::uint32_t * m_Words{ nullptr };
   int                   m_Pitch{ 0 };
   std::uint32_t         m_End{ 0 }; ///< the first place behind the box's rows
+  std::uint32_t         m_Center{ 0 };
+  int                   m_Disk{ 0 };
 };
 
 } // namespace cudamedian

@@ -22,6 +22,7 @@
 #include "itkCudaMedianFootprint.h"
 
 #include <algorithm>
+#include <numeric>
 
 namespace cudamedian
 {
@@ -45,6 +46,12 @@ HasNeighbour(const Footprint & footprint, Extent offset, int imageAxis, int step
 {
   offset[static_cast<std::size_t>(imageAxis)] += step;
   return HasPixel(footprint, offset);
+}
+
+std::int64_t
+GetSquaredDistance(const Extent & offset)
+{
+  return std::inner_product(offset.begin(), offset.end(), offset.begin(), std::int64_t{ 0 });
 }
 
 std::ptrdiff_t
@@ -213,6 +220,33 @@ CountEdges(const Footprint & footprint, int imageAxis)
   }));
 }
 
+int
+FindDisk(const Footprint & footprint)
+{
+  std::int64_t greatest = 0;
+  for (const auto & pixel : footprint.GetPixels())
+  {
+    greatest = std::max(greatest, GetSquaredDistance(pixel.offset));
+  }
+  // A quarter's rows, which become shorter.
+  const auto radius = footprint.GetRadius();
+  const auto extent = *std::max_element(radius.begin(), radius.end());
+  auto       x = extent;
+  auto       places = -(2 * extent + 1);
+  for (std::int64_t y = 0; y <= extent; ++y)
+  {
+    while (x * x + y * y > greatest)
+    {
+      --x;
+    }
+    places += 2 * (2 * x + 1);
+  }
+  // No pixel lies farther away, so that none of these is missing.
+  const bool isPlane = std::count(radius.begin(), radius.end(), 0) >= 2;
+  const bool isWhole = static_cast<std::size_t>(places) == footprint.GetPixels().size();
+  return isPlane && isWhole && greatest < (extent + 1) * (extent + 1) ? static_cast<int>(greatest) : 0;
+}
+
 PairedEdges
 PairEdges(const RankEdges & edges, std::ptrdiff_t corner)
 {
@@ -236,6 +270,7 @@ SetPairedEdges(const Footprint & footprint, RankShape & shape)
   shape.edges = RoundUp(static_cast<int>(paired.singles.entering.size()), 4);
   shape.pairs = RoundUp(static_cast<int>(paired.pairs.entering.size()), 4);
   shape.runs = RoundUp(CountEdges(footprint, shape.axes[0]), 4);
+  shape.disk = FindDisk(footprint);
 }
 
 std::vector<std::uint32_t>

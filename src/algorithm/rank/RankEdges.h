@@ -62,9 +62,14 @@ struct PairedEdges
 PairedEdges
 PairEdges(const RankEdges & edges, std::ptrdiff_t corner);
 
-/** Sets a shape's edges and pairs for windows that keep a threshold, and its runs, once the axes are known. */
+/** Sets a shape's edges and pairs for windows that keep a threshold, its runs and its disk, once the axes are known. */
 void
 SetPairedEdges(const Footprint & footprint, RankShape & shape);
+
+/** The greatest squared distance of a pixel from the center where the footprint has all that lie no farther away in its
+ * plane: of a disk. \returns 0 for others. */
+int
+FindDisk(const Footprint & footprint);
 
 /** How many pixels enter at a step along an image axis: as many as there are rows of pixels that follow each other. */
 int

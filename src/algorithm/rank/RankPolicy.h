@@ -50,6 +50,7 @@ struct RankShape
   int          edges; ///< pixels of it that are replaced at a step along region axis 2, and some more: a multiple of 4
   int          pairs; ///< such pixels two by two, besides those, where windows keep a threshold; a multiple of 4
   int          runs;  ///< of its pixels along region axis 0, and some more, where windows keep a threshold; likewise
+  int          disk;  ///< the greatest squared distance from the center, of a disk, where windows keep a threshold
   std::int64_t scratchBytes; ///< device memory that the ranks and sorted pixels of a block take; 0 for values
 };
 

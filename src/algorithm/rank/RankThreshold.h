@@ -143,7 +143,7 @@ private:
       const int shorter = i == 0 && !HasEvenRows ? 0 : slab.shorter[axes[i]];
       m_Window[i] = 2 * static_cast<int>(slab.radius[axes[i]]) + 1 - shorter;
     }
-    m_Bits = Bits(m_Lists.bits, m_Window[0], m_Window[1]);
+    m_Bits = Bits(m_Lists.bits, m_Window[0], m_Window[1], m_Arguments.shape.disk);
     m_Pixels = IsFootprint ? shape.members : m_Window[0] * m_Window[1];
     // As far as 32 ranks where a window's pixels are spread evenly over them.
     m_Far = 32 * m_Pixels / shape.pixels;

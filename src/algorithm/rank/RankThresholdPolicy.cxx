@@ -164,7 +164,8 @@ Estimate(const RankShape &    shape,
     // Pixels are replaced by lists, and each that may be the wanted one is looked up.
     replaced = 8 * (shape.edges + shape.pairs);
     start += (0.05 * shape.members + 12 * shape.runs) / shape.steps;
-    eightCost += isNarrow ? 50 : 80;
+    const bool isDisk = shape.disk > 0;
+    eightCost += isNarrow ? (isDisk ? 10 : 50) : (isDisk ? 25 : 80);
   }
   const double instructions = replaced + 100 + eights * eightCost + start + load + unordered;
   const double warps = static_cast<double>(traits.CountBlocks(shape.sharedBytes, shape.threads)) * shape.threads / 32;
