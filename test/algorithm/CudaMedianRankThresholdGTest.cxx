@@ -122,12 +122,20 @@ struct SortedRegion
   std::vector<std::uint32_t> unordered;
 };
 
+/** Those that sort a region. */
+template <typename TBits, CountedBy VCounted>
+using SortThreads =
+  LoopedThreads<sizeof(TBits) == 1 && VCounted == CountedBy::Values ? byteSortThreads : valueSortThreads>;
+
 /** Sorts a block's region as kernels do. */
 template <typename TBits, RegionForm VForm>
 void
 SortAsKernels(RankArguments arguments, std::int64_t block, SortedRegion<TBits> & region, std::mt19937_64 & generator)
 {
-  using Threads = LoopedThreads<1024>;
+  constexpr auto counted = VForm == RegionForm::Large ? CountedBy::LargeNumbers
+                           : sizeof(TBits) > 2        ? CountedBy::Numbers
+                                                      : CountedBy::Values;
+  using Threads = SortThreads<TBits, counted>;
   const auto              bytes = static_cast<std::size_t>(GetValueSortBytes(arguments.shape, sizeof(TBits)));
   std::vector<WordVector> shared(bytes / sizeof(WordVector) + 2, { unwritten, unwritten, unwritten, unwritten });
   region.unordered.assign(static_cast<std::size_t>(arguments.GetUnorderedWords()), unwritten);
@@ -135,9 +143,6 @@ SortAsKernels(RankArguments arguments, std::int64_t block, SortedRegion<TBits> &
   arguments.ranks = region.ranks.data();
   arguments.unordered = region.unordered.data();
   arguments.places = region.places.data();
-  constexpr auto counted = VForm == RegionForm::Large ? CountedBy::LargeNumbers
-                           : sizeof(TBits) > 2        ? CountedBy::Numbers
-                                                      : CountedBy::Values;
   ValueSort<TBits, counted, Threads>(Threads(generator), arguments, 0, shared.data()).Run();
   EXPECT_EQ(shared.back().w, unwritten);
 }
@@ -278,12 +283,8 @@ RunThresholds(const KernelArguments &            slab,
     case WindowForm::EvenRows:
       return RunThresholds<TBits, VMapping, WindowForm::EvenRows, VForm>(slab, shape, firstWay, lists);
     case WindowForm::Footprint:
-      if constexpr (VForm != RegionForm::Large)
-      {
-        return RunThresholds<TBits, VMapping, WindowForm::Footprint, VForm>(slab, shape, firstWay, lists);
-      }
+      return RunThresholds<TBits, VMapping, WindowForm::Footprint, VForm>(slab, shape, firstWay, lists);
   }
-  FAIL() << "footprints have no large regions";
 }
 
 /** \param lists of a footprint. */
@@ -367,12 +368,22 @@ CheckFootprint(PixelType type, const Footprint & footprint, std::int64_t rank)
   ASSERT_TRUE(FindThresholdShape(window, sizeof(TBits), shape, GetH200Traits()));
   ASSERT_EQ(GetWindowForm(shape), WindowForm::Footprint);
   ASSERT_LE(shape.pixels, shape.sortPixels);
-  const auto lists = MakeRankLists(footprint, shape);
-  for (const Extent & size : { Extent{ { 3, 2, 1, 1 } }, Extent{ { 67, 41, 1, 1 } }, Extent{ { 13, 11, 7, 2 } } })
+  // As in a large region too.
+  for (const int sort : { shape.sortPixels, largeSortPixels })
   {
-    CheckSlabs<TBits, VMapping>(size, window, type, std::size_t{ 1 } << 30, [&](const KernelArguments & arguments) {
-      RunThresholds<TBits, VMapping>(arguments, shape, 0, lists);
-    });
+    const auto          other = SortBy(shape, sort, sizeof(TBits));
+    const auto          lists = MakeRankLists(footprint, other);
+    std::vector<Extent> sizes{ { { 67, 41, 1, 1 } } };
+    if (sort == shape.sortPixels)
+    {
+      sizes.insert(sizes.end(), { { { 3, 2, 1, 1 } }, { { 13, 11, 7, 2 } } });
+    }
+    for (const auto & size : sizes)
+    {
+      CheckSlabs<TBits, VMapping>(size, window, type, std::size_t{ 1 } << 30, [&](const KernelArguments & arguments) {
+        RunThresholds<TBits, VMapping>(arguments, other, 1, lists);
+      });
+    }
   }
 }
 
@@ -473,7 +484,7 @@ ListPacked(const RankShape & shape, const std::uint16_t * ranks, const std::uint
 }
 
 template <typename TBits>
-constexpr auto countedBy = sizeof(TBits) == 2 ? CountedBy::Values : CountedBy::Numbers;
+constexpr auto countedBy = sizeof(TBits) <= 2 ? CountedBy::Values : CountedBy::Numbers;
 
 /** Sorts regions by values, the last one of which reaches beyond the image. \param most pixels that may be unordered
  * together, of those that are told apart. */
@@ -481,7 +492,7 @@ template <typename TBits, KeyMapping VMapping = KeyMapping::Integer, CountedBy V
 void
 CheckValueSort(PixelType type, int width, int height, int values, std::mt19937_64 & generator, int most = 64)
 {
-  using Threads = LoopedThreads<1024>;
+  using Threads = SortThreads<TBits, VCounted>;
   using Key = PixelKey<TBits, VMapping>;
   SCOPED_TRACE(std::to_string(width) + "x" + std::to_string(height) + " pixels, values " + std::to_string(values));
   const int       columns = 2 * width - width / 2;
@@ -550,8 +561,8 @@ CheckValueSort(PixelType type, int width, int height, int values, std::mt19937_6
         const auto upper = last[static_cast<std::size_t>(packed)] + static_cast<std::size_t>(shape.firstRank);
         ASSERT_GE(keys[static_cast<std::size_t>(i)], order[lower]) << "pixel " << i;
         ASSERT_LE(keys[static_cast<std::size_t>(i)], order[upper]) << "pixel " << i;
-        // Clusters share no number.
-        ASSERT_TRUE(values >= 0 || order[lower] >> 20 == order[upper] >> 20) << "pixel " << i;
+        // Clusters share no number, but where a border's pixels are repeated, of which samples have many.
+        ASSERT_TRUE(values >= 0 || number > 0 || order[lower] >> 20 == order[upper] >> 20) << "pixel " << i;
       }
     }
     ASSERT_EQ(taken.front(), shape.firstRank + 32);
@@ -579,7 +590,8 @@ MakePixels(const MedianRequest & request, int image, std::mt19937_64 & random)
     else if (image >= 3)
     {
       const auto cluster = image == 3 ? i % static_cast<std::size_t>(request.inputExtent[0]) : random() % 1500;
-      value = static_cast<std::uint64_t>(cluster) << (8 * bytes - 12) | value % (bytes == 2 ? 4 : 200);
+      const auto apart = bytes == 1 ? 0 : 8 * bytes - 12;
+      value = static_cast<std::uint64_t>(cluster) << apart | value % (bytes <= 2 ? 4 : 200);
     }
     for (std::size_t byte = 0; byte < bytes; ++byte)
     {
@@ -628,6 +640,8 @@ TEST(CudaMedianRankThreshold, Keys16) { CheckWindows<std::uint16_t, KeyMapping::
 TEST(CudaMedianRankThreshold, Keys32) { CheckWindows<std::uint32_t, KeyMapping::Float>(PixelType::Float32); }
 
 TEST(CudaMedianRankThreshold, Keys64) { CheckWindows<std::uint64_t, KeyMapping::Float>(PixelType::Float64); }
+
+TEST(CudaMedianRankThreshold, Footprints8) { CheckFootprints<std::uint8_t, KeyMapping::Integer>(PixelType::Int8); }
 
 TEST(CudaMedianRankThreshold, Footprints16) { CheckFootprints<std::uint16_t, KeyMapping::Integer>(PixelType::Int16); }
 
@@ -684,19 +698,25 @@ TEST(CudaMedianRankThreshold, AreChosenWhereTheyWereFaster)
     EXPECT_EQ(keeps({ { 24, 14, 0, 0 } }, pixelBytes), pixelBytes == 4) << "49x29";
     EXPECT_FALSE(keeps({ { 10, 49, 0, 0 } }, pixelBytes)) << "21x99";
   }
-  for (const int pixelBytes : { 2, 4, 8 })
+  for (const int pixelBytes : { 1, 2, 4, 8 })
   {
-    const auto isKept = [&](double radius) {
+    const auto findDisk = [&](double radius) {
       RankShape    shape{};
       const Window window(Footprint::MakeEllipsoid({ { radius, radius, 0, 0 } }), -1);
       EXPECT_TRUE(FindRankShape(window, pixelBytes, shape, GetH200Traits()));
-      return KeepsThresholds(shape);
+      return shape;
     };
-    EXPECT_FALSE(isKept(15)) << "a disk";
-    EXPECT_TRUE(isKept(30)) << "a disk";
-    EXPECT_TRUE(isKept(60)) << "a disk";
+    EXPECT_FALSE(KeepsThresholds(findDisk(15)));
+    EXPECT_FALSE(KeepsThresholds(findDisk(21)));
+    EXPECT_EQ(KeepsThresholds(findDisk(24)), pixelBytes == 4);
+    EXPECT_EQ(KeepsThresholds(findDisk(25)), pixelBytes > 1);
+    EXPECT_TRUE(KeepsThresholds(findDisk(30)));
+    EXPECT_TRUE(KeepsThresholds(findDisk(90)));
+    EXPECT_FALSE(IsLargeRegion(findDisk(90)));
+    EXPECT_TRUE(IsLargeRegion(findDisk(92)));
+    EXPECT_TRUE(IsLargeRegion(findDisk(200)));
   }
-  EXPECT_FALSE(keeps({ { 25, 25, 0, 0 } }, 1));
+  EXPECT_FALSE(keeps({ { 25, 25, 0, 0 } }, 1)) << "a box of 8 bits";
   EXPECT_FALSE(keeps({ { 7, 7, 7, 0 } }, 2));
   for (const int pixelBytes : { 2, 4, 8 })
   {
@@ -768,6 +788,14 @@ TEST(CudaMedianRankThreshold, SortByValues)
       CheckValueSort<std::uint16_t>(type, 138, 202, values, generator);
     }
   }
+  for (const auto type : { PixelType::UInt8, PixelType::Int8 })
+  {
+    for (const int values : { 0, 1, 5 })
+    {
+      CheckValueSort<std::uint8_t>(type, 138, 202, values, generator);
+    }
+  }
+  CheckValueSort<std::uint8_t>(PixelType::UInt8, 255, 257, 1, generator);
   // As many pixels as 16 bits number, and rows that are no multiple of a warp.
   CheckValueSort<std::uint16_t>(PixelType::UInt16, 255, 257, 0, generator);
   CheckValueSort<std::uint16_t>(PixelType::UInt16, 255, 257, 1, generator);
@@ -814,6 +842,10 @@ TEST(CudaMedianRankThreshold, SortLargeRegions)
   check(534, 530, 0, 100);
   check(586, 586, 1, 0);
   CheckValueSort<std::uint32_t, KeyMapping::Integer, large>(PixelType::UInt32, 587, 586, -1, generator, 400);
+  for (const int values : { 0, 1, 5 })
+  {
+    CheckValueSort<std::uint8_t, KeyMapping::Integer, large>(PixelType::Int8, 534, 530, values, generator, 400);
+  }
 }
 
 /** Filters an image by windows that the policy has large regions for. */
@@ -829,6 +861,30 @@ CheckLargeWindow(PixelType type, const Extent & radius)
     { { 70, 13, 1, 1 } }, radius, type, std::size_t{ 1 } << 30, [&](const KernelArguments & arguments) {
       RunThresholds<TBits, VMapping>(arguments, shape, 2);
     });
+}
+
+TEST(CudaMedianRankThreshold, LargeFootprints)
+{
+  CUDAMEDIAN_TRACE_SEED();
+  const auto * footprint = Footprint::MakeEllipsoid({ { 130, 121, 0, 0 } });
+  const auto   check = [&](auto bits, auto mapping, PixelType type) {
+    using Bits = decltype(bits);
+    RankShape shape{};
+    ASSERT_TRUE(FindThresholdShape(Window(footprint, -1), sizeof(Bits), shape, GetH200Traits()));
+    ASSERT_TRUE(IsLargeRegion(shape));
+    ASSERT_GT(shape.pixels, valueSortPixels);
+    const auto lists = MakeRankLists(*footprint, shape);
+    CheckSlabs<Bits, mapping.value>(
+      { { 70, 13, 1, 1 } },
+      Window(footprint, -1),
+      type,
+      std::size_t{ 1 } << 30,
+      [&](const KernelArguments & arguments) { RunThresholds<Bits, mapping.value>(arguments, shape, 2, lists); });
+  };
+  using Integer = std::integral_constant<KeyMapping, KeyMapping::Integer>;
+  using Float = std::integral_constant<KeyMapping, KeyMapping::Float>;
+  check(std::uint8_t{}, Integer(), PixelType::UInt8);
+  check(std::uint32_t{}, Float(), PixelType::Float32);
 }
 
 TEST(CudaMedianRankThreshold, LargeWindows)
@@ -890,15 +946,20 @@ TEST(CudaMedianRankThreshold, DevicesFindWhatTheHostFinds)
   }
 }
 
-// Of narrow and wide regions.
+// Of narrow, wide and large regions, disks and others.
 TEST(CudaMedianRankThreshold, DevicesFindWhatTheHostFindsInFootprints)
 {
   CUDAMEDIAN_NEEDS_GPU();
   CUDAMEDIAN_TRACE_SEED();
   std::mt19937_64 random(cudamediantest::Seed());
-  for (const auto type : { PixelType::UInt16, PixelType::Float32, PixelType::Int64 })
+  for (const auto type : { PixelType::UInt8, PixelType::Int8, PixelType::UInt16, PixelType::Float32, PixelType::Int64 })
   {
-    for (const Extent & radius : { Extent{ { 30, 30, 0, 0 } }, Extent{ { 26, 45, 0, 0 } }, Extent{ { 66, 40, 0, 0 } } })
+    for (const Extent & radius : { Extent{ { 30, 30, 0, 0 } },
+                                   Extent{ { 36, 45, 0, 0 } },
+                                   Extent{ { 66, 40, 0, 0 } },
+                                   Extent{ { 60, 60, 0, 0 } },
+                                   Extent{ { 100, 100, 0, 0 } },
+                                   Extent{ { 130, 110, 0, 0 } } })
     {
       const auto * footprint =
         Footprint::MakeEllipsoid({ { static_cast<double>(radius[0]), static_cast<double>(radius[1]), 0, 0 } });
@@ -913,7 +974,7 @@ TEST(CudaMedianRankThreshold, DevicesFindWhatTheHostFindsInFootprints)
         request.footprint = footprint;
         request.inputExtent = { { 210 + static_cast<std::int64_t>(random() % 40), 167, 2, 1 } };
         request.outputOrigin = { { static_cast<std::int64_t>(random() % 20), 5, 0, 0 } };
-        request.outputExtent = { { 171, 150, 2, 1 } };
+        request.outputExtent = { { 171, radius[0] > 90 ? 40 : 150, 2, 1 } };
         request.rank = image == 1 ? static_cast<std::int64_t>(random() % 2500) : -1;
         CompareWithHost(request, MakePixels(request, image, random));
       }

@@ -123,9 +123,9 @@ public:
     return inside >> 24;
   }
 
-  /** How many of 32 places a window has. */
-  CUDAMEDIAN_HOST_DEVICE int
-  CountInside(const std::uint32_t * places, std::uint32_t lowest, std::uint32_t highest) const
+  /** Which of 32 places a window has. */
+  CUDAMEDIAN_HOST_DEVICE std::uint32_t
+                         FindAllInside(const std::uint32_t * places, std::uint32_t lowest, std::uint32_t highest) const
   {
     std::uint32_t inside = 0;
     CUDAMEDIAN_UNROLL
@@ -133,7 +133,14 @@ public:
     {
       inside |= FindInside(places + Places::Words * i, lowest, highest) << 8 * i;
     }
-    return CountBits(inside);
+    return inside;
+  }
+
+  /** How many of 32 places a window has. */
+  CUDAMEDIAN_HOST_DEVICE int
+  CountInside(const std::uint32_t * places, std::uint32_t lowest, std::uint32_t highest) const
+  {
+    return CountBits(FindAllInside(places, lowest, highest));
   }
 
 private:

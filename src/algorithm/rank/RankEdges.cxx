@@ -295,7 +295,7 @@ MakeRankLists(const Footprint & footprint, const RankShape & shape)
     const auto runs = ListRuns(members);
     for (std::size_t i = 0; i < runs.size(); ++i)
     {
-      behind[i] = static_cast<std::uint32_t>(runs[i].first) | static_cast<std::uint32_t>(runs[i].length) << 16;
+      behind[i] = static_cast<std::uint32_t>(runs[i].first) | static_cast<std::uint32_t>(runs[i].length) << runShift;
     }
     AddBits(footprint, shape, behind + shape.runs);
     return lists;

@@ -83,8 +83,8 @@ CountEdges(const Footprint & footprint, int imageAxis);
  *
  * Where windows keep a threshold, shape.pairs replacements of two pixels each, listed in the same way, come before
  * those of one; all of them once for windows whose corner is an even place of the region, and once for the others. Then
- * shape.runs words have the place of the first pixel of a row of them in the lower half and their number in the upper
- * one, none for the last words, and FootprintBits follow. */
+ * shape.runs words have the place of the first pixel of a row of them, and their number above runShift, none for the
+ * last words, and FootprintBits follow. */
 std::vector<std::uint32_t>
 MakeRankLists(const Footprint & footprint, const RankShape & shape);
 

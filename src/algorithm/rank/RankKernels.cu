@@ -298,7 +298,8 @@ GetRankKernelsOf(const RankShape & shape, KeyFormat keyFormat)
     using Bits = typename decltype(key)::Bits;
     if constexpr (sizeof(Bits) == 1)
     {
-      return GetCountKernels<VForm, VHasMap>(shape);
+      return KeepsThresholds(shape) ? RankKernels{ nullptr, FindThresholdKernel(shape, 1) }
+                                    : GetCountKernels<VForm, VHasMap>(shape);
     }
     else if (KeepsThresholds(shape))
     {
@@ -347,7 +348,8 @@ LaunchSort(const RankKernels & kernels, const RankArguments & arguments, unsigne
   {
     const auto pixelBytes = static_cast<int>(GetPixelBytes(arguments.keyFormat));
     const auto bytes = static_cast<std::size_t>(GetValueSortBytes(shape, pixelBytes));
-    return Launch(FindValueKernel(shape, pixelBytes), arguments, count, valueSortThreads, bytes, stream);
+    const int  threads = GetValueSortThreads(shape, pixelBytes);
+    return Launch(FindValueKernel(shape, pixelBytes), arguments, count, threads, bytes, stream);
   }
   const auto & [buckets, digits] = *kernels.sort;
   auto error = cudaMemsetAsync(arguments.left, 0, sizeof(*arguments.left), stream);

@@ -30,12 +30,11 @@ namespace
 
 using ValueThreads = BlockThreads<valueSortThreads>;
 
-static_assert(sizeof(ValueStorage<std::uint16_t, CountedBy::LargeNumbers, valueSortThreads>) ==
-                  147584 + 32 + largeSortPixels / 8 &&
-                sizeof(ValueStorage<std::uint32_t, CountedBy::LargeNumbers, valueSortThreads>) ==
-                  147584 + 32 + largeSortPixels / 8 &&
-                sizeof(ValueStorage<std::uint64_t, CountedBy::LargeNumbers, valueSortThreads>) ==
-                  147584 + 32 + largeSortPixels / 8,
+template <typename TPixelBits>
+constexpr std::size_t storageBytes = sizeof(ValueStorage<TPixelBits, CountedBy::LargeNumbers, valueSortThreads>);
+constexpr std::size_t largeSortBytes = 147584 + 32 + largeSortPixels / 8;
+static_assert(storageBytes<std::uint8_t> == largeSortBytes && storageBytes<std::uint16_t> == largeSortBytes &&
+                storageBytes<std::uint32_t> == largeSortBytes && storageBytes<std::uint64_t> == largeSortBytes,
               "what GetValueSortBytes() reckons with");
 
 /** Sorts the region of each block by numbers. */
@@ -54,7 +53,7 @@ template <typename TPixelBits, WindowForm VWindow>
 __global__ void
 __launch_bounds__(largeThresholdThreads, 8) LargeThresholdKernel(const __grid_constant__ RankArguments arguments)
 {
-  extern __shared__ __align__(16) std::uint32_t sums[];
+  extern __shared__ __align__(16) std::uint32_t sharedWords[];
 
   using Windows = ThresholdWindows<TPixelBits, VWindow, RegionForm::Large, WarpThreads>;
   constexpr auto warps = largeThresholdThreads / 32;
@@ -63,7 +62,19 @@ __launch_bounds__(largeThresholdThreads, 8) LargeThresholdKernel(const __grid_co
   const auto     region = blockIdx.x / blocks;
   const auto     warp = static_cast<int>(threadIdx.x / 32);
   const auto     words = static_cast<std::size_t>(32 * shape.words);
-
+  auto *         sums = sharedWords;
+  FootprintLists lists;
+  if constexpr (VWindow == WindowForm::Footprint)
+  {
+    const int count = CountStepWords(shape) + shape.runs + Windows::Bits::CountWords(shape.window[0], shape.window[2]);
+    for (int i = static_cast<int>(threadIdx.x); i < count; i += largeThresholdThreads)
+    {
+      sharedWords[i] = arguments.lists[i];
+    }
+    lists = FootprintLists(sharedWords, shape);
+    sums += count;
+    __syncthreads();
+  }
   const WarpThreads threads;
   const RankBlock   block(arguments, arguments.firstBlock + region);
   Windows(threads,
@@ -74,7 +85,8 @@ __launch_bounds__(largeThresholdThreads, 8) LargeThresholdKernel(const __grid_co
           arguments.places + region * words,
           sums + warp * Windows::CountSums(shape),
           arguments.unordered + static_cast<std::size_t>(region) * arguments.GetUnorderedWords(),
-          nullptr)
+          nullptr,
+          lists)
     .Run();
 }
 
@@ -82,8 +94,10 @@ template <typename TPixelBits>
 RankFunction
 FindLargeThresholdKernelOf(const RankShape & shape)
 {
-  return GetWindowForm(shape) == WindowForm::EvenRows ? LargeThresholdKernel<TPixelBits, WindowForm::EvenRows>
-                                                      : LargeThresholdKernel<TPixelBits, WindowForm::OddRows>;
+  const auto form = GetWindowForm(shape);
+  return form == WindowForm::Footprint  ? LargeThresholdKernel<TPixelBits, WindowForm::Footprint>
+         : form == WindowForm::EvenRows ? LargeThresholdKernel<TPixelBits, WindowForm::EvenRows>
+                                        : LargeThresholdKernel<TPixelBits, WindowForm::OddRows>;
 }
 
 } // namespace
@@ -91,7 +105,8 @@ FindLargeThresholdKernelOf(const RankShape & shape)
 RankFunction
 FindLargeSortKernel(int pixelBytes)
 {
-  return pixelBytes == 2   ? LargeSortKernel<std::uint16_t>
+  return pixelBytes == 1   ? LargeSortKernel<std::uint8_t>
+         : pixelBytes == 2 ? LargeSortKernel<std::uint16_t>
          : pixelBytes == 4 ? LargeSortKernel<std::uint32_t>
                            : LargeSortKernel<std::uint64_t>;
 }
@@ -99,7 +114,8 @@ FindLargeSortKernel(int pixelBytes)
 RankFunction
 FindLargeThresholdKernel(const RankShape & shape, int pixelBytes)
 {
-  return pixelBytes == 2   ? FindLargeThresholdKernelOf<std::uint16_t>(shape)
+  return pixelBytes == 1   ? LargeThresholdKernel<std::uint8_t, WindowForm::Footprint>
+         : pixelBytes == 2 ? FindLargeThresholdKernelOf<std::uint16_t>(shape)
          : pixelBytes == 4 ? FindLargeThresholdKernelOf<std::uint32_t>(shape)
                            : FindLargeThresholdKernelOf<std::uint64_t>(shape);
 }

@@ -234,11 +234,12 @@ FindFastestShape(const Window & window, int pixelBytes, const DeviceTraits & tra
   RankShape  counters{};
   RankShape  thresholds{};
   const bool counts = FindCounterShape(window, pixelBytes, counters, traits);
-  // One threshold keeps to one rank.
+  // One threshold keeps to one rank. Of large footprints it is known which is faster.
   if (window.ranks == 1 && IsThresholdFaster(window, pixelBytes) &&
       FindThresholdShape(window, pixelBytes, thresholds, traits) &&
-      (!counts || EstimateRankPicoseconds(thresholds, window, pixelBytes, traits) <
-                    EstimateRankPicoseconds(counters, window, pixelBytes, traits)))
+      (!counts || window.footprint != nullptr ||
+       EstimateRankPicoseconds(thresholds, window, pixelBytes, traits) <
+         EstimateRankPicoseconds(counters, window, pixelBytes, traits)))
   {
     return thresholds;
   }

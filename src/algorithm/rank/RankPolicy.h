@@ -138,6 +138,13 @@ HasNumbers(const RankShape & shape, int pixelBytes)
   return IsSortedByValues(shape) && (pixelBytes > 2 || IsLargeRegion(shape));
 }
 
+/** Threads of a block that sorts by values. Bytes have few counters, so that several blocks find room. */
+inline int
+GetValueSortThreads(const RankShape & shape, int pixelBytes)
+{
+  return pixelBytes == 1 && !IsLargeRegion(shape) ? byteSortThreads : valueSortThreads;
+}
+
 /** Pixels of a region with numbers that are a sample of it (RankQuantiles.h). */
 constexpr int valueSortSamples = 2048;
 
@@ -146,10 +153,13 @@ constexpr int valueSortSamples = 2048;
 inline int
 GetValueSortBytes(const RankShape & shape, int pixelBytes)
 {
-  const int counters = 65536 / 2 / 32 * 36 * 4 + 128 + 8 * shape.region[1] * shape.region[2];
-  return counters + (IsLargeRegion(shape)            ? 32 + largeSortPixels / 8
-                     : HasNumbers(shape, pixelBytes) ? 32 + valueSortSamples / 32 * 33 * pixelBytes
-                                                     : 0);
+  const bool areBytes = pixelBytes == 1 && !IsLargeRegion(shape);
+  const int  counters = (areBytes ? 8192 : 32768) / 32 * 36 * 4;
+  const int  warps = GetValueSortThreads(shape, pixelBytes) / 32;
+  return counters + 4 * warps + 8 * shape.region[1] * shape.region[2] +
+         (IsLargeRegion(shape)            ? 32 + largeSortPixels / 8
+          : HasNumbers(shape, pixelBytes) ? 32 + valueSortSamples / 32 * 33 * pixelBytes
+                                          : 0);
 }
 
 /** Threads at most of a block whose windows keep a threshold. */

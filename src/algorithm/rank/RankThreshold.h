@@ -69,7 +69,6 @@ public:
   static constexpr bool IsFootprint = VWindow == WindowForm::Footprint;
   /** The one whose first window the threshold of a warp suits, of a footprint. */
   static constexpr int middleLane = 16;
-  static_assert(!(IsLarge && IsFootprint), "windows of a footprint lie in regions that 16 bits number");
   using Places = RankPlaces<VForm == RegionForm::Narrow>;
   using Bits = FootprintBits<VForm == RegionForm::Narrow>;
   /** Ranks that are looked through at a time; a threshold is the first of them. */
@@ -357,8 +356,8 @@ private:
     for (int i = lane; i < m_Arguments.shape.runs; i += 32)
     {
       const auto   run = m_Lists.runs[i];
-      auto         left = static_cast<int>(run >> 16);
-      const auto * ranks = corner + (run & 0xFFFFU);
+      auto         left = static_cast<int>(run >> runShift);
+      const auto * ranks = corner + (run & ((1U << runShift) - 1));
       // No rank is as great as what stands in for one that is missing.
       constexpr std::uint32_t none = 0xFFFF0000U;
       if (left > 0 && IsSecondOfPair(ranks))
@@ -389,8 +388,8 @@ private:
       CUDAMEDIAN_UNROLL
       for (const auto run : runs)
       {
-        const auto *        leaving = corner + (run & 0xFFFFU);
-        const std::uint32_t entering = leaving[run >> 16];
+        const auto *        leaving = corner + (run & ((1U << runShift) - 1));
+        const std::uint32_t entering = leaving[run >> runShift];
         sum += CompareBoth(entering | static_cast<std::uint32_t>(*leaving) << 16, threshold);
       }
     }
@@ -489,13 +488,21 @@ private:
         m_Threads.ForEachThread([&](int lane) {
           if (m_Steps[lane] > 0)
           {
-            // The rows of the next step are on their way meanwhile: each lane asks for 64 ranks.
-            const int ahead = lane % 16 * 64;
-            if (ahead < 32 + m_Window[0])
+            const auto threshold = GetThreshold(m_Groups[lane]);
+            if constexpr (IsFootprint)
             {
-              m_Threads.Prefetch((lane < 16 ? entering : leaving) + (row + ahead));
+              m_Below[lane] += ReplaceListed(leaving + lane, threshold);
             }
-            m_Below[lane] += Replace(entering + lane, leaving + lane, GetThreshold(m_Groups[lane]));
+            else
+            {
+              // The rows of the next step are on their way meanwhile: each lane asks for 64 ranks.
+              const int ahead = lane % 16 * 64;
+              if (ahead < 32 + m_Window[0])
+              {
+                m_Threads.Prefetch((lane < 16 ? entering : leaving) + (row + ahead));
+              }
+              m_Below[lane] += Replace(entering + lane, leaving + lane, threshold);
+            }
             m_Lowest[lane] += Places::Pack(0, 1);
             // Now that memory has had the time to answer.
             *pixels[lane] = medians[lane];
@@ -588,7 +595,9 @@ private:
   CUDAMEDIAN_HOST_DEVICE std::uint32_t
                          FindInside(int word, std::uint32_t lowest) const
   {
-    return Places::FindAllInside(m_Places + 32 * word, lowest, lowest + GetReach());
+    const auto * places = m_Places + 32 * word;
+    return IsFootprint ? m_Bits.FindAllInside(places, lowest, lowest + GetReach())
+                       : Places::FindAllInside(places, lowest, lowest + GetReach());
   }
 
   /** Moves the threshold of a lane to the word of the wanted rank: each lane looks through another. */

@@ -26,14 +26,17 @@ namespace cudamedian
 namespace
 {
 
-using ValueThreads = BlockThreads<valueSortThreads>;
 /** Wide pixels are counted by numbers. */
 template <typename TPixelBits>
-constexpr auto countedBy = sizeof(TPixelBits) == 2 ? CountedBy::Values : CountedBy::Numbers;
+constexpr auto countedBy = sizeof(TPixelBits) <= 2 ? CountedBy::Values : CountedBy::Numbers;
 
 template <typename TPixelBits>
-constexpr std::size_t valueStorageBytes = sizeof(ValueStorage<TPixelBits, countedBy<TPixelBits>, valueSortThreads>);
-static_assert(valueStorageBytes<std::uint16_t> == 147584 &&
+constexpr int sortThreads = sizeof(TPixelBits) == 1 ? byteSortThreads : valueSortThreads;
+
+template <typename TPixelBits>
+constexpr std::size_t valueStorageBytes =
+  sizeof(ValueStorage<TPixelBits, countedBy<TPixelBits>, sortThreads<TPixelBits>>);
+static_assert(valueStorageBytes<std::uint8_t> == 36896 && valueStorageBytes<std::uint16_t> == 147584 &&
                 valueStorageBytes<std::uint32_t> == 147584 + 32 + valueSortSamples / 32 * 33 * 4 &&
                 valueStorageBytes<std::uint64_t> == 147584 + 32 + valueSortSamples / 32 * 33 * 8,
               "what GetValueSortBytes() reckons with");
@@ -41,12 +44,13 @@ static_assert(valueStorageBytes<std::uint16_t> == 147584 &&
 /** Sorts the region of each block by values. */
 template <typename TPixelBits>
 __global__ void
-__launch_bounds__(valueSortThreads) ValueKernel(const __grid_constant__ RankArguments arguments)
+__launch_bounds__(sortThreads<TPixelBits>, sizeof(TPixelBits) == 1 ? 5 : 1)
+  ValueKernel(const __grid_constant__ RankArguments arguments)
 {
   extern __shared__ __align__(16) unsigned char shared[];
 
-  const ValueThreads threads;
-  ValueSort<TPixelBits, countedBy<TPixelBits>, ValueThreads>(threads, arguments, blockIdx.x, shared).Run();
+  using Threads = BlockThreads<sortThreads<TPixelBits>>;
+  ValueSort<TPixelBits, countedBy<TPixelBits>, Threads>(Threads(), arguments, blockIdx.x, shared).Run();
 }
 
 /** Slides the windows of each block over its ranks. */
@@ -142,6 +146,7 @@ RankFunction
 FindValueKernel(const RankShape & shape, int pixelBytes)
 {
   return IsLargeRegion(shape) ? FindLargeSortKernel(pixelBytes)
+         : pixelBytes == 1    ? ValueKernel<std::uint8_t>
          : pixelBytes == 2    ? ValueKernel<std::uint16_t>
          : pixelBytes == 4    ? ValueKernel<std::uint32_t>
                               : ValueKernel<std::uint64_t>;
@@ -151,9 +156,11 @@ RankFunction
 FindThresholdKernel(const RankShape & shape, int pixelBytes)
 {
   return IsLargeRegion(shape) ? FindLargeThresholdKernel(shape, pixelBytes)
-         : pixelBytes == 2    ? FindThresholdKernelOf<std::uint16_t>(shape)
-         : pixelBytes == 4    ? FindThresholdKernelOf<std::uint32_t>(shape)
-                              : FindThresholdKernelOf<std::uint64_t>(shape);
+         // Other windows have histograms.
+         : pixelBytes == 1 ? FindThresholdKernelOf<std::uint8_t, WindowForm::Footprint>(shape)
+         : pixelBytes == 2 ? FindThresholdKernelOf<std::uint16_t>(shape)
+         : pixelBytes == 4 ? FindThresholdKernelOf<std::uint32_t>(shape)
+                           : FindThresholdKernelOf<std::uint64_t>(shape);
 }
 
 } // namespace cudamedian

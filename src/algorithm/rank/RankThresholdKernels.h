@@ -26,14 +26,11 @@ namespace cudamedian
 /** A kernel of local ranks: a block for each region of the launch. */
 using RankFunction = void (*)(RankArguments);
 
-/** Threads of a block that sorts by values (RankValueSort.h). */
-constexpr int valueSortThreads = 1024;
-
-/** The kernel that sorts regions by the values of pixels of 2, 4 or 8 bytes. */
+/** The kernel that sorts regions by the values of pixels, GetValueSortThreads() to a block. */
 RankFunction
 FindValueKernel(const RankShape & shape, int pixelBytes);
 
-/** The kernel whose windows keep a threshold (RankThreshold.h), for such pixels. */
+/** The kernel whose windows keep a threshold (RankThreshold.h): of pixels of a byte those of a footprint. */
 RankFunction
 FindThresholdKernel(const RankShape & shape, int pixelBytes);
 

@@ -25,17 +25,18 @@ namespace cudamedian
 {
 
 /** Finds the fastest block for a window by a model of its cost: beyond 211x211 with 16 bits, and 181x181 with more, the
- * one that was measured to be in large regions (RegionForm::Large).
+ * one that was measured to be in large regions (RegionForm::Large), and so for disks of a radius of 91 pixels and more.
  *
- * \returns false if there is none: the window does not lie in a plane with the image's rows, pixels have 8 bits, whose
- * values are counted, or a footprint would need a large region. */
+ * \returns false if there is none: the window does not lie in a plane with the image's rows, it is too large, or it is
+ * a box and pixels have 8 bits, whose values histograms count. */
 bool
 FindThresholdShape(const Window & window, int pixelBytes, RankShape & shape, const DeviceTraits & traits);
 
 /** Whether windows were measured to be faster with a threshold than with counters or histograms where there is such a
  * block: squares of 45 to 401 pixels of 16 and 64 bits were, and of 41 to 401 of 32, and longer windows of as many
  * pixels or somewhat fewer. Smaller ones are no faster on scans, and cubes are slower. In large regions windows are not
- * long: they were not measured. Of footprints disks of 61 pixels across were, and those of 45, which lost on scans. */
+ * long: they were not measured. Of footprints disks of 61 pixels across were, and those of 45, which lost on scans;
+ * with 8 bits counters are as fast on scans up to 61. */
 bool
 IsThresholdFaster(const Window & window, int pixelBytes);
 

@@ -45,7 +45,7 @@ struct RankEnd
 /** What is counted. */
 enum class CountedBy
 {
-  Values,      ///< of 16 bits
+  Values,      ///< of 8 or 16 bits
   Numbers,     ///< 65,536 for the values of 32 or 64 bits
   LargeNumbers ///< 32,768, in regions of more pixels than 16 bits count
 };
@@ -56,7 +56,7 @@ struct QuantileTraits
 {
   static constexpr bool IsLarge = VCounted == CountedBy::LargeNumbers;
   static constexpr int  Numbers = IsLarge ? 32768 : 65536;
-  using Bits = std::conditional_t<sizeof(TBits) == 2, std::uint32_t, TBits>;
+  using Bits = std::conditional_t<sizeof(TBits) <= 2, std::uint32_t, TBits>;
   /** Pixels of the sample: a large region has room for more. */
   static constexpr int Taken = valueSortSamples * (!IsLarge ? 1 : sizeof(Bits) == 8 ? 2 : 4);
   template <typename TThreads>
@@ -87,8 +87,11 @@ struct QuantileStorage<TBits, CountedBy::Values>
 template <typename TBits, CountedBy VCounted, int VThreads>
 struct ValueStorage : QuantileStorage<TBits, VCounted>
 {
-  static constexpr int Words = 32768;
-  static constexpr int Own = Words / VThreads; ///< words of a thread
+  static constexpr bool AreBytes = sizeof(TBits) == 1 && VCounted == CountedBy::Values;
+  static constexpr int  Words = AreBytes ? 8192 : 32768;
+  static constexpr int  Own = Words / VThreads; ///< words of a thread
+  /** Counters of each value: bytes have few values, and the threads of a warp each find their own. */
+  static constexpr int Copies = AreBytes ? 2 * Words / 256 : 1;
 
   union
   {
@@ -160,7 +163,7 @@ private:
   using Value = typename TThreads::template Value<T>;
   static constexpr bool HasNumbers = VCounted != CountedBy::Values;
   static constexpr bool IsLarge = VCounted == CountedBy::LargeNumbers;
-  static_assert(HasNumbers || sizeof(TBits) == 2, "values of 16 bits count as they are");
+  static_assert(HasNumbers || sizeof(TBits) <= 2, "values of 16 bits count as they are");
   using Quantiles = typename QuantileTraits<TBits, VCounted>::template Quantiles<TThreads>;
   using Places = RankPlaces<false>;
   static constexpr int Warps = VThreads / 32;
@@ -268,10 +271,27 @@ private:
     }
   }
 
+  /** Which counters a pixel has. */
+  CUDAMEDIAN_HOST_DEVICE static unsigned int
+  GetCounted(TBits key, int thread)
+  {
+    constexpr unsigned int copies = Storage::Copies;
+    return key * copies + static_cast<unsigned int>(thread) % copies;
+  }
+
   CUDAMEDIAN_HOST_DEVICE std::uint32_t
                          Count(unsigned int value, bool inside) const
   {
-    return TThreads::AddAlike(m_Storage.counters + Storage::GetWord(value), 1U << Storage::GetShift(value), inside);
+    auto *     counter = m_Storage.counters + Storage::GetWord(value);
+    const auto one = 1U << Storage::GetShift(value);
+    if constexpr (Storage::Copies >= 32)
+    {
+      return inside ? TThreads::AddTo(counter, one) : 0;
+    }
+    else
+    {
+      return TThreads::AddAlike(counter, one, inside);
+    }
   }
 
   /** Numbers are left where the ranks will be. */
@@ -292,7 +312,7 @@ private:
         }
         else
         {
-          Count(key, inside);
+          Count(GetCounted(key, thread), inside);
         }
       });
     });
@@ -479,7 +499,7 @@ private:
     {
       m_Threads.ForEachThread([&](int thread) {
         ForEachKey(thread, [&](TBits key, int number, bool inside) {
-          const int rank = FindRank(key, inside);
+          const int rank = FindRank(GetCounted(key, thread), inside);
           if (inside)
           {
             ranks[number] = Pack(rank);
