@@ -203,9 +203,10 @@ DrawCase(std::mt19937_64 & random, PixelType type, std::int64_t largestSize, std
   }
   drawn.input.resize(static_cast<std::size_t>(inputPixels) * drawn.bytes);
   drawn.output.resize(static_cast<std::size_t>(outputPixels) * drawn.bytes);
-  for (auto & byte : drawn.input)
+  for (std::size_t i = 0; i < drawn.input.size(); i += sizeof(std::uint64_t))
   {
-    byte = static_cast<char>(random());
+    const std::uint64_t bits = random();
+    std::memcpy(drawn.input.data() + i, &bits, std::min(sizeof(bits), drawn.input.size() - i));
   }
   for (auto & byte : request.borderValue)
   {
