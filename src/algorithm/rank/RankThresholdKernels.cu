@@ -33,6 +33,17 @@ constexpr auto countedBy = sizeof(TPixelBits) <= 2 ? CountedBy::Values : Counted
 template <typename TPixelBits>
 constexpr int sortThreads = sizeof(TPixelBits) == 1 ? byteSortThreads : valueSortThreads;
 
+/** Blocks of byteSortThreads that find room on a multiprocessor with their registers, and by its threads, of which
+ * those of Turing have 1024 and others 1536 at least. */
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 800
+constexpr int residentThreads = 1024;
+constexpr int byteSortBlocks = 4;
+#else
+constexpr int residentThreads = 1536;
+constexpr int byteSortBlocks = 5;
+#endif
+static_assert(byteSortThreads * byteSortBlocks <= residentThreads, "more are an error of ptxas");
+
 template <typename TPixelBits>
 constexpr std::size_t valueStorageBytes =
   sizeof(ValueStorage<TPixelBits, countedBy<TPixelBits>, sortThreads<TPixelBits>>);
@@ -44,7 +55,7 @@ static_assert(valueStorageBytes<std::uint8_t> == 36896 && valueStorageBytes<std:
 /** Sorts the region of each block by values. */
 template <typename TPixelBits>
 __global__ void
-__launch_bounds__(sortThreads<TPixelBits>, sizeof(TPixelBits) == 1 ? 5 : 1)
+__launch_bounds__(sortThreads<TPixelBits>, sizeof(TPixelBits) == 1 ? byteSortBlocks : 1)
   ValueKernel(const __grid_constant__ RankArguments arguments)
 {
   extern __shared__ __align__(16) unsigned char shared[];
