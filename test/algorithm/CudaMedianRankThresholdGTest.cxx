@@ -122,6 +122,9 @@ struct SortedRegion
   std::vector<std::uint32_t> unordered;
 };
 
+template <typename TBits>
+constexpr auto countedBy = sizeof(TBits) <= 2 ? CountedBy::Values : CountedBy::Numbers;
+
 /** Those that sort a region. */
 template <typename TBits, CountedBy VCounted>
 using SortThreads =
@@ -132,9 +135,7 @@ template <typename TBits, RegionForm VForm>
 void
 SortAsKernels(RankArguments arguments, std::int64_t block, SortedRegion<TBits> & region, std::mt19937_64 & generator)
 {
-  constexpr auto counted = VForm == RegionForm::Large ? CountedBy::LargeNumbers
-                           : sizeof(TBits) > 2        ? CountedBy::Numbers
-                                                      : CountedBy::Values;
+  constexpr auto counted = VForm == RegionForm::Large ? CountedBy::LargeNumbers : countedBy<TBits>;
   using Threads = SortThreads<TBits, counted>;
   const auto              bytes = static_cast<std::size_t>(GetValueSortBytes(arguments.shape, sizeof(TBits)));
   std::vector<WordVector> shared(bytes / sizeof(WordVector) + 2, { unwritten, unwritten, unwritten, unwritten });
@@ -482,9 +483,6 @@ ListPacked(const RankShape & shape, const std::uint16_t * ranks, const std::uint
   }
   return packed;
 }
-
-template <typename TBits>
-constexpr auto countedBy = sizeof(TBits) <= 2 ? CountedBy::Values : CountedBy::Numbers;
 
 /** Sorts regions by values, the last one of which reaches beyond the image. \param most pixels that may be unordered
  * together, of those that are told apart. */

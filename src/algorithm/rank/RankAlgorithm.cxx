@@ -134,13 +134,14 @@ public:
     const bool keeps = KeepsThresholds(shape);
     // Nothing else slides a footprint's windows.
     const bool isAlone = keeps && request.footprint != nullptr;
-    const bool isFastest = isAlone || (keeps ? !LeavesDeviceIdle(shape, request.outputExtent, problem.device)
-                                             : IsRankFastestOnDevice(problem.GetWindow(), pixelBytes));
+    const bool isFastest = keeps ? !LeavesDeviceIdle(shape, request.outputExtent, problem.device)
+                                 : IsRankFastestOnDevice(problem.GetWindow(), pixelBytes);
     // Histograms overtake large regions at some 340x340 with 16 bits and 360x360 with float, and earlier or later
     // on other devices.
-    candidate.standing = !isFastest                                  ? Standing::Overtaken
-                         : keeps && IsLargeRegion(shape) && !isAlone ? Standing::Unknown
-                                                                     : Standing::Fastest;
+    candidate.standing = isAlone                         ? Standing::Fastest
+                         : !isFastest                    ? Standing::Overtaken
+                         : keeps && IsLargeRegion(shape) ? Standing::Unknown
+                                                         : Standing::Fastest;
     candidate.programBytes = GetRankListBytes(shape);
     candidate.hasLongBlocks = true;
     candidate.onDevice = MakeRankDeviceMethod(shape);

@@ -66,13 +66,9 @@ __launch_bounds__(largeThresholdThreads, 8) LargeThresholdKernel(const __grid_co
   FootprintLists lists;
   if constexpr (VWindow == WindowForm::Footprint)
   {
-    const int count = CountStepWords(shape) + shape.runs + Windows::Bits::CountWords(shape.window[0], shape.window[2]);
-    for (int i = static_cast<int>(threadIdx.x); i < count; i += largeThresholdThreads)
-    {
-      sharedWords[i] = arguments.lists[i];
-    }
     lists = FootprintLists(sharedWords, shape);
-    sums += count;
+    sums =
+      CopyLists<typename Windows::Bits>(arguments, static_cast<int>(threadIdx.x), largeThresholdThreads, sharedWords);
     __syncthreads();
   }
   const WarpThreads threads;

@@ -153,10 +153,9 @@ constexpr int valueSortSamples = 2048;
 inline int
 GetValueSortBytes(const RankShape & shape, int pixelBytes)
 {
-  const bool areBytes = pixelBytes == 1 && !IsLargeRegion(shape);
-  const int  counters = (areBytes ? 8192 : 32768) / 32 * 36 * 4;
-  const int  warps = GetValueSortThreads(shape, pixelBytes) / 32;
-  return counters + 4 * warps + 8 * shape.region[1] * shape.region[2] +
+  // A thread has 32 words of counters, behind which four are left out, and a warp one.
+  const int threads = GetValueSortThreads(shape, pixelBytes);
+  return 4 * (36 * threads + threads / 32) + 8 * shape.region[1] * shape.region[2] +
          (IsLargeRegion(shape)            ? 32 + largeSortPixels / 8
           : HasNumbers(shape, pixelBytes) ? 32 + valueSortSamples / 32 * 33 * pixelBytes
                                           : 0);

@@ -44,6 +44,22 @@ struct FootprintLists
   {}
 };
 
+/** Copies the lists of a footprint's windows to where a block's threads read them fastest; they have to wait for each
+ * other then. \tparam TBits the FootprintBits behind the lists. \param shared for as many words as there are.
+ * \returns the first word behind them. */
+template <typename TBits>
+CUDAMEDIAN_HOST_DEVICE std::uint32_t *
+                       CopyLists(const RankArguments & arguments, int thread, int threads, std::uint32_t * shared)
+{
+  const auto & shape = arguments.shape;
+  const int    count = CountStepWords(shape) + shape.runs + TBits::CountWords(shape.window[0], shape.window[2]);
+  for (int i = thread; i < count; i += threads)
+  {
+    shared[i] = arguments.lists[i];
+  }
+  return shared + count;
+}
+
 /** The windows of a warp, which slide over the ranks of a region without counters of their pixels.
  *
  * Each keeps a threshold, a rank, and how many of its pixels are below: those that enter and leave are compared with

@@ -98,13 +98,8 @@ __launch_bounds__(mostThresholdThreads) ThresholdKernel(const __grid_constant__ 
   FootprintLists lists;
   if constexpr (VWindow == WindowForm::Footprint)
   {
-    const int count = CountStepWords(shape) + shape.runs + Windows::Bits::CountWords(shape.window[0], shape.window[2]);
-    for (int i = thread; i < count; i += static_cast<int>(blockDim.x))
-    {
-      words[i] = arguments.lists[i];
-    }
     lists = FootprintLists(words, shape);
-    words += count;
+    words = CopyLists<typename Windows::Bits>(arguments, thread, static_cast<int>(blockDim.x), words);
   }
   auto * sums = words;
   auto * unordered = sums + static_cast<int>(blockDim.x) / 32 * Windows::CountSums(shape);
