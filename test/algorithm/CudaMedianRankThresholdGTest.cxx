@@ -28,6 +28,7 @@
 #include "itkCudaMedianEngine.h"
 #include "itkCudaMedianFootprint.h"
 
+#include <array>
 #include <cstring>
 #include <numeric>
 #include <random>
@@ -135,7 +136,8 @@ template <typename TBits, RegionForm VForm>
 void
 SortAsKernels(RankArguments arguments, std::int64_t block, SortedRegion<TBits> & region, std::mt19937_64 & generator)
 {
-  constexpr auto counted = VForm == RegionForm::Large ? CountedBy::LargeNumbers : countedBy<TBits>;
+  constexpr bool isLarge = VForm == RegionForm::Large || VForm == RegionForm::Solid;
+  constexpr auto counted = isLarge ? CountedBy::LargeNumbers : countedBy<TBits>;
   using Threads = SortThreads<TBits, counted>;
   const auto              bytes = static_cast<std::size_t>(GetValueSortBytes(arguments.shape, sizeof(TBits)));
   std::vector<WordVector> shared(bytes / sizeof(WordVector) + 2, { unwritten, unwritten, unwritten, unwritten });
@@ -153,12 +155,25 @@ template <RegionForm VForm>
 void
 StoreAllPlaces(const RankShape & shape, const std::vector<std::uint16_t> & ranks, std::uint32_t * places)
 {
-  using Places = RankPlaces<VForm == RegionForm::Narrow>;
+  using Places = RankPlaces<VForm>;
   for (std::size_t i = 0; i < ranks.size(); i += 8)
   {
     std::uint16_t eight[8];
     std::memcpy(eight, ranks.data() + i, sizeof(eight));
-    StorePlaces<VForm == RegionForm::Narrow>(shape, static_cast<int>(i), eight, places);
+    if constexpr (!Places::IsSolid)
+    {
+      StorePlaces<VForm>(shape, static_cast<int>(i), eight, places);
+    }
+    for (int number = static_cast<int>(i); Places::IsSolid && number < std::min(static_cast<int>(i) + 8, shape.pixels);
+         ++number)
+    {
+      const int  row = number / shape.region[0];
+      const auto rank = ranks[static_cast<std::size_t>(number)];
+      if (rank >= 32 && rank < 32 * shape.words - 1)
+      {
+        Places::Store(places, rank, number % shape.region[0], row % shape.region[1], row / shape.region[1]);
+      }
+    }
   }
   for (int i = shape.pixels - shape.firstRank; i < 32 * shape.words; ++i)
   {
@@ -189,12 +204,13 @@ SortRegion(SortWay               way,
                                 way == SortWay::Ordered ? nullptr : &region.unordered,
                                 generator);
   }
-  if (way != SortWay::Quantiles || VForm != RegionForm::Large)
+  constexpr bool isLarge = VForm == RegionForm::Large || VForm == RegionForm::Solid;
+  if (way != SortWay::Quantiles || !isLarge)
   {
     StoreAllPlaces<VForm>(shape, region.ranks, region.places.data());
     for (auto & rank : region.ranks)
     {
-      rank = static_cast<std::uint16_t>(VForm == RegionForm::Large ? rank / 32 : rank);
+      rank = static_cast<std::uint16_t>(isLarge ? rank / 32 : rank);
     }
   }
 }
@@ -229,7 +245,7 @@ RunThresholds(const KernelArguments &            slab,
   const auto sumBytes = 4 * sumWords * static_cast<std::size_t>(shape.threads / 32);
   const bool isFootprint = VWindow == WindowForm::Footprint;
   const auto listBytes = isFootprint ? GetRankListBytes(shape) : 0;
-  if (VForm == RegionForm::Large)
+  if (IsLargeRegion(shape))
   {
     ASSERT_LE(regionBytes, static_cast<std::size_t>(shape.scratchBytes));
   }
@@ -296,10 +312,18 @@ RunThresholds(const KernelArguments &            slab,
               std::int64_t                       firstWay = 0,
               const std::vector<std::uint32_t> & lists = {})
 {
-  const auto form = GetRegionForm(shape);
-  form == RegionForm::Narrow ? RunThresholds<TBits, VMapping, RegionForm::Narrow>(slab, shape, firstWay, lists)
-  : form == RegionForm::Wide ? RunThresholds<TBits, VMapping, RegionForm::Wide>(slab, shape, firstWay, lists)
-                             : RunThresholds<TBits, VMapping, RegionForm::Large>(slab, shape, firstWay, lists);
+  constexpr auto footprint = WindowForm::Footprint;
+  switch (GetRegionForm(shape))
+  {
+    case RegionForm::Narrow:
+      return RunThresholds<TBits, VMapping, RegionForm::Narrow>(slab, shape, firstWay, lists);
+    case RegionForm::Wide:
+      return RunThresholds<TBits, VMapping, RegionForm::Wide>(slab, shape, firstWay, lists);
+    case RegionForm::Large:
+      return RunThresholds<TBits, VMapping, RegionForm::Large>(slab, shape, firstWay, lists);
+    case RegionForm::Solid:
+      return RunThresholds<TBits, VMapping, footprint, RegionForm::Solid>(slab, shape, firstWay, lists);
+  }
 }
 
 /** The same block as it would be with another sort. */
@@ -471,10 +495,8 @@ ListPacked(const RankShape & shape, const std::uint16_t * ranks, const std::uint
     }
     for (int rank = 32; rank < std::min(last, shape.pixels - shape.firstRank); ++rank)
     {
-      int x = 0;
-      int y = 0;
-      RankPlaces<false>::Load(places, static_cast<unsigned int>(rank), x, y);
-      packed[static_cast<std::size_t>(y * shape.region[0] + x)] = rank;
+      const auto place = RankPlaces<RegionForm::Large>::Load(places, static_cast<unsigned int>(rank));
+      packed[static_cast<std::size_t>(place.z * shape.region[0] + place.x)] = rank;
     }
     for (std::size_t i = 0; i < packed.size(); ++i)
     {
@@ -499,15 +521,15 @@ CheckValueSort(PixelType type, int width, int height, int values, std::mt19937_6
   slab.input = image.data();
   slab.signMask = GetSignMask(type);
   RankShape          shape{};
-  const std::int32_t extent[] = { columns, height, 1, 1 };
-  const std::int64_t pitch[] = { 1, columns, std::int64_t{ columns } * height, std::int64_t{ columns } * height };
+  const std::int32_t extent[] = { columns, 1, height, 1 };
+  const std::int64_t pitch[] = { 1, columns, columns, std::int64_t{ columns } * height };
   for (int axis = 0; axis < Dimension; ++axis)
   {
     slab.inputExtent[axis] = slab.outputExtent[axis] = extent[axis];
     slab.inputPitch[axis] = slab.outputPitch[axis] = pitch[axis];
     shape.axes[axis] = axis;
   }
-  const int region[] = { width, height, 1 };
+  const int region[] = { width, 1, height };
   std::copy(region, region + 3, shape.tile);
   std::copy(region, region + 3, shape.region);
   shape.pixels = width * height;
@@ -696,24 +718,6 @@ TEST(CudaMedianRankThreshold, AreChosenWhereTheyWereFaster)
     EXPECT_EQ(keeps({ { 24, 14, 0, 0 } }, pixelBytes), pixelBytes == 4) << "49x29";
     EXPECT_FALSE(keeps({ { 10, 49, 0, 0 } }, pixelBytes)) << "21x99";
   }
-  for (const int pixelBytes : { 1, 2, 4, 8 })
-  {
-    const auto findDisk = [&](double radius) {
-      RankShape    shape{};
-      const Window window(Footprint::MakeEllipsoid({ { radius, radius, 0, 0 } }), -1);
-      EXPECT_TRUE(FindRankShape(window, pixelBytes, shape, GetH200Traits()));
-      return shape;
-    };
-    EXPECT_FALSE(KeepsThresholds(findDisk(15)));
-    EXPECT_FALSE(KeepsThresholds(findDisk(21)));
-    EXPECT_EQ(KeepsThresholds(findDisk(24)), pixelBytes == 4);
-    EXPECT_EQ(KeepsThresholds(findDisk(25)), pixelBytes > 1);
-    EXPECT_TRUE(KeepsThresholds(findDisk(30)));
-    EXPECT_TRUE(KeepsThresholds(findDisk(90)));
-    EXPECT_FALSE(IsLargeRegion(findDisk(90)));
-    EXPECT_TRUE(IsLargeRegion(findDisk(92)));
-    EXPECT_TRUE(IsLargeRegion(findDisk(200)));
-  }
   EXPECT_FALSE(keeps({ { 25, 25, 0, 0 } }, 1)) << "a box of 8 bits";
   EXPECT_FALSE(keeps({ { 7, 7, 7, 0 } }, 2));
   for (const int pixelBytes : { 2, 4, 8 })
@@ -733,6 +737,47 @@ TEST(CudaMedianRankThreshold, AreChosenWhereTheyWereFaster)
   RankShape small{};
   ASSERT_TRUE(FindThresholdShape(Extent{ { 25, 25, 0, 0 } }, 2, small, GetH200Traits()));
   EXPECT_FALSE(LeavesDeviceIdle(small, { { 32, 32, 1, 1 } }, GetH200Traits()));
+}
+
+TEST(CudaMedianRankThreshold, FootprintsAreChosenWhereTheyWereFaster)
+{
+  for (const int pixelBytes : { 1, 2, 4, 8 })
+  {
+    const auto findDisk = [&](double radius) {
+      RankShape    shape{};
+      const Window window(Footprint::MakeEllipsoid({ { radius, radius, 0, 0 } }), -1);
+      EXPECT_TRUE(FindRankShape(window, pixelBytes, shape, GetH200Traits()));
+      return shape;
+    };
+    EXPECT_FALSE(KeepsThresholds(findDisk(15)));
+    EXPECT_FALSE(KeepsThresholds(findDisk(21)));
+    EXPECT_EQ(KeepsThresholds(findDisk(24)), pixelBytes == 4);
+    EXPECT_EQ(KeepsThresholds(findDisk(25)), pixelBytes > 1);
+    EXPECT_TRUE(KeepsThresholds(findDisk(30)));
+    EXPECT_TRUE(KeepsThresholds(findDisk(90)));
+    EXPECT_FALSE(IsLargeRegion(findDisk(90)));
+    EXPECT_TRUE(IsLargeRegion(findDisk(92)));
+    EXPECT_TRUE(IsLargeRegion(findDisk(200)));
+    const auto findBall = [&](double radius) {
+      RankShape    shape{};
+      const Window window(Footprint::MakeEllipsoid({ { radius, radius, radius, 0 } }), -1);
+      EXPECT_TRUE(FindRankShape(window, pixelBytes, shape, GetH200Traits()));
+      return shape;
+    };
+    EXPECT_FALSE(KeepsThresholds(findBall(7)));
+    EXPECT_EQ(KeepsThresholds(findBall(8)), pixelBytes > 2);
+    EXPECT_EQ(KeepsThresholds(findBall(9)), pixelBytes > 1) << "8 bits are slower on scans";
+    EXPECT_EQ(GetRegionForm(findBall(10)), RegionForm::Solid);
+    EXPECT_EQ(GetRegionForm(findBall(28)), RegionForm::Solid);
+    RankShape  shape{};
+    const auto find = [&](const Footprint * footprint) {
+      return FindRankShape(Window(footprint, -1), pixelBytes, shape, GetH200Traits());
+    };
+    // What has no counters keeps a threshold, unless it has few pixels of its box.
+    EXPECT_TRUE(find(Footprint::MakeEllipsoid({ { 40, 40, 3, 0 } })) && KeepsThresholds(shape));
+    EXPECT_TRUE(find(Footprint::MakeEllipsoid({ { 15, 300, 0, 0 } })) && KeepsThresholds(shape));
+    EXPECT_FALSE(find(Footprint::MakeCross({ { 20, 20, 20, 0 } })));
+  }
 }
 
 /** Filters hard images by windows whose regions are sorted by values. */
@@ -885,6 +930,35 @@ TEST(CudaMedianRankThreshold, LargeFootprints)
   check(std::uint32_t{}, Float(), PixelType::Float32);
 }
 
+/** Filters an image by a footprint along three axes, which the policy has regions for. */
+template <typename TBits, KeyMapping VMapping>
+void
+CheckSolid(PixelType type, const Footprint & footprint, std::int64_t rank, const Extent & size, std::int64_t way)
+{
+  SCOPED_TRACE(footprint.Describe() + ", rank " + std::to_string(rank));
+  const Window window(&footprint, rank);
+  RankShape    shape{};
+  ASSERT_TRUE(FindThresholdShape(window, sizeof(TBits), shape, GetH200Traits()));
+  ASSERT_EQ(GetRegionForm(shape), RegionForm::Solid);
+  const auto lists = MakeRankLists(footprint, shape);
+  CheckSlabs<TBits, VMapping>(size, window, type, std::size_t{ 1 } << 30, [&](const KernelArguments & arguments) {
+    RunThresholds<TBits, VMapping>(arguments, shape, way, lists);
+  });
+}
+
+TEST(CudaMedianRankThreshold, SolidFootprints)
+{
+  CUDAMEDIAN_TRACE_SEED();
+  std::mt19937_64 random(cudamediantest::Seed());
+  const auto *    ball = Footprint::MakeEllipsoid({ { 4, 4, 4, 0 } });
+  const auto *    ellipsoid = Footprint::MakeEllipsoid({ { 3, 5, 0, 4 } });
+  CheckSolid<std::uint8_t, KeyMapping::Integer>(PixelType::UInt8, *ball, -1, { { 35, 9, 7, 1 } }, 2);
+  CheckSolid<std::uint16_t, KeyMapping::Integer>(PixelType::Int16, *ellipsoid, -1, { { 35, 9, 2, 7 } }, 1);
+  CheckSolid<std::uint32_t, KeyMapping::Float>(PixelType::Float32, *ball, 17, { { 9, 35, 40, 1 } }, 1);
+  const auto * any = cudamediantest::DrawFootprint({ { 2, 4, 3, 0 } }, random);
+  CheckSolid<std::uint64_t, KeyMapping::Float>(PixelType::Float64, *any, -1, { { 9, 35, 7, 1 } }, 2);
+}
+
 TEST(CudaMedianRankThreshold, LargeWindows)
 {
   CUDAMEDIAN_TRACE_SEED();
@@ -944,7 +1018,7 @@ TEST(CudaMedianRankThreshold, DevicesFindWhatTheHostFinds)
   }
 }
 
-// Of narrow, wide and large regions, disks and others.
+// Of narrow, wide, large and solid regions, disks, balls and others.
 TEST(CudaMedianRankThreshold, DevicesFindWhatTheHostFindsInFootprints)
 {
   CUDAMEDIAN_NEEDS_GPU();
@@ -957,14 +1031,19 @@ TEST(CudaMedianRankThreshold, DevicesFindWhatTheHostFindsInFootprints)
                                    Extent{ { 66, 40, 0, 0 } },
                                    Extent{ { 60, 60, 0, 0 } },
                                    Extent{ { 100, 100, 0, 0 } },
-                                   Extent{ { 130, 110, 0, 0 } } })
+                                   Extent{ { 130, 110, 0, 0 } },
+                                   Extent{ { 12, 12, 12, 0 } },
+                                   Extent{ { 9, 14, 0, 17 } } })
     {
-      const auto * footprint =
-        Footprint::MakeEllipsoid({ { static_cast<double>(radius[0]), static_cast<double>(radius[1]), 0, 0 } });
-      RankShape shape{};
+      std::array<double, Dimension> axes{};
+      std::copy(radius.begin(), radius.end(), axes.begin());
+      const auto * footprint = Footprint::MakeEllipsoid(axes);
+      RankShape    shape{};
       ASSERT_TRUE(FindRankShape(Window(footprint, -1), static_cast<int>(PixelBytes(type)), shape, GetH200Traits()));
       EXPECT_TRUE(KeepsThresholds(shape));
-      for (int image = 0; image < 6; ++image)
+      // On the host windows along three axes take their time.
+      const bool isFlat = radius[2] == 0 && radius[3] == 0;
+      for (int image = isFlat ? 0 : 1; image < 6; image += isFlat ? 1 : 2)
       {
         MedianRequest request;
         request.pixelType = type;
@@ -973,6 +1052,12 @@ TEST(CudaMedianRankThreshold, DevicesFindWhatTheHostFindsInFootprints)
         request.inputExtent = { { 210 + static_cast<std::int64_t>(random() % 40), 167, 2, 1 } };
         request.outputOrigin = { { static_cast<std::int64_t>(random() % 20), 5, 0, 0 } };
         request.outputExtent = { { 171, radius[0] > 90 ? 40 : 150, 2, 1 } };
+        if (!isFlat)
+        {
+          request.inputExtent = { { 110, 57, radius[2] > 0 ? 31 : 1, radius[3] > 0 ? 31 : 1 } };
+          request.outputOrigin = { { 7, 5, 0, 0 } };
+          request.outputExtent = { { 90, 43, request.inputExtent[2], request.inputExtent[3] } };
+        }
         request.rank = image == 1 ? static_cast<std::int64_t>(random() % 2500) : -1;
         CompareWithHost(request, MakePixels(request, image, random));
       }

@@ -27,47 +27,64 @@ namespace cudamedian
 
 /** A bit for each place of a window's box, set where the footprint has a pixel.
  *
- * \tparam VIsNarrow as RankPlaces has it. Of narrow places the difference from a window's corner, guards and all, says
- * where the bit is: rows are eight words long, of which the box has the last four. What is before the box or behind it
- * has words without bits, so that no place has to be compared with the box. */
-template <bool VIsNarrow>
+ * Of narrow places the difference from a window's corner, guards and all, says where the bit is: rows are eight words
+ * long, of which the box has the last four. What is before the box or behind it has words without bits, so that no
+ * place has to be compared with the box. Balls have no bits: it is faster to compute distances, and so it is for disks.
+ *
+ * \tparam VForm of the region. */
+template <RegionForm VForm>
 class FootprintBits
 {
 public:
-  using Places = RankPlaces<VIsNarrow>;
+  using Places = RankPlaces<VForm>;
 
   FootprintBits() = default;
 
-  /** \param words CountWords() of them. \param columns \param rows of the box. \param disk the greatest squared
-   * distance from its center, of a disk: it is faster to compute distances than to look bits up; otherwise 0. */
+  /** \param words CountWords() of them. \param window pixels of the box along the region's axes. \param disk the
+   * greatest squared distance from its center, of a disk or a ball; otherwise 0. */
   CUDAMEDIAN_HOST_DEVICE
-  FootprintBits(const std::uint32_t * words, int columns, int rows, int disk)
+  FootprintBits(const std::uint32_t * words, const int (&window)[3], int disk)
     : m_Words(words)
-    , m_Pitch(GetPitch(columns))
-    , m_End(static_cast<std::uint32_t>(rows) << Places::Shift)
-    , m_Center(Places::Pack(columns / 2, rows / 2))
+    , m_Pitch(GetPitch(window[0]))
+    , m_Rows(window[1])
+    , m_End(static_cast<std::uint32_t>(window[2]) << Places::Shift)
+    , m_Center(Places::Pack(window[0] / 2, window[1] / 2, window[2] / 2))
     , m_Disk(disk)
   {}
 
   /** A multiple of four. */
   CUDAMEDIAN_HOST_DEVICE static int
-  CountWords(int columns, int rows)
+  CountWords(const RankShape & shape)
   {
-    return RoundUp(GetPitch(columns) * rows + (VIsNarrow ? 1 : 0), 4);
+    if (Places::IsSolid && shape.disk > 0)
+    {
+      return 0;
+    }
+    const int rows = Places::IsSolid ? shape.window[1] * shape.window[2] : shape.window[2];
+    return RoundUp(GetPitch(shape.window[0]) * rows + (Places::IsNarrow ? 1 : 0), 4);
   }
 
   /** The word of a place of the box, whose bit is that of x. */
-  CUDAMEDIAN_HOST_DEVICE static int
-  GetWord(int columns, int x, int y)
+  CUDAMEDIAN_HOST_DEVICE int
+  GetWord(const RegionPlace & place) const
   {
-    return y * GetPitch(columns) + (VIsNarrow ? 4 : 0) + x / 32;
+    const int row = Places::IsSolid ? place.z * m_Rows + place.y : place.z;
+    return row * m_Pitch + (Places::IsNarrow ? 4 : 0) + place.x / 32;
   }
 
   /** Whether the footprint has a place of the box. */
   CUDAMEDIAN_HOST_DEVICE bool
-  Has(int x, int y) const
+  Has(const RegionPlace & place) const
   {
-    return (m_Words[y * m_Pitch + (VIsNarrow ? 4 : 0) + x / 32] >> x % 32 & 1) != 0;
+    if (Places::IsSolid && m_Disk > 0)
+    {
+      const auto center = Places::Unpack(m_Center);
+      const int  x = place.x - center.x;
+      const int  y = place.y - center.y;
+      const int  z = place.z - center.z;
+      return x * x + y * y + z * z <= m_Disk;
+    }
+    return (m_Words[GetWord(place)] >> place.x % 32 & 1) != 0;
   }
 
   /** Which of eight places a window has, the first one lowest.
@@ -84,7 +101,7 @@ public:
     }
     // Each bit is moved in from above.
     std::uint32_t inside = 0;
-    if constexpr (VIsNarrow)
+    if constexpr (Places::IsNarrow)
     {
       CUDAMEDIAN_UNROLL
       for (auto & word : words)
@@ -112,10 +129,7 @@ public:
         std::uint32_t bits = 0;
         if (isInBox)
         {
-          int x = 0;
-          int y = 0;
-          Places::Unpack(place, x, y);
-          bits = m_Words[y * m_Pitch + x / 32] >> (place & 31U);
+          bits = m_Words[GetWord(Places::Unpack(place))] >> (place & 31U);
         }
         inside = MoveIn(inside, bits);
       }
@@ -144,14 +158,14 @@ public:
   }
 
 private:
-  /** The same where the footprint is a disk with a center. A rank that no pixel has lies at the region's end, and so
-   * outside: no center is nearer to it than the radius. */
+  /** The same where the footprint is a disk or a ball with a center. A rank that no pixel has lies at the region's end,
+   * and so outside: no center is nearer to it than the radius. */
   CUDAMEDIAN_HOST_DEVICE std::uint32_t
                          FindInDisk(const std::uint32_t (&words)[Places::Words], std::uint32_t center) const
   {
     // Differences are negative inside. Their signs are moved in from below.
     std::uint32_t inside = 0;
-    if constexpr (VIsNarrow)
+    if constexpr (Places::IsNarrow)
     {
       CUDAMEDIAN_UNROLL
       for (int half = 1; half >= 0; --half)
@@ -169,13 +183,24 @@ private:
       CUDAMEDIAN_UNROLL
       for (int i = Places::Words - 1; i >= 0; --i)
       {
-        const auto offsets = words[i] - center;
-        const int  x = static_cast<int>(offsets & ((1U << Places::Shift) - 1)) - (1 << (Places::Shift - 1));
-        const int  y = static_cast<int>(offsets >> Places::Shift) - (1 << (Places::Shift - 1));
-        inside = MoveSignIn(inside, x * x + (y * y - (m_Disk + 1)));
+        inside = MoveSignIn(inside, CompareDistance(words[i], center));
       }
     }
     return inside;
+  }
+
+  /** Negative if a place lies in the disk or ball around another. */
+  CUDAMEDIAN_HOST_DEVICE int
+  CompareDistance(std::uint32_t place, std::uint32_t center) const
+  {
+    const auto offsets = place - center;
+    if constexpr (Places::IsSolid)
+    {
+      return AddSquares(offsets ^ Places::Guards, 0xFFFFFFFFU, -m_Disk - 1);
+    }
+    const int x = static_cast<int>(offsets & ((1U << Places::Shift) - 1)) - (1 << (Places::Shift - 1));
+    const int y = static_cast<int>(offsets >> Places::Shift) - (1 << (Places::Shift - 1));
+    return x * x + (y * y - (m_Disk + 1));
   }
 
   /** Adds the squares of some bytes, which are signed, to a sum. */
@@ -207,7 +232,7 @@ private:
   CUDAMEDIAN_HOST_DEVICE static int
   GetPitch(int columns)
   {
-    return VIsNarrow ? 8 : DivideUp(columns, 32);
+    return Places::IsNarrow ? 8 : DivideUp(columns, 32);
   }
 
   /** Moves the lowest bit of a word in above the others of a mask. */
@@ -235,7 +260,8 @@ private:
 
   const std::uint32_t * m_Words{ nullptr };
   int                   m_Pitch{ 0 };
-  std::uint32_t         m_End{ 0 }; ///< the first place behind the box's rows
+  int                   m_Rows{ 0 }; ///< along region axis 1
+  std::uint32_t         m_End{ 0 };  ///< the first place behind the box's rows
   std::uint32_t         m_Center{ 0 };
   int                   m_Disk{ 0 };
 };

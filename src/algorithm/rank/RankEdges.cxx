@@ -54,6 +54,28 @@ GetSquaredDistance(const Extent & offset)
   return std::inner_product(offset.begin(), offset.end(), offset.begin(), std::int64_t{ 0 });
 }
 
+/** How many places of a plane lie no farther from one of them than a squared distance. */
+std::int64_t
+CountDisk(std::int64_t greatest)
+{
+  std::int64_t places = 0;
+  std::int64_t x = 0;
+  while ((x + 1) * (x + 1) <= greatest)
+  {
+    ++x;
+  }
+  // A quarter's rows, which become shorter.
+  for (std::int64_t y = 0; y * y <= greatest; ++y)
+  {
+    while (x * x + y * y > greatest)
+    {
+      --x;
+    }
+    places += (y == 0 ? 1 : 2) * (2 * x + 1);
+  }
+  return places;
+}
+
 std::ptrdiff_t
 GetPlace(const Footprint & footprint,
          const Extent &    offset,
@@ -147,22 +169,40 @@ AddSteps(const RankEdges & edges, int count, std::ptrdiff_t unused, std::uint32_
   }
 }
 
+/** Calls call(bits) with the form of a region's footprint. */
+template <typename TCall>
+auto
+CallWithBits(const RankShape & shape, const TCall & call)
+{
+  const auto form = GetRegionForm(shape);
+  return form == RegionForm::Narrow  ? call(FootprintBits<RegionForm::Narrow>())
+         : form == RegionForm::Wide  ? call(FootprintBits<RegionForm::Wide>())
+         : form == RegionForm::Large ? call(FootprintBits<RegionForm::Large>())
+                                     : call(FootprintBits<RegionForm::Solid>());
+}
+
 /** Sets the bits of a footprint's pixels. */
 void
 AddBits(const Footprint & footprint, const RankShape & shape, std::uint32_t * bits)
 {
-  const auto columns = static_cast<std::size_t>(shape.axes[0]);
-  const auto rows = static_cast<std::size_t>(shape.axes[2]);
   const auto radius = footprint.GetRadius();
-  for (const auto & pixel : footprint.GetPixels())
-  {
-    const auto x = static_cast<int>(pixel.offset[columns] + radius[columns]);
-    const auto y = static_cast<int>(pixel.offset[rows] + radius[rows]);
-    const auto place = GetRegionForm(shape) == RegionForm::Narrow
-                         ? FootprintBits<true>::GetWord(shape.window[0], x, y)
-                         : FootprintBits<false>::GetWord(shape.window[0], x, y);
-    bits[place] |= 1U << x % 32;
-  }
+  CallWithBits(shape, [&](auto form) {
+    if (form.CountWords(shape) == 0)
+    {
+      return;
+    }
+    const decltype(form) places(bits, shape.window, shape.disk);
+    for (const auto & pixel : footprint.GetPixels())
+    {
+      int along[3];
+      for (int i = 0; i < 3; ++i)
+      {
+        const auto axis = static_cast<std::size_t>(shape.axes[i]);
+        along[i] = static_cast<int>(pixel.offset[axis] + radius[axis]);
+      }
+      bits[places.GetWord({ along[0], along[1], along[2] })] |= 1U << along[0] % 32;
+    }
+  });
 }
 
 } // namespace
@@ -170,9 +210,7 @@ AddBits(const Footprint & footprint, const RankShape & shape, std::uint32_t * bi
 int
 CountBitWords(const RankShape & shape)
 {
-  return GetRegionForm(shape) == RegionForm::Narrow
-           ? FootprintBits<true>::CountWords(shape.window[0], shape.window[2])
-           : FootprintBits<false>::CountWords(shape.window[0], shape.window[2]);
+  return CallWithBits(shape, [&](auto bits) { return bits.CountWords(shape); });
 }
 
 std::vector<std::ptrdiff_t>
@@ -228,23 +266,18 @@ FindDisk(const Footprint & footprint)
   {
     greatest = std::max(greatest, GetSquaredDistance(pixel.offset));
   }
-  // A quarter's rows, which become shorter.
   const auto radius = footprint.GetRadius();
   const auto extent = *std::max_element(radius.begin(), radius.end());
-  auto       x = extent;
-  auto       places = -(2 * extent + 1);
-  for (std::int64_t y = 0; y <= extent; ++y)
+  const auto axes = std::count_if(radius.begin(), radius.end(), [](std::int64_t along) { return along > 0; });
+  // Slices on either side of the middle are alike.
+  auto places = CountDisk(greatest);
+  for (std::int64_t z = 1; axes == 3 && z <= extent; ++z)
   {
-    while (x * x + y * y > greatest)
-    {
-      --x;
-    }
-    places += 2 * (2 * x + 1);
+    places += 2 * CountDisk(greatest - z * z);
   }
   // No pixel lies farther away, so that none of these is missing.
-  const bool isPlane = std::count(radius.begin(), radius.end(), 0) >= 2;
   const bool isWhole = static_cast<std::size_t>(places) == footprint.GetPixels().size();
-  return isPlane && isWhole && greatest < (extent + 1) * (extent + 1) ? static_cast<int>(greatest) : 0;
+  return axes <= 3 && isWhole && greatest < (extent + 1) * (extent + 1) ? static_cast<int>(greatest) : 0;
 }
 
 PairedEdges
@@ -265,7 +298,7 @@ SetPairedEdges(const Footprint & footprint, RankShape & shape)
 {
   // Rows that lie apart, as they do in any region.
   const std::ptrdiff_t row = std::ptrdiff_t{ 4 } * shape.window[0];
-  const std::ptrdiff_t pitch[3] = { 1, row, row };
+  const std::ptrdiff_t pitch[3] = { 1, row, row * 4 * shape.window[1] };
   const auto           paired = PairEdges(ListEdges(footprint, shape.axes, pitch, 2, 1), 0);
   shape.edges = RoundUp(static_cast<int>(paired.singles.entering.size()), 4);
   shape.pairs = RoundUp(static_cast<int>(paired.pairs.entering.size()), 4);

@@ -66,8 +66,8 @@ PairEdges(const RankEdges & edges, std::ptrdiff_t corner);
 void
 SetPairedEdges(const Footprint & footprint, RankShape & shape);
 
-/** The greatest squared distance of a pixel from the center where the footprint has all that lie no farther away in its
- * plane: of a disk. \returns 0 for others. */
+/** The greatest squared distance of a pixel from the center where the footprint has all that lie no farther away, in
+ * its plane or along three axes: of a disk or a ball. \returns 0 for others. */
 int
 FindDisk(const Footprint & footprint);
 

@@ -49,13 +49,13 @@ __launch_bounds__(valueSortThreads) LargeSortKernel(const __grid_constant__ Rank
 }
 
 /** Slides windows over a region's ranks. The blocks of a region follow each other. */
-template <typename TPixelBits, WindowForm VWindow>
+template <typename TPixelBits, WindowForm VWindow, RegionForm VForm = RegionForm::Large>
 __global__ void
 __launch_bounds__(largeThresholdThreads, 8) LargeThresholdKernel(const __grid_constant__ RankArguments arguments)
 {
   extern __shared__ __align__(16) std::uint32_t sharedWords[];
 
-  using Windows = ThresholdWindows<TPixelBits, VWindow, RegionForm::Large, WarpThreads>;
+  using Windows = ThresholdWindows<TPixelBits, VWindow, VForm, WarpThreads>;
   constexpr auto warps = largeThresholdThreads / 32;
   const auto &   shape = arguments.shape;
   const auto     blocks = static_cast<unsigned int>(shape.threads / largeThresholdThreads);
@@ -88,10 +88,19 @@ __launch_bounds__(largeThresholdThreads, 8) LargeThresholdKernel(const __grid_co
 
 template <typename TPixelBits>
 RankFunction
+FindLargeFootprintKernelOf(const RankShape & shape)
+{
+  return GetRegionForm(shape) == RegionForm::Solid
+           ? LargeThresholdKernel<TPixelBits, WindowForm::Footprint, RegionForm::Solid>
+           : LargeThresholdKernel<TPixelBits, WindowForm::Footprint>;
+}
+
+template <typename TPixelBits>
+RankFunction
 FindLargeThresholdKernelOf(const RankShape & shape)
 {
   const auto form = GetWindowForm(shape);
-  return form == WindowForm::Footprint  ? LargeThresholdKernel<TPixelBits, WindowForm::Footprint>
+  return form == WindowForm::Footprint  ? FindLargeFootprintKernelOf<TPixelBits>(shape)
          : form == WindowForm::EvenRows ? LargeThresholdKernel<TPixelBits, WindowForm::EvenRows>
                                         : LargeThresholdKernel<TPixelBits, WindowForm::OddRows>;
 }
@@ -110,7 +119,7 @@ FindLargeSortKernel(int pixelBytes)
 RankFunction
 FindLargeThresholdKernel(const RankShape & shape, int pixelBytes)
 {
-  return pixelBytes == 1   ? LargeThresholdKernel<std::uint8_t, WindowForm::Footprint>
+  return pixelBytes == 1   ? FindLargeFootprintKernelOf<std::uint8_t>(shape)
          : pixelBytes == 2 ? FindLargeThresholdKernelOf<std::uint16_t>(shape)
          : pixelBytes == 4 ? FindLargeThresholdKernelOf<std::uint32_t>(shape)
                            : FindLargeThresholdKernelOf<std::uint64_t>(shape);

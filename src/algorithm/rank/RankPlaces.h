@@ -27,30 +27,42 @@
 namespace cudamedian
 {
 
-/** Places of a region's pixels, packed, with a guard bit above either coordinate that a subtraction clears where it
- * would borrow.
+/** Where a pixel of a region is along its axes 0, 1 and 2; windows in a plane know of one place along axis 1. */
+struct RegionPlace
+{
+  int x;
+  int y;
+  int z;
+};
+
+/** Places of a region's pixels, packed, with a guard bit above each coordinate that a subtraction clears where it would
+ * borrow.
  *
- * \tparam VIsNarrow whether coordinates have 7 bits, and a word has two places, or 11, and it has one. */
-template <bool VIsNarrow>
+ * Of narrow regions a word has two places, of others one. Regions whose windows lie in a plane have two coordinates. */
+template <RegionForm VForm>
 struct RankPlaces
 {
-  static constexpr int           Shift = VIsNarrow ? 8 : 12; ///< of the second coordinate
-  static constexpr int           Words = VIsNarrow ? 4 : 8;  ///< that have eight places
-  static constexpr std::uint32_t Guards = VIsNarrow ? 0x80808080U : 0x00800800U;
-  using Element = std::conditional_t<VIsNarrow, std::uint16_t, std::uint32_t>;
+  static constexpr bool          IsNarrow = VForm == RegionForm::Narrow;
+  static constexpr bool          IsSolid = VForm == RegionForm::Solid;
+  static constexpr int           Shift = IsNarrow || IsSolid ? 8 : 12; ///< from a coordinate to the next
+  static constexpr int           Words = IsNarrow ? 4 : 8;             ///< that have eight places
+  static constexpr std::uint32_t Guards = IsNarrow ? 0x80808080U : IsSolid ? 0x00808080U : 0x00800800U;
+  static constexpr std::uint32_t Mask = (1U << (Shift - 1)) - 1; ///< of a coordinate
+  using Element = std::conditional_t<IsNarrow, std::uint16_t, std::uint32_t>;
 
   /** As often as a word has places. */
   CUDAMEDIAN_HOST_DEVICE static std::uint32_t
-  Pack(int x, int y)
+  Pack(int x, int y, int z)
   {
-    return static_cast<std::uint32_t>(x | y << Shift) * (VIsNarrow ? 0x00010001U : 1U);
+    const int word = IsSolid ? x | y << Shift | z << 2 * Shift : x | z << Shift;
+    return static_cast<std::uint32_t>(word) * (IsNarrow ? 0x00010001U : 1U);
   }
 
   /** Puts a pixel's place where its packed rank is. */
   CUDAMEDIAN_HOST_DEVICE static void
-  Store(std::uint32_t * places, unsigned int rank, int x, int y)
+  Store(std::uint32_t * places, unsigned int rank, int x, int y, int z)
   {
-    reinterpret_cast<Element *>(places)[GetElement(rank)] = static_cast<Element>(Pack(x, y) | Guards);
+    reinterpret_cast<Element *>(places)[GetElement(rank)] = static_cast<Element>(Pack(x, y, z) | Guards);
   }
 
   /** Leaves a rank without a pixel: it is in no window. */
@@ -61,26 +73,29 @@ struct RankPlaces
   }
 
   /** Where the pixel of a packed rank is. */
-  CUDAMEDIAN_HOST_DEVICE static void
-  Load(const std::uint32_t * places, unsigned int rank, int & x, int & y)
+  CUDAMEDIAN_HOST_DEVICE static RegionPlace
+  Load(const std::uint32_t * places, unsigned int rank)
   {
-    Unpack(reinterpret_cast<const Element *>(places)[GetElement(rank)], x, y);
+    return Unpack(reinterpret_cast<const Element *>(places)[GetElement(rank)]);
   }
 
   /** The coordinates of a packed place. */
-  CUDAMEDIAN_HOST_DEVICE static void
-  Unpack(std::uint32_t word, int & x, int & y)
+  CUDAMEDIAN_HOST_DEVICE static RegionPlace
+  Unpack(std::uint32_t word)
   {
-    x = static_cast<int>(word & ((1U << (Shift - 1)) - 1));
-    y = static_cast<int>(word >> Shift & ((1U << (Shift - 1)) - 1));
+    return { static_cast<int>(word & Mask),
+             IsSolid ? static_cast<int>(word >> Shift & Mask) : 0,
+             static_cast<int>(word >> (IsSolid ? 2 * Shift : Shift) & Mask) };
   }
 
-  /** Which of eight places lie in a box: bits of a mask, the only ones that it has, which Order() puts in order.
+  /** Which of eight places lie in a box, in a plane: bits of a mask, the only ones that it has, which Order() puts in
+   * order.
    *
    * \param lowest the first corner. \param highest the last one, with two guards for each. */
   CUDAMEDIAN_HOST_DEVICE static std::uint32_t
   FindInside(const std::uint32_t * places, std::uint32_t lowest, std::uint32_t highest)
   {
+    static_assert(!IsSolid, "boxes along three axes keep no threshold");
     std::uint32_t words[Words];
     LoadEight(places, words);
     // Guards of all words come to lie beside each other, those of the first one lowest.
@@ -88,11 +103,11 @@ struct RankPlaces
     CUDAMEDIAN_UNROLL
     for (int i = 0; i < Words; ++i)
     {
-      const auto word = words[VIsNarrow ? i : Words - 1 - i];
+      const auto word = words[IsNarrow ? i : Words - 1 - i];
       const auto guards = (word - lowest) & (highest - word) & Guards;
-      inside = (VIsNarrow ? inside >> 1 : inside << 1) + guards;
+      inside = (IsNarrow ? inside >> 1 : inside << 1) + guards;
     }
-    return inside & inside >> Shift & (VIsNarrow ? 0x00F000F0U : 0x0007F800U);
+    return inside & inside >> Shift & (IsNarrow ? 0x00F000F0U : 0x0007F800U);
   }
 
   /** Which of 32 places lie in such a box. */
@@ -113,10 +128,10 @@ struct RankPlaces
   CountInside(const std::uint32_t * places, std::uint32_t lowest, std::uint32_t highest)
   {
     // Masks of eight have room for each other.
-    auto inside = FindInside(places, lowest, highest) >> (VIsNarrow ? 4 : 11);
-    inside |= FindInside(places + Words, lowest, highest) >> (VIsNarrow ? 0 : 3);
-    inside |= FindInside(places + 2 * Words, lowest, highest) << (VIsNarrow ? 4 : 5);
-    inside |= FindInside(places + 3 * Words, lowest, highest) << (VIsNarrow ? 8 : 13);
+    auto inside = FindInside(places, lowest, highest) >> (IsNarrow ? 4 : 11);
+    inside |= FindInside(places + Words, lowest, highest) >> (IsNarrow ? 0 : 3);
+    inside |= FindInside(places + 2 * Words, lowest, highest) << (IsNarrow ? 4 : 5);
+    inside |= FindInside(places + 3 * Words, lowest, highest) << (IsNarrow ? 8 : 13);
     return CountBits(inside);
   }
 
@@ -124,7 +139,7 @@ struct RankPlaces
   CUDAMEDIAN_HOST_DEVICE static std::uint32_t
   Order(std::uint32_t inside)
   {
-    return VIsNarrow ? (inside >> 4 & 0xFU) | inside >> 16 : inside >> (Shift - 1);
+    return IsNarrow ? (inside >> 4 & 0xFU) | inside >> 16 : inside >> (Shift - 1);
   }
 
   CUDAMEDIAN_HOST_DEVICE static void
@@ -153,12 +168,13 @@ private:
   CUDAMEDIAN_HOST_DEVICE static unsigned int
   GetElement(unsigned int rank)
   {
-    return VIsNarrow ? (rank & ~7U) + rank % 4 * 2 + rank / 4 % 2 : rank;
+    return IsNarrow ? (rank & ~7U) + rank % 4 * 2 + rank / 4 % 2 : rank;
   }
 };
 
-/** Puts the places of eight of a region's pixels where their ranks are. \param number of the first. */
-template <bool VIsNarrow>
+/** Puts the places of eight of a region's pixels where their ranks are, where windows lie in a plane. \param number of
+ * the first. */
+template <RegionForm VForm>
 CUDAMEDIAN_HOST_DEVICE void
 StorePlaces(const RankShape & shape, int number, const std::uint16_t (&ranks)[8], std::uint32_t * places)
 {
@@ -172,7 +188,7 @@ StorePlaces(const RankShape & shape, int number, const std::uint16_t (&ranks)[8]
   {
     if (number + i < shape.pixels && ranks[i] >= 32 && ranks[i] < last)
     {
-      RankPlaces<VIsNarrow>::Store(places, ranks[i], x, y);
+      RankPlaces<VForm>::Store(places, ranks[i], x, 0, y);
     }
     ++x;
     y += x == width ? 1 : 0;

@@ -235,7 +235,7 @@ FindFastestShape(const Window & window, int pixelBytes, const DeviceTraits & tra
   RankShape  thresholds{};
   const bool counts = FindCounterShape(window, pixelBytes, counters, traits);
   // One threshold keeps to one rank. Of large footprints it is known which is faster.
-  if (window.ranks == 1 && IsThresholdFaster(window, pixelBytes) &&
+  if (window.ranks == 1 && (IsThresholdFaster(window, pixelBytes) || (!counts && IsDenseFootprint(window))) &&
       FindThresholdShape(window, pixelBytes, thresholds, traits) &&
       (!counts || window.footprint != nullptr ||
        EstimateRankPicoseconds(thresholds, window, pixelBytes, traits) <

@@ -32,25 +32,25 @@ namespace cudamedian
 /** The shape of one block. Region axes 0, 1, 2 are image axes: threads lie along 0 and 1, and walk along 2. */
 struct RankShape
 {
-  int          axes[Dimension]; ///< image axis of each region axis; windows have radius 0 along the last
-  int          window[3];       ///< pixels of the window along the region axes
-  int          threads;         ///< of a block, 32 or 64, each with a window of its own
-  int          lanes[2];        ///< threads along region axes 0 and 1
-  int          steps;           ///< outputs of a thread, one behind the other along region axis 2
-  int          tile[3];         ///< outputs of a block along the region axes
-  int          region[3];       ///< footprint of a block
-  int          pixels;          ///< of the region
-  int          counterBits; ///< 1: each rank has one; 10 or 16: pixels of 8 bits are counted by their values; 0: none
-  int          words;       ///< of 32 bits, with the counters of a window
-  int          firstRank;   ///< that the first word could have; the ranks that can be wanted are in those behind it
-  int          rankShift;   ///< where a packed rank has its word's number: a row of words has 2^rankShift bytes
-  int          sortPixels;  ///< that the block has room for which sorts a region; 0 if values are counted
-  int          sharedBytes; ///< of a block that slides windows
-  int          members;     ///< pixels of a window that is no box; 0 for a box
-  int          edges; ///< pixels of it that are replaced at a step along region axis 2, and some more: a multiple of 4
-  int          pairs; ///< such pixels two by two, besides those, where windows keep a threshold; a multiple of 4
-  int          runs;  ///< of its pixels along region axis 0, and some more, where windows keep a threshold; likewise
-  int          disk;  ///< the greatest squared distance from the center, of a disk, where windows keep a threshold
+  int axes[Dimension]; ///< image axis of each region axis; windows have radius 0 along the last
+  int window[3];       ///< pixels of the window along the region axes
+  int threads;         ///< of a block, 32 or 64, each with a window of its own
+  int lanes[2];        ///< threads along region axes 0 and 1
+  int steps;           ///< outputs of a thread, one behind the other along region axis 2
+  int tile[3];         ///< outputs of a block along the region axes
+  int region[3];       ///< footprint of a block
+  int pixels;          ///< of the region
+  int counterBits;     ///< 1: each rank has one; 10 or 16: pixels of 8 bits are counted by their values; 0: none
+  int words;           ///< of 32 bits, with the counters of a window
+  int firstRank;       ///< that the first word could have; the ranks that can be wanted are in those behind it
+  int rankShift;       ///< where a packed rank has its word's number: a row of words has 2^rankShift bytes
+  int sortPixels;      ///< that the block has room for which sorts a region; 0 if values are counted
+  int sharedBytes;     ///< of a block that slides windows
+  int members;         ///< pixels of a window that is no box; 0 for a box
+  int edges;           ///< pixels of it that are replaced at a step along region axis 2, and some more: a multiple of 4
+  int pairs;           ///< such pixels two by two, besides those, where windows keep a threshold; a multiple of 4
+  int runs;            ///< of its pixels along region axis 0, and some more, where windows keep a threshold; likewise
+  int disk; ///< the greatest squared distance from the center, of a disk or ball, where windows keep a threshold
   std::int64_t scratchBytes; ///< device memory that the ranks and sorted pixels of a block take; 0 for values
 };
 
@@ -102,26 +102,32 @@ constexpr int valueSortPixels = 65535;
 /** The same where counters have 32 bits: as many as there is room to mark. */
 constexpr int largeSortPixels = 32 * 10752;
 
+/** Pixels along an axis that coordinates of 7 bits have room for, a window's neighbours among them. */
+constexpr int mostNarrow = 127;
+
 /** What windows that keep a threshold know of their region. */
 enum class RegionForm
 {
   Narrow, ///< coordinates have 7 bits
   Wide,   ///< coordinates have 11 bits
-  Large   ///< the same; the region has more pixels than 16 bits number, so that pixels have the word of their rank
+  Large,  ///< the same; the region has more pixels than 16 bits number, so that pixels have the word of their rank
+  Solid   ///< a large region of windows along three axes: coordinates have 7 bits
 };
 
-inline RegionForm
-GetRegionForm(const RankShape & shape)
-{
-  return shape.sortPixels == largeSortPixels                ? RegionForm::Large
-         : shape.region[0] <= 127 && shape.region[2] <= 127 ? RegionForm::Narrow
-                                                            : RegionForm::Wide;
-}
-
-inline bool
+/** Whether a region may have more pixels than 16 bits number. */
+CUDAMEDIAN_HOST_DEVICE bool
 IsLargeRegion(const RankShape & shape)
 {
-  return GetRegionForm(shape) == RegionForm::Large;
+  return shape.sortPixels == largeSortPixels;
+}
+
+CUDAMEDIAN_HOST_DEVICE RegionForm
+GetRegionForm(const RankShape & shape)
+{
+  const bool isNarrow = shape.region[0] <= mostNarrow && shape.region[2] <= mostNarrow;
+  return !IsLargeRegion(shape) ? (isNarrow ? RegionForm::Narrow : RegionForm::Wide)
+         : shape.window[1] > 1 ? RegionForm::Solid
+                               : RegionForm::Large;
 }
 
 /** Whether a region is sorted by values. */

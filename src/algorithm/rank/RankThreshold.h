@@ -52,7 +52,7 @@ CUDAMEDIAN_HOST_DEVICE std::uint32_t *
                        CopyLists(const RankArguments & arguments, int thread, int threads, std::uint32_t * shared)
 {
   const auto & shape = arguments.shape;
-  const int    count = CountStepWords(shape) + shape.runs + TBits::CountWords(shape.window[0], shape.window[2]);
+  const int    count = CountStepWords(shape) + shape.runs + TBits::CountWords(shape);
   for (int i = thread; i < count; i += threads)
   {
     shared[i] = arguments.lists[i];
@@ -74,19 +74,21 @@ CUDAMEDIAN_HOST_DEVICE std::uint32_t *
  * ranks are looked through 32 at a time. Where a median moves far, all lanes look for it, since memory takes its time
  * to answer.
  *
- * What a step costs depends on how many ranks of the region the median moves by. Windows lie in planes: those along
- * three axes move by too many (benchmark/README.md). */
+ * What a step costs depends on how many ranks of the region the median moves by. Those of boxes along three axes move
+ * by too many (benchmark/README.md); windows of a footprint have nothing faster. */
 template <typename TPixelBits, WindowForm VWindow, RegionForm VForm, typename TThreads>
 class ThresholdWindows
 {
 public:
-  static constexpr bool IsLarge = VForm == RegionForm::Large;
+  static constexpr bool IsSolid = VForm == RegionForm::Solid;
+  static constexpr bool IsLarge = VForm == RegionForm::Large || IsSolid;
   static constexpr bool HasEvenRows = VWindow == WindowForm::EvenRows;
   static constexpr bool IsFootprint = VWindow == WindowForm::Footprint;
   /** The one whose first window the threshold of a warp suits, of a footprint. */
   static constexpr int middleLane = 16;
-  using Places = RankPlaces<VForm == RegionForm::Narrow>;
-  using Bits = FootprintBits<VForm == RegionForm::Narrow>;
+  static_assert(IsFootprint || !IsSolid, "windows of boxes lie in planes");
+  using Places = RankPlaces<VForm>;
+  using Bits = FootprintBits<VForm>;
   /** Ranks that are looked through at a time; a threshold is the first of them. */
   static constexpr int Group = IsLarge ? 32 : 8;
 
@@ -118,10 +120,11 @@ public:
     , m_Unordered(unordered)
     , m_Sorted(sorted)
     , m_Lists(lists)
-    , m_Input(static_cast<const TPixelBits *>(arguments.slab.input) + GetOffsetAlong(arguments, block, 1, 0) +
-              GetOffsetAlong(arguments, block, 3, 0))
+    , m_Input(static_cast<const TPixelBits *>(arguments.slab.input) +
+              (IsSolid ? 0 : GetOffsetAlong(arguments, block, 1, 0)) + GetOffsetAlong(arguments, block, 3, 0))
     , m_Columns(arguments, block, 0)
-    , m_Rows(arguments, block, 2)
+    , m_Rows(arguments, block, 1)
+    , m_Slices(arguments, block, 2)
   {}
 
   CUDAMEDIAN_HOST_DEVICE void
@@ -152,32 +155,57 @@ private:
   {
     const auto & shape = m_Arguments.shape;
     const auto & slab = m_Arguments.slab;
-    const int    axes[] = { shape.axes[0], shape.axes[2] };
-    for (int i = 0; i < 2; ++i)
+    for (int i = 0; i < 3; ++i)
     {
-      const int shorter = i == 0 && !HasEvenRows ? 0 : slab.shorter[axes[i]];
-      m_Window[i] = 2 * static_cast<int>(slab.radius[axes[i]]) + 1 - shorter;
+      const int axis = shape.axes[i];
+      const int shorter = i == 0 && !HasEvenRows ? 0 : slab.shorter[axis];
+      m_Window[i] = i == 1 && !IsSolid ? 1 : 2 * static_cast<int>(slab.radius[axis]) + 1 - shorter;
     }
-    m_Bits = Bits(m_Lists.bits, m_Window[0], m_Window[1], m_Arguments.shape.disk);
-    m_Pixels = IsFootprint ? shape.members : m_Window[0] * m_Window[1];
+    m_Bits = Bits(m_Lists.bits, m_Window, m_Arguments.shape.disk);
+    m_Pixels = IsFootprint ? shape.members : m_Window[0] * m_Window[2];
     // As far as 32 ranks where a window's pixels are spread evenly over them.
     m_Far = 32 * m_Pixels / shape.pixels;
     m_Threads.ForEachThread([&](int lane) {
       auto & corner = m_Corner[lane];
       GetCorner(32 * m_Warp + lane, corner);
-      const auto columns = slab.outputExtent[axes[0]] - (m_Block.origin[0] + corner[0]);
-      const auto rows = slab.outputExtent[axes[1]] - (m_Block.origin[2] + corner[1]);
-      m_Steps[lane] = columns <= 0 ? 0 : static_cast<int>(rows < shape.steps ? rows : shape.steps);
+      const bool isBeyond = CountLeft(corner, 0) <= 0 || (IsSolid && CountLeft(corner, 1) <= 0);
+      const auto left = CountLeft(corner, 2);
+      m_Steps[lane] = isBeyond ? 0 : static_cast<int>(left < shape.steps ? left : shape.steps);
     });
   }
 
-  /** Where a thread's first window starts within the region, along axes 0 and 2. */
+  /** How many outputs there are from a window on along a region axis. */
+  CUDAMEDIAN_HOST_DEVICE std::int64_t
+                         CountLeft(const int (&corner)[3], int axis) const
+  {
+    return m_Arguments.slab.outputExtent[m_Arguments.shape.axes[axis]] - (m_Block.origin[axis] + corner[axis]);
+  }
+
+  /** Where a thread's first window starts within the region. */
   CUDAMEDIAN_HOST_DEVICE void
-  GetCorner(int thread, int (&corner)[2]) const
+  GetCorner(int thread, int (&corner)[3]) const
   {
     const auto & shape = m_Arguments.shape;
+    const int    row = thread / shape.lanes[0];
     corner[0] = thread % shape.lanes[0];
-    corner[1] = thread / shape.lanes[0] * shape.steps;
+    corner[1] = IsSolid ? row % shape.lanes[1] : 0;
+    corner[2] = (IsSolid ? row / shape.lanes[1] : row) * shape.steps;
+  }
+
+  /** How far a pixel's rank is behind that of the one before along region axis 2. */
+  CUDAMEDIAN_HOST_DEVICE int
+  GetPitch() const
+  {
+    const auto & region = m_Arguments.shape.region;
+    return IsSolid ? region[0] * region[1] : region[0];
+  }
+
+  /** The rank of a window's first corner. */
+  CUDAMEDIAN_HOST_DEVICE const std::uint16_t *
+                               GetRanksAt(const int (&corner)[3]) const
+  {
+    const auto * ranks = m_Ranks + corner[2] * GetPitch() + corner[0];
+    return IsSolid ? ranks + corner[1] * m_Arguments.shape.region[0] : ranks;
   }
 
   /** A threshold for each window that is near to its wanted rank, and how many of its pixels are below.
@@ -187,7 +215,7 @@ private:
    * spread evenly over the ranks between the nearest ones that have been tried. Others may gain from it too.
    *
    * Of a footprint its box is taken, and the rank that is as far among the box's pixels; the threshold is one for all,
-   * which suits the window in the middle. */
+   * which suits the window in the middle. Of a box along three axes every other row of every other slice is enough. */
   CUDAMEDIAN_HOST_DEVICE void
   FindStart()
   {
@@ -195,7 +223,7 @@ private:
     // Windows this near, in groups of ranks, find their wanted rank as fast by themselves.
     constexpr auto near = IsLarge ? 12.0F : 24.0F;
     const auto &   shape = m_Arguments.shape;
-    const int      pixels = m_Window[0] * m_Window[1];
+    const int      pixels = m_Window[0] * CountRows() * CountSlices();
     const auto     rank = static_cast<std::int64_t>(m_Arguments.slab.rank);
     const auto     wanted = static_cast<int>(IsFootprint ? rank * pixels / m_Pixels : rank);
     const int      least = 32 / Group;
@@ -263,51 +291,77 @@ private:
     return a < b ? b - a : a - b;
   }
 
+  /** Rows of the box that are summed up, and slices of such. */
+  CUDAMEDIAN_HOST_DEVICE int
+  CountRows() const
+  {
+    return IsSolid ? (m_Window[1] + 1) / 2 : m_Window[2];
+  }
+  CUDAMEDIAN_HOST_DEVICE int
+  CountSlices() const
+  {
+    return IsSolid ? (m_Window[2] + 1) / 2 : 1;
+  }
+
   /** Counts the ranks below a threshold in each column that the warp's first windows have. */
   CUDAMEDIAN_HOST_DEVICE void
   SumColumns(int start) const
   {
-    const int  row = m_Arguments.shape.region[0];
+    const int  row = m_Arguments.shape.region[0] * (IsSolid ? 2 : 1);
+    const int  rows = CountRows();
     const int  count = CountSums(m_Arguments.shape);
     const auto threshold = GetThreshold(start);
-    int        corner[2];
+    int        corner[3];
     GetCorner(32 * m_Warp, corner);
-    const auto * first = m_Ranks + corner[1] * row + corner[0];
+    const auto * first = GetRanksAt(corner);
     m_Threads.ForEachThread([&](int lane) {
       for (int i = lane; i < count; i += 32)
       {
-        const auto *  ranks = first + 2 * i;
         std::uint32_t sum = 0;
-        int           y = 0;
-        if constexpr (IsLarge)
+        const auto *  ranks = first + 2 * i;
+        CUDAMEDIAN_KEEP_LOOP
+        for (int slice = 0; slice < CountSlices(); ++slice, ranks += 2 * GetPitch())
         {
-          // Memory takes its time to answer.
-          constexpr int loads = 16;
-          CUDAMEDIAN_KEEP_LOOP
-          for (; y + loads <= m_Window[1]; y += loads)
-          {
-            std::uint32_t pairs[loads];
-            CUDAMEDIAN_UNROLL
-            for (int k = 0; k < loads; ++k)
-            {
-              pairs[k] = LoadPair(ranks + (y + k) * row);
-            }
-            CUDAMEDIAN_UNROLL
-            for (int k = 0; k < loads; ++k)
-            {
-              sum += CompareBoth(pairs[k], threshold);
-            }
-          }
-        }
-        for (; y < m_Window[1]; ++y)
-        {
-          sum += CompareBoth(LoadPair(ranks + y * row), threshold);
+          sum += SumColumn(ranks, row, rows, threshold);
         }
         const auto lower = GetLower(sum);
         m_Sums[i] = static_cast<std::uint32_t>(lower | (lower - GetDifference(sum)) << 16);
       }
     });
     m_Threads.Synchronize();
+  }
+
+  /** Compares the pairs of some rows. \param row from one to the next. */
+  CUDAMEDIAN_HOST_DEVICE static std::uint32_t
+  SumColumn(const std::uint16_t * ranks, int row, int rows, std::uint32_t threshold)
+  {
+    std::uint32_t sum = 0;
+    int           y = 0;
+    if constexpr (IsLarge)
+    {
+      // Memory takes its time to answer.
+      constexpr int loads = IsSolid ? 8 : 16;
+      CUDAMEDIAN_KEEP_LOOP
+      for (; y + loads <= rows; y += loads)
+      {
+        std::uint32_t pairs[loads];
+        CUDAMEDIAN_UNROLL
+        for (int k = 0; k < loads; ++k)
+        {
+          pairs[k] = LoadPair(ranks + (y + k) * row);
+        }
+        CUDAMEDIAN_UNROLL
+        for (int k = 0; k < loads; ++k)
+        {
+          sum += CompareBoth(pairs[k], threshold);
+        }
+      }
+    }
+    for (; y < rows; ++y)
+    {
+      sum += CompareBoth(LoadPair(ranks + y * row), threshold);
+    }
+    return sum;
   }
 
   /** Adds up the columns of a lane's first window. */
@@ -339,9 +393,9 @@ private:
   CUDAMEDIAN_HOST_DEVICE void
   CountMembers()
   {
-    int corner[2];
+    int corner[3];
     GetCorner(32 * m_Warp, corner);
-    const auto * first = m_Ranks + corner[1] * m_Arguments.shape.region[0] + corner[0];
+    const auto * first = GetRanksAt(corner);
     const auto   groups = m_Threads.GetFrom(m_Groups, middleLane);
     Value<int>   parts;
     m_Threads.ForEachThread([&](int lane) {
@@ -420,21 +474,22 @@ private:
     const auto & axes = m_Arguments.shape.axes;
     const auto & corner = m_Corner[lane];
     return static_cast<TPixelBits *>(slab.output) + slab.outputOrigin[0] - slab.gridOrigin +
-           (m_Block.origin[0] + corner[0]) * slab.outputPitch[axes[0]] + m_Block.origin[1] * slab.outputPitch[axes[1]] +
-           (m_Block.origin[2] + corner[1]) * slab.outputPitch[axes[2]] + m_Block.origin[3] * slab.outputPitch[axes[3]];
+           (m_Block.origin[0] + corner[0]) * slab.outputPitch[axes[0]] +
+           (m_Block.origin[1] + corner[1]) * slab.outputPitch[axes[1]] +
+           (m_Block.origin[2] + corner[2]) * slab.outputPitch[axes[2]] + m_Block.origin[3] * slab.outputPitch[axes[3]];
   }
 
   /** The first corner of a lane's first window, as places are compared with it. */
   CUDAMEDIAN_HOST_DEVICE std::uint32_t
                          GetLowest(int lane) const
   {
-    return Places::Pack(m_Corner[lane][0], m_Corner[lane][1]);
+    return Places::Pack(m_Corner[lane][0], m_Corner[lane][1], m_Corner[lane][2]);
   }
   /** From there to the last corner. */
   CUDAMEDIAN_HOST_DEVICE std::uint32_t
                          GetReach() const
   {
-    return Places::Pack(m_Window[0] - 1, m_Window[1] - 1) + 2 * Places::Guards;
+    return Places::Pack(m_Window[0] - 1, m_Window[1] - 1, m_Window[2] - 1) + 2 * Places::Guards;
   }
 
   CUDAMEDIAN_HOST_DEVICE void
@@ -447,8 +502,8 @@ private:
       return;
     }
     const int             row = shape.region[0];
-    const std::uint16_t * leaving = m_Ranks + m_Corner[lane][1] * row + m_Corner[lane][0];
-    const std::uint16_t * entering = leaving + m_Window[1] * row;
+    const std::uint16_t * leaving = GetRanksAt(m_Corner[lane]);
+    const std::uint16_t * entering = leaving + m_Window[2] * row;
     std::uint32_t         lowest = GetLowest(lane);
     std::uint32_t         highest = lowest + GetReach();
 
@@ -466,8 +521,8 @@ private:
         IsFootprint ? ReplaceListed(leaving, GetThreshold(eight)) : Replace(entering, leaving, GetThreshold(eight));
       entering += row;
       leaving += row;
-      lowest += Places::Pack(0, 1);
-      highest += Places::Pack(0, 1);
+      lowest += Places::Pack(0, 0, 1);
+      highest += Places::Pack(0, 0, 1);
       // Now that memory has had the time to answer.
       *pixels = median;
       pixels += pitch;
@@ -481,14 +536,14 @@ private:
   SlideTogether()
   {
     const auto & shape = m_Arguments.shape;
-    const int    row = shape.region[0];
+    const int    row = GetPitch();
     const auto   pitch = m_Arguments.slab.outputPitch[shape.axes[2]];
-    int          corner[2];
+    int          corner[3];
     GetCorner(32 * m_Warp, corner);
-    const auto * leaving = m_Ranks + corner[1] * row + corner[0];
-    const auto * entering = leaving + m_Window[1] * row;
-    const auto   rows = m_Arguments.slab.outputExtent[shape.axes[2]] - (m_Block.origin[2] + corner[1]);
-    const int    steps = static_cast<int>(rows < shape.steps ? rows : shape.steps);
+    const auto * leaving = GetRanksAt(corner);
+    const auto * entering = leaving + m_Window[2] * row;
+    const auto   left = CountLeft(corner, 2);
+    const int    steps = static_cast<int>(left < shape.steps ? left : shape.steps);
 
     Value<TPixelBits *> pixels;
     Value<TPixelBits>   medians;
@@ -519,7 +574,7 @@ private:
               }
               m_Below[lane] += Replace(entering + lane, leaving + lane, threshold);
             }
-            m_Lowest[lane] += Places::Pack(0, 1);
+            m_Lowest[lane] += Places::Pack(0, 0, 1);
             // Now that memory has had the time to answer.
             *pixels[lane] = medians[lane];
             pixels[lane] += pitch;
@@ -612,8 +667,14 @@ private:
                          FindInside(int word, std::uint32_t lowest) const
   {
     const auto * places = m_Places + 32 * word;
-    return IsFootprint ? m_Bits.FindAllInside(places, lowest, lowest + GetReach())
-                       : Places::FindAllInside(places, lowest, lowest + GetReach());
+    if constexpr (IsFootprint)
+    {
+      return m_Bits.FindAllInside(places, lowest, lowest + GetReach());
+    }
+    else
+    {
+      return Places::FindAllInside(places, lowest, lowest + GetReach());
+    }
   }
 
   /** Moves the threshold of a lane to the word of the wanted rank: each lane looks through another. */
@@ -687,16 +748,14 @@ private:
         });
       }
     }
-    int x = 0;
-    int y = 0;
-    Places::Load(m_Places, static_cast<unsigned int>(rank), x, y);
-    return LoadPixel(x, y);
+    return LoadPixel(Places::Load(m_Places, static_cast<unsigned int>(rank)));
   }
 
   CUDAMEDIAN_HOST_DEVICE TPixelBits
-  LoadPixel(int x, int y) const
+  LoadPixel(const RegionPlace & place) const
   {
-    return m_Input[m_Columns.GetOffset(x) + m_Rows.GetOffset(y)];
+    const auto offset = m_Columns.GetOffset(place.x) + m_Slices.GetOffset(place.z);
+    return m_Input[IsSolid ? offset + m_Rows.GetOffset(place.y) : offset];
   }
 
   CUDAMEDIAN_HOST_DEVICE TPixelBits
@@ -739,23 +798,23 @@ private:
 
   /** The pixel of a rank, and whether it lies in the window with a corner. */
   CUDAMEDIAN_HOST_DEVICE TPixelBits
-  LoadPlace(int rank, int left, int top, bool & isInside) const
+  LoadPlace(int rank, const RegionPlace & corner, bool & isInside) const
   {
-    int x = 0;
-    int y = 0;
-    Places::Load(m_Places, static_cast<unsigned int>(rank), x, y);
-    isInside = x >= left && x < left + m_Window[0] && y >= top && y < top + m_Window[1];
+    const auto        place = Places::Load(m_Places, static_cast<unsigned int>(rank));
+    const RegionPlace within{ place.x - corner.x, place.y - corner.y, place.z - corner.z };
+    isInside = within.x >= 0 && within.x < m_Window[0] && within.z >= 0 && within.z < m_Window[2];
+    isInside = isInside && (!IsSolid || (within.y >= 0 && within.y < m_Window[1]));
     if constexpr (IsFootprint)
     {
-      isInside = isInside && m_Bits.Has(x - left, y - top);
+      isInside = isInside && m_Bits.Has(within);
     }
-    return LoadPixel(x, y);
+    return LoadPixel(place);
   }
 
   /** Calls visit(key, rank, isInside) for the pixels of some ranks, some of which are loaded at once. */
   template <typename TMapping, typename TVisit>
   CUDAMEDIAN_HOST_DEVICE void
-  ForEachKey(const TMapping & mapping, int first, int end, int left, int top, const TVisit & visit) const
+  ForEachKey(const TMapping & mapping, int first, int end, const RegionPlace & corner, const TVisit & visit) const
   {
     constexpr int loads = IsLarge ? 8 : 4;
     CUDAMEDIAN_KEEP_LOOP
@@ -766,7 +825,7 @@ private:
       CUDAMEDIAN_UNROLL
       for (int i = 0; i < loads; ++i)
       {
-        pixels[i] = LoadPlace(first + i < end ? first + i : end - 1, left, top, inside[i]);
+        pixels[i] = LoadPlace(first + i < end ? first + i : end - 1, corner, inside[i]);
       }
       CUDAMEDIAN_UNROLL
       for (int i = 0; i < loads; ++i)
@@ -784,14 +843,13 @@ private:
   CUDAMEDIAN_HOST_DEVICE TPixelBits
   FindUnordered(const TMapping & mapping, int rank, std::uint32_t lowest) const
   {
-    const int left = static_cast<int>(lowest & ((1U << (Places::Shift - 1)) - 1));
-    const int top = static_cast<int>(lowest >> Places::Shift & ((1U << (Places::Shift - 1)) - 1));
-    const int first = FindFirst(rank);
-    const int end = FindOrdered(rank + 1);
+    const auto corner = Places::Unpack(lowest);
+    const int  first = FindFirst(rank);
+    const int  end = FindOrdered(rank + 1);
     // Both ends of the packed ranks are of many pixels.
     if (first < 32 || end >= 32 * m_Arguments.shape.words)
     {
-      return FindInWindow(mapping, left, top);
+      return FindInWindow(mapping, corner);
     }
     constexpr int few = 8;
     if (end - first <= (IsLarge ? 6 : 2) * few)
@@ -804,7 +862,7 @@ private:
         key = static_cast<TPixelBits>(~TPixelBits{ 0 });
       }
       int before = 0;
-      ForEachKey(mapping, first, end, left, top, [&](TPixelBits key, int other, bool isInside) {
+      ForEachKey(mapping, first, end, corner, [&](TPixelBits key, int other, bool isInside) {
         before += isInside && other < rank ? 1 : 0;
         key = isInside ? key : static_cast<TPixelBits>(~TPixelBits{ 0 });
         CUDAMEDIAN_UNROLL
@@ -826,20 +884,20 @@ private:
         return found;
       }
     }
-    return FindAmongMany(mapping, rank, first, end, left, top);
+    return FindAmongMany(mapping, rank, first, end, corner);
   }
 
   /** The same where there are many: most of them are often equal. */
   template <typename TMapping>
   CUDAMEDIAN_HOST_DEVICE TPixelBits
-  FindAmongMany(const TMapping & mapping, int rank, int first, int end, int left, int top) const
+  FindAmongMany(const TMapping & mapping, int rank, int first, int end, const RegionPlace & corner) const
   {
     bool isInside = false;
-    auto tried = mapping.FromBits(LoadPlace(rank, left, top, isInside), GetSignMask());
+    auto tried = mapping.FromBits(LoadPlace(rank, corner, isInside), GetSignMask());
     auto least = tried;
     auto greatest = tried;
     int  before = 0;
-    ForEachKey(mapping, first, end, left, top, [&](TPixelBits key, int other, bool inside) {
+    ForEachKey(mapping, first, end, corner, [&](TPixelBits key, int other, bool inside) {
       before += inside && other < rank ? 1 : 0;
       least = key < least ? key : least;
       greatest = key > greatest ? key : greatest;
@@ -861,7 +919,7 @@ private:
       int        lessOrEqual = 0;
       TPixelBits lower = 0;
       TPixelBits higher = 0;
-      ForEachKey(mapping, first, end, left, top, [&](TPixelBits key, int, bool inside) {
+      ForEachKey(mapping, first, end, corner, [&](TPixelBits key, int, bool inside) {
         less += inside && key < tried ? 1 : 0;
         lessOrEqual += inside && key <= tried ? 1 : 0;
         lower = inside && key < tried && key >= least ? key : lower;
@@ -887,7 +945,7 @@ private:
   /** The wanted key of a window, bit by bit, from all its pixels: where there is no faster way. */
   template <typename TMapping>
   CUDAMEDIAN_HOST_DEVICE TPixelBits
-  FindInWindow(const TMapping & mapping, int left, int top) const
+  FindInWindow(const TMapping & mapping, const RegionPlace & corner) const
   {
     const auto wanted = static_cast<int>(m_Arguments.slab.rank);
     TPixelBits key = 0;
@@ -896,22 +954,37 @@ private:
     {
       const auto tried = static_cast<TPixelBits>(key | TPixelBits{ 1 } << bit);
       int        below = 0;
-      CUDAMEDIAN_KEEP_LOOP
-      for (int y = top; y < top + m_Window[1]; ++y)
-      {
-        CUDAMEDIAN_KEEP_LOOP
-        for (int x = left; x < left + m_Window[0]; ++x)
+      ForEachPlace([&](const RegionPlace & place) {
+        if (!IsFootprint || m_Bits.Has(place))
         {
-          if (IsFootprint && !m_Bits.Has(x - left, y - top))
-          {
-            continue;
-          }
-          below += mapping.FromBits(LoadPixel(x, y), GetSignMask()) < tried ? 1 : 0;
+          const auto pixel = LoadPixel({ corner.x + place.x, corner.y + place.y, corner.z + place.z });
+          below += mapping.FromBits(pixel, GetSignMask()) < tried ? 1 : 0;
         }
-      }
+      });
       key = below <= wanted ? tried : key;
     }
     return key;
+  }
+
+  /** Calls visit(place) for each place of a window's box. */
+  template <typename TVisit>
+  CUDAMEDIAN_HOST_DEVICE void
+  ForEachPlace(const TVisit & visit) const
+  {
+    RegionPlace place{ 0, 0, 0 };
+    CUDAMEDIAN_KEEP_LOOP
+    for (place.z = 0; place.z < m_Window[2]; ++place.z)
+    {
+      CUDAMEDIAN_KEEP_LOOP
+      for (place.y = 0; place.y < (IsSolid ? m_Window[1] : 1); ++place.y)
+      {
+        CUDAMEDIAN_KEEP_LOOP
+        for (place.x = 0; place.x < m_Window[0]; ++place.x)
+        {
+          visit(place);
+        }
+      }
+    }
   }
 
   /** How many more pixels below the threshold a window has once a row has left and another has entered. */
@@ -1110,11 +1183,12 @@ private:
   const TPixelBits *    m_Input;   ///< where the region's places of 0 along axes 1 and 3 are
   RegionAxis            m_Columns; ///< of the region
   RegionAxis            m_Rows;
-  int                   m_Window[2];   ///< along axes 0 and 2
+  RegionAxis            m_Slices;
+  int                   m_Window[3];   ///< pixels along the region's axes
   int                   m_Pixels{ 0 }; ///< of a window
   Bits                  m_Bits;        ///< of a footprint
   int                   m_Far{ 0 };    ///< pixels of a window that mostly have more than 32 ranks between them
-  Value<int[2]>         m_Corner;      ///< of the first windows within the region
+  Value<int[3]>         m_Corner;      ///< of the first windows within the region
   Value<int>            m_Steps;       ///< outputs, none or fewer beyond the image
   Value<int>            m_Below;
   Value<int>            m_Groups; ///< of ranks below the thresholds

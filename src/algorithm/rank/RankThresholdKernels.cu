@@ -87,7 +87,7 @@ __launch_bounds__(mostThresholdThreads) ThresholdKernel(const __grid_constant__ 
                                     static_cast<std::uint16_t>(vector.y), static_cast<std::uint16_t>(vector.y >> 16),
                                     static_cast<std::uint16_t>(vector.z), static_cast<std::uint16_t>(vector.z >> 16),
                                     static_cast<std::uint16_t>(vector.w), static_cast<std::uint16_t>(vector.w >> 16) };
-    StorePlaces<VForm == RegionForm::Narrow>(shape, 8 * i, eight, places);
+    StorePlaces<VForm>(shape, 8 * i, eight, places);
   }
   // No pixel has the ranks behind the last one's.
   for (int i = shape.pixels - shape.firstRank + thread; i < 32 * shape.words; i += static_cast<int>(blockDim.x))

@@ -22,6 +22,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <utility>
 
 namespace cudamedian
@@ -52,6 +53,17 @@ SetSort(int pixelBytes, bool byValues, RankShape & shape, const DeviceTraits & t
   shape.sortPixels = pixelBytes > 1 ? FindSortSize(shape.pixels, pixelBytes, traits) : 0;
   shape.scratchBytes = padded * (2 + pixelBytes) + 8;
   return shape.sortPixels > 0;
+}
+
+std::int64_t
+CountBoxPixels(const Window & window)
+{
+  std::int64_t pixels = 1;
+  for (int axis = 0; axis < Dimension; ++axis)
+  {
+    pixels *= window.GetSize(axis);
+  }
+  return pixels;
 }
 
 /** Sets the region of a block, and which of its ranks can be wanted. \returns false if coordinates have no room. */
@@ -110,6 +122,11 @@ SetLargeBlock(const Window & window, int pixelBytes, RankShape & shape, const De
   shape.sortPixels = largeSortPixels;
   if (!SetRegion(window, shape) || shape.pixels > largeSortPixels - 128 || shape.words > mostCompared ||
       GetValueSortBytes(shape, pixelBytes) > traits.blockSharedBytes)
+  {
+    return false;
+  }
+  const auto * longest = std::max_element(std::begin(shape.region), std::end(shape.region));
+  if (GetRegionForm(shape) == RegionForm::Solid && *longest > mostNarrow)
   {
     return false;
   }
@@ -205,7 +222,8 @@ bool
 SetThresholdAxes(const Window & window, int pixelBytes, RankShape & shape)
 {
   // Histograms of 8 bits know no footprints.
-  if ((pixelBytes == 1 && window.footprint == nullptr) || !SetRankAxes(window, shape) || shape.window[1] != 1)
+  if ((pixelBytes == 1 && window.footprint == nullptr) || !SetRankAxes(window, shape) ||
+      (shape.window[1] != 1 && window.footprint == nullptr))
   {
     return false;
   }
@@ -223,6 +241,54 @@ SetThresholdAxes(const Window & window, int pixelBytes, RankShape & shape)
   return shape.axes[0] == 0;
 }
 
+/** What an output of a solid region takes in picoseconds. Fitted to balls of radius 8, 10 and 15 in random images on an
+ * H200, which it is within 15 % of; larger ones take longer. \param restlessness how many times as far as in a random
+ * image medians move. */
+double
+EstimateSolid(const RankShape & shape, double restlessness)
+{
+  const double outputs = static_cast<double>(shape.tile[0]) * shape.tile[1] * shape.tile[2];
+  const double spread = static_cast<double>(shape.pixels) / shape.members;
+  const double drift = restlessness * spread * 0.56 * std::sqrt(2.0 * shape.pairs + shape.edges);
+  const double rows = DivideUp(shape.window[1], 2) * DivideUp(shape.window[2], 2);
+  const double start = 10.5 * rows + 12.0 * shape.runs + 0.05 * shape.members + 6000;
+  const double replaced = 8.0 * (shape.edges + shape.pairs);
+  const double words = 180 * (1 + 2.2 * drift / 32);
+  return 40.0 * shape.pixels / outputs + 0.113 * (replaced + words + 150 + start / shape.steps);
+}
+
+/** The block of a large region of windows along three axes. \param shape with its axes; its lanes and steps are set. */
+bool
+FindSolidBlock(const Window & window, int pixelBytes, RankShape & shape, const DeviceTraits & traits)
+{
+  // Medians of scans move further than those of random pixels.
+  constexpr double restlessness = 2;
+  RankShape        candidate = shape;
+  double           cost = 0;
+  constexpr int    width = 32;
+  candidate.lanes[0] = candidate.tile[0] = width;
+  for (int rows = largeThresholdThreads / width; rows <= 32; rows += largeThresholdThreads / width)
+  {
+    candidate.lanes[1] = candidate.tile[1] = rows;
+    candidate.threads = width * rows;
+    for (int steps = 4; steps <= 64; ++steps)
+    {
+      candidate.steps = candidate.tile[2] = steps;
+      if (!SetLargeBlock(window, pixelBytes, candidate, traits))
+      {
+        break;
+      }
+      const auto estimate = EstimateSolid(candidate, restlessness);
+      if (cost == 0 || estimate < cost)
+      {
+        shape = candidate;
+        cost = estimate;
+      }
+    }
+  }
+  return cost > 0;
+}
+
 /** Whether large regions were measured to be faster than others, whose blocks then have few outputs. */
 bool
 IsLargeRegionFaster(const Window & window, int pixelBytes)
@@ -231,7 +297,7 @@ IsLargeRegionFaster(const Window & window, int pixelBytes)
   {
     // Disks on an H200, in large regions and others, Gpixel/s of 8 bits, 16 bits and float: radius 80 2.60, 2.16, 1.55
     // and 3.30, 3.00, 2.12, radius 100 2.17, 1.69, 1.18 and 1.41, 1.27, 0.86.
-    return window.CountPixels() > 26000;
+    return window.CountPixels() > 26000 || window.CountAxes() > 2;
   }
   return window.CountPixels() > (pixelBytes <= 2 ? 211 * 211 : 181 * 181);
 }
@@ -240,6 +306,10 @@ IsLargeRegionFaster(const Window & window, int pixelBytes)
 bool
 FindLargeBlock(const Window & window, int pixelBytes, RankShape & shape, const DeviceTraits & traits)
 {
+  if (shape.window[1] > 1)
+  {
+    return FindSolidBlock(window, pixelBytes, shape, traits);
+  }
   // Of 14 blocks the best at 301x301, or near to it, with random pixels and a scan, and so at 251x251 and 351x351.
   // Memory takes its time to answer: fewer threads wait for it, and more start anew too often.
   constexpr int rows = 8;
@@ -265,7 +335,10 @@ EstimateThresholdPicoseconds(const RankShape &    shape,
                              int                  pixelBytes,
                              const DeviceTraits & traits)
 {
-  return IsLargeRegion(shape) ? EstimateLarge(window, pixelBytes) : Estimate(shape, window, pixelBytes, traits, 1);
+  const bool isSolid = IsLargeRegion(shape) && shape.window[1] > 1;
+  return isSolid                ? EstimateSolid(shape, 1)
+         : IsLargeRegion(shape) ? EstimateLarge(window, pixelBytes)
+                                : Estimate(shape, window, pixelBytes, traits, 1);
 }
 
 bool
@@ -330,6 +403,12 @@ FindThresholdShape(const Window & window, int pixelBytes, RankShape & shape, con
 }
 
 bool
+IsDenseFootprint(const Window & window)
+{
+  return window.footprint != nullptr && 4 * window.CountPixels() >= CountBoxPixels(window);
+}
+
+bool
 IsThresholdFaster(const Window & window, int pixelBytes)
 {
   if (window.footprint != nullptr)
@@ -337,7 +416,14 @@ IsThresholdFaster(const Window & window, int pixelBytes)
     // Where scans do not lose by much: of disks with 8 bits counters are up to 1.1 times as fast on them at 61x61,
     // thresholds 1.6 times at 81x81; random pixels gain from 51x51 on. Of others each place is looked up.
     const bool isDisk = FindDisk(*window.footprint) > 0;
-    const int  least = pixelBytes == 1 ? (isDisk ? 59 : 71) : isDisk && pixelBytes == 4 ? 45 : 51;
+    if (window.CountAxes() > 2)
+    {
+      // On scans balls of radius 8 with 16 bits have 0.54 Gpixel/s by counters and 0.40 with a threshold, of random
+      // pixels 0.52 and 1.31; of radius 9 0.19 and 0.33, 0.18 and 1.22.
+      const int side = pixelBytes == 1 ? (isDisk ? 21 : 23) : isDisk && pixelBytes > 2 ? 17 : 19;
+      return IsDenseFootprint(window) && CountBoxPixels(window) >= std::int64_t{ side } * side * side;
+    }
+    const int least = pixelBytes == 1 ? (isDisk ? 59 : 71) : isDisk && pixelBytes == 4 ? 45 : 51;
     return std::min(window.GetSize(0), window.GetSize(1)) >= least;
   }
   const auto shorter = std::min(window.GetSize(0), window.GetSize(1));

@@ -134,6 +134,7 @@ public:
     , m_Storage(*static_cast<Storage *>(shared))
     , m_Rows(reinterpret_cast<std::int64_t *>(&m_Storage + 1))
     , m_Block(arguments, arguments.firstBlock + region)
+    , m_RowReciprocal(0xFFFFFFFFU / static_cast<std::uint32_t>(arguments.shape.region[1]) + 1)
   {}
 
   CUDAMEDIAN_HOST_DEVICE void
@@ -165,7 +166,6 @@ private:
   static constexpr bool IsLarge = VCounted == CountedBy::LargeNumbers;
   static_assert(HasNumbers || sizeof(TBits) <= 2, "values of 16 bits count as they are");
   using Quantiles = typename QuantileTraits<TBits, VCounted>::template Quantiles<TThreads>;
-  using Places = RankPlaces<false>;
   static constexpr int Warps = VThreads / 32;
   static constexpr int Own = Storage::Own;
   static_assert(Own % 32 == 0, "whole banks of counters");
@@ -529,16 +529,39 @@ private:
     return PackRank(packed, shape.rankShift, shape.words);
   }
 
+  /** Calls call(places) with the form of a large region's places. */
+  template <typename TCall>
+  CUDAMEDIAN_HOST_DEVICE auto
+  CallWithPlaces(const TCall & call) const
+  {
+    return GetRegionForm(m_Arguments.shape) == RegionForm::Solid ? call(RankPlaces<RegionForm::Solid>())
+                                                                 : call(RankPlaces<RegionForm::Large>());
+  }
+
   /** Stores where a pixel of a large region is, if its rank is one that is looked up. */
   CUDAMEDIAN_HOST_DEVICE void
-  StorePlace(int rank, int x, int y) const
+  StorePlace(int rank, int x, int row) const
   {
-    const int packed = rank - m_Arguments.shape.firstRank;
+    const auto & shape = m_Arguments.shape;
+    const int    packed = rank - shape.firstRank;
     if (packed >= 32 && packed < GetLastPacked())
     {
-      Places::Store(GetPlaces(), static_cast<unsigned int>(packed), x, y);
+      const int z = GetQuotient(row, shape.region[1], m_RowReciprocal);
+      CallWithPlaces([&](auto places) {
+        places.Store(GetPlaces(), static_cast<unsigned int>(packed), x, row - z * shape.region[1], z);
+      });
     }
   }
+
+  /** The row and the column of a place, as pixels of the region are numbered. */
+  CUDAMEDIAN_HOST_DEVICE void
+  UnpackPlace(std::uint32_t word, int & x, int & row) const
+  {
+    const auto place = CallWithPlaces([&](auto places) { return places.Unpack(word); });
+    x = place.x;
+    row = place.z * m_Arguments.shape.region[1] + place.y;
+  }
+
   CUDAMEDIAN_HOST_DEVICE int
   GetLastPacked() const
   {
@@ -559,7 +582,7 @@ private:
     m_Threads.ForEachThread([&](int thread) {
       for (int i = shape.pixels - shape.firstRank + thread; i < 32 * shape.words; i += VThreads)
       {
-        Places::Clear(GetPlaces(), static_cast<unsigned int>(i));
+        GetPlaces()[i] = 0;
       }
     });
   }
@@ -755,7 +778,7 @@ private:
       {
         int x = 0;
         int y = 0;
-        Places::Unpack(m_Place[thread][i], x, y);
+        UnpackPlace(m_Place[thread][i], x, y);
         GetStaged()[thread + i * VThreads] =
           GetKey(static_cast<const TBits *>(m_Arguments.slab.input)[m_Rows[y] + columns.GetOffset(x)]);
       }
@@ -826,7 +849,7 @@ private:
     {
       int x = 0;
       int y = 0;
-      Places::Unpack(place, x, y);
+      UnpackPlace(place, x, y);
       GetRanks()[y * m_Arguments.shape.region[0] + x] = static_cast<std::uint16_t>(target / 32);
     }
   }
@@ -852,6 +875,7 @@ private:
   Storage &                                 m_Storage;
   std::int64_t *                            m_Rows;
   RankBlock                                 m_Block;
+  std::uint32_t                             m_RowReciprocal; ///< of the region's rows along axis 1: see GetQuotient()
   Value<std::uint32_t>                      m_Total;
   Value<std::uint32_t[IsLarge ? Items : 1]> m_Place;
   Value<int[IsLarge ? Items : 1]>           m_Target;
