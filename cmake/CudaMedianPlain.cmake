@@ -18,6 +18,12 @@ if(CUDAMEDIAN_QUICK_BUILD)
 endif()
 option(CUDAMEDIAN_QUICK_KERNELS "Optimize the kernels that take nvcc longest less, where none of them runs" OFF)
 mark_as_advanced(CUDAMEDIAN_QUICK_KERNELS)
+# nvcc takes half as long then, or less. CUDA 12.9 came with it.
+set(CudaMedian_QUICK_KERNEL_OPTIONS "")
+if(CUDAMEDIAN_QUICK_KERNELS AND CMAKE_CUDA_COMPILER_ID STREQUAL "NVIDIA"
+   AND CMAKE_CUDA_COMPILER_VERSION VERSION_GREATER_EQUAL 12.9)
+  set(CudaMedian_QUICK_KERNEL_OPTIONS $<$<COMPILE_LANGUAGE:CUDA>:-Ofc=max>)
+endif()
 set(CUDAMEDIAN_BUILD_VTK "AUTO" CACHE STRING "Build the VTK class and the viewer: AUTO (if VTK is found), ON or OFF")
 set_property(CACHE CUDAMEDIAN_BUILD_VTK PROPERTY STRINGS AUTO ON OFF)
 option(CUDAMEDIAN_BUILD_PYTHON "Build the library that the Python package cudamedian calls" ON)

@@ -86,8 +86,13 @@ set(CudaMedian_CUDA_SRCS
   algorithm/selection/SelectionKernel.cu
   algorithm/vector/VectorDevice.cxx
   algorithm/vector/VectorKernels.cu)
-if(CUDAMEDIAN_QUICK_KERNELS)
-  # nvcc takes half as long; of other kernels it makes some PTX that is none.
+if(CudaMedian_QUICK_KERNEL_OPTIONS)
+  # Not the emitted programs, which are added below: with one of them nvcc does not end within minutes.
+  set(kernels ${CudaMedian_CUDA_SRCS})
+  list(FILTER kernels INCLUDE REGEX "\\.cu$")
+  set_source_files_properties(${kernels} PROPERTIES COMPILE_OPTIONS "${CudaMedian_QUICK_KERNEL_OPTIONS}")
+elseif(CUDAMEDIAN_QUICK_KERNELS)
+  # An older nvcc takes half as long for these; of other kernels it makes some PTX that is none.
   foreach(keys IN ITEMS 8 16 32 64 Float32)
     set_source_files_properties(algorithm/extremum/ExtremumKernels${keys}.cu PROPERTIES COMPILE_OPTIONS -Xcicc=-O1)
   endforeach()
