@@ -55,17 +55,6 @@ SetSort(int pixelBytes, bool byValues, RankShape & shape, const DeviceTraits & t
   return shape.sortPixels > 0;
 }
 
-std::int64_t
-CountBoxPixels(const Window & window)
-{
-  std::int64_t pixels = 1;
-  for (int axis = 0; axis < Dimension; ++axis)
-  {
-    pixels *= window.GetSize(axis);
-  }
-  return pixels;
-}
-
 /** Sets the region of a block, and which of its ranks can be wanted. \returns false if coordinates have no room. */
 bool
 SetRegion(const Window & window, RankShape & shape)
@@ -335,7 +324,7 @@ EstimateThresholdPicoseconds(const RankShape &    shape,
                              int                  pixelBytes,
                              const DeviceTraits & traits)
 {
-  const bool isSolid = IsLargeRegion(shape) && shape.window[1] > 1;
+  const bool isSolid = GetRegionForm(shape) == RegionForm::Solid;
   return isSolid                ? EstimateSolid(shape, 1)
          : IsLargeRegion(shape) ? EstimateLarge(window, pixelBytes)
                                 : Estimate(shape, window, pixelBytes, traits, 1);
@@ -405,7 +394,7 @@ FindThresholdShape(const Window & window, int pixelBytes, RankShape & shape, con
 bool
 IsDenseFootprint(const Window & window)
 {
-  return window.footprint != nullptr && 4 * window.CountPixels() >= CountBoxPixels(window);
+  return window.footprint != nullptr && 4 * window.CountPixels() >= window.CountBoxPixels();
 }
 
 bool
@@ -421,7 +410,7 @@ IsThresholdFaster(const Window & window, int pixelBytes)
       // On scans balls of radius 8 with 16 bits have 0.54 Gpixel/s by counters and 0.40 with a threshold, of random
       // pixels 0.52 and 1.31; of radius 9 0.19 and 0.33, 0.18 and 1.22.
       const int side = pixelBytes == 1 ? (isDisk ? 21 : 23) : isDisk && pixelBytes > 2 ? 17 : 19;
-      return IsDenseFootprint(window) && CountBoxPixels(window) >= std::int64_t{ side } * side * side;
+      return IsDenseFootprint(window) && window.CountBoxPixels() >= std::int64_t{ side } * side * side;
     }
     const int least = pixelBytes == 1 ? (isDisk ? 59 : 71) : isDisk && pixelBytes == 4 ? 45 : 51;
     return std::min(window.GetSize(0), window.GetSize(1)) >= least;
